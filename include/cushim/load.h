@@ -57,7 +57,7 @@ typedef struct CushimAttempt {
   char detail[256];          /* dlerror's text or what validation found; empty if "absent" says it all */
 } CushimAttempt;
 
-enum { CUSHIM_MAX_ATTEMPTS = 8 };
+enum { CUSHIM_MAX_ATTEMPTS = 12 };
 
 /* What happened, what was tried, what to do. Plain data, safe to copy; texts too long are cut. */
 typedef struct CushimDiagnosis {

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drivers: what they serve themselves, what lies over it, and the table that is the result. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* ---- The lock ---------------------------------------------------------------------------------*/
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void take(void) { pthread_mutex_lock(&mutex); }
+static void give(void) { pthread_mutex_unlock(&mutex); }
+
+/* A child that was forked while another thread held the lock must find it free. */
+static void survive_fork(void) { pthread_atfork(take, give, give); }
+
+void cushim_lock(void) {
+  pthread_once(&once, survive_fork);
+  take();
+}
+
+void cushim_unlock(void) { give(); }
+
+/* ---- State ------------------------------------------------------------------------------------*/
+
+extern CushimDriverState cushim_default_state;
+CushimDriverState cushim_default_state = {.driver = &cushim_default};
+
+/* All drivers, so that a library is found again; the default driver is the last. */
+static CushimDriverState *drivers = &cushim_default_state;
+
+_Static_assert(CUSHIM_TABLE_CAPACITY == 1024, "lazy.S has this number too");
+
+static bool is_open(const CushimDriverState *state) {
+  return __atomic_load_n(&state->resolver.lookup, __ATOMIC_ACQUIRE) != CUSHIM_LOOKUP_NONE;
+}
+
+static CushimCell *cell(CushimDriver *driver, int slot) {
+  return (CushimCell *)((char *)driver + 2 * sizeof(void *)) + slot;
+}
+
+static bool is_known(const CushimDriverState *state, int slot) {
+  return __atomic_load_n(&state->known[slot], __ATOMIC_ACQUIRE);
+}
+
+/* What the slot's table entry shall be. The lock is held. */
+static void publish(CushimDriverState *state, int slot) {
+  CushimFunction function = state->over[slot];
+  if (function == NULL) function = state->own[slot];
+  if (function == NULL)
+    function = is_open(state) ? cushim_missing_symbol_stub(slot) : cushim_missing_driver_stub(slot);
+  __atomic_store_n(cell(state->driver, slot), function, __ATOMIC_RELEASE);
+}
+
+/* Gives the slot its final own function, null for missing; the first to say so is believed. The
+ * lock is held. */
+static void settle(CushimDriverState *state, int slot, CushimFunction own) {
+  if (state->known[slot]) return;
+  state->own[slot] = own;
+  publish(state, slot);
+  __atomic_store_n(&state->known[slot], 1, __ATOMIC_RELEASE);
+}
+
+/* ---- Making drivers ---------------------------------------------------------------------------*/
+
+CushimDriver *cushim_driver_of(void *handle) {
+  CushimDriver *found = NULL;
+  cushim_lock();
+  for (CushimDriverState *state = drivers; state != NULL; state = state->next)
+    if (is_open(state) && state->resolver.handle == handle) found = state->driver;
+  cushim_unlock();
+  return found;
+}
+
+static void open_state(CushimDriverState *state, const CushimFound *found) {
+  const CushimResolver resolver = cushim_make_resolver(found->handle, found->version);
+  cushim_lock();
+  if (!is_open(state)) {
+    memcpy(state->name, found->path, sizeof state->name);
+    state->opened_by = getpid();
+    cushim_reset(&state->failure);
+    state->resolver.handle = resolver.handle;
+    state->resolver.version = resolver.version;
+    state->resolver.get = resolver.get;
+    __atomic_store_n(&state->resolver.lookup, resolver.lookup, __ATOMIC_RELEASE);
+  }
+  cushim_unlock();
+}
+
+static CushimDriver *allocate(void) {
+  CushimDriver *driver = calloc(1, sizeof *driver);
+  CushimDriverState *state = calloc(1, sizeof *state);
+  if (driver == NULL || state == NULL) {
+    free(driver);
+    free(state);
+    return NULL;
+  }
+  driver->size = sizeof *driver;
+  driver->state = state;
+  state->driver = driver;
+  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) publish(state, slot);
+  return driver;
+}
+
+/* Reachable for ever, and so never freed. */
+static void enlist(CushimDriverState *state) {
+  cushim_lock();
+  state->next = drivers;
+  drivers = state;
+  cushim_unlock();
+}
+
+CushimDriver *cushim_new_driver(const CushimFound *found) {
+  CushimDriver *driver = allocate();
+  if (driver == NULL) return NULL;
+  open_state(driver->state, found);
+  enlist(driver->state);
+  return driver;
+}
+
+CushimDriver *cushim_driver_from(const char *name, int version,
+                                 void (*(*resolve)(void *data, const char *symbol))(void), void *data) {
+  CushimDriver *driver = allocate();
+  if (driver == NULL) return NULL;
+  CushimDriverState *state = driver->state;
+  snprintf(state->name, sizeof state->name, "%s", name);
+  state->opened_by = getpid();
+  state->resolver.version = version;
+  state->resolver.lookup = CUSHIM_LOOKUP_IN_PROCESS;
+  CushimFunction own[CUSHIM_TABLE_CAPACITY] = {NULL};
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot) own[slot] = resolve(data, cushim_entry(slot)->symbol);
+  cushim_lock();
+  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) settle(state, slot, own[slot]);
+  cushim_unlock();
+  enlist(state);
+  return driver;
+}
+
+void cushim_open_default(const CushimFound *found) { open_state(&cushim_default_state, found); }
+
+void cushim_close_default(const CushimDiagnosis *failure) {
+  CushimDriverState *state = &cushim_default_state;
+  cushim_lock();
+  if (!is_open(state)) {
+    state->failure = *failure;
+    for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) publish(state, slot);
+    __atomic_store_n(&state->absent, true, __ATOMIC_RELEASE);
+  }
+  cushim_unlock();
+}
+
+CushimDriver *cushim_default_driver(void) { return &cushim_default; }
+
+/* ---- Binding ----------------------------------------------------------------------------------*/
+
+/* Makes the slot known, opening the default driver for it if need be. */
+static void bind(CushimDriverState *state, int slot) {
+  if (is_known(state, slot)) return;
+  if (!is_open(state)) {
+    /* Looked for once; only an explicit load() looks again. */
+    if (__atomic_load_n(&state->absent, __ATOMIC_ACQUIRE)) return;
+    CushimFound found;
+    CushimDiagnosis diagnosis;
+    cushim_reset(&diagnosis);
+    if (!cushim_find(NULL, &found, &diagnosis)) {
+      cushim_close_default(&diagnosis);
+      return;
+    }
+    cushim_open_default(&found);
+  }
+  const CushimFunction own = cushim_resolve(&state->resolver, slot);
+  cushim_lock();
+  settle(state, slot, own);
+  cushim_unlock();
+}
+
+CushimFunction cushim_bind(unsigned slot) {
+  bind(&cushim_default_state, (int)slot);
+  return __atomic_load_n(cell(&cushim_default, (int)slot), __ATOMIC_ACQUIRE);
+}
+
+void cushim_resolve_all(CushimDriver *driver) {
+  CushimDriverState *state = driver->state;
+  CushimFunction own[CUSHIM_TABLE_CAPACITY] = {NULL};
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
+    if (!is_known(state, slot)) own[slot] = cushim_resolve(&state->resolver, slot);
+  cushim_lock();
+  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) settle(state, slot, own[slot]);
+  cushim_unlock();
+}
+
+/* ---- Asking -----------------------------------------------------------------------------------*/
+
+static bool in_table(int slot) { return slot >= 0 && slot < CUSHIM_TABLE_CAPACITY; }
+
+const char *cushim_driver_name(const CushimDriver *driver) {
+  return is_open(driver->state) ? driver->state->name : "";
+}
+
+int cushim_driver_version(const CushimDriver *driver) {
+  return is_open(driver->state) ? driver->state->resolver.version : 0;
+}
+
+CushimLookup cushim_driver_lookup(const CushimDriver *driver) {
+  return __atomic_load_n(&driver->state->resolver.lookup, __ATOMIC_ACQUIRE);
+}
+
+CushimFunction cushim_own_function(CushimDriver *driver, int slot) {
+  if (!in_table(slot)) return NULL;
+  bind(driver->state, slot);
+  return is_known(driver->state, slot) ? driver->state->own[slot] : NULL;
+}
+
+bool cushim_supports(CushimDriver *driver, int slot) { return cushim_own_function(driver, slot) != NULL; }
+
+size_t cushim_why_missing(CushimDriver *driver, int slot, char *text, size_t capacity) {
+  const CushimEntryInfo *entry = cushim_entry(slot);
+  int length;
+  if (entry == NULL) {
+    length = snprintf(text, capacity, "cushim knows no entry point with slot %d", slot);
+  } else if (cushim_supports(driver, slot)) {
+    length = snprintf(text, capacity, "%s", "");
+  } else if (!is_open(driver->state)) {
+    cushim_lock();
+    const CushimDiagnosis failure = driver->state->failure;
+    cushim_unlock();
+    char why[1024];
+    cushim_diagnosis_text(&failure, why, sizeof why);
+    length = snprintf(text, capacity, "%s is not served, for there is no driver: %s", entry->symbol, why);
+  } else {
+    const CushimResolver *resolver = &driver->state->resolver;
+    if (entry->version > resolver->version)
+      length = snprintf(text, capacity, "%s came with CUDA %d.%d; the driver %s serves CUDA %d.%d",
+                        entry->symbol, entry->version / 1000, entry->version % 1000 / 10,
+                        driver->state->name, resolver->version / 1000, resolver->version % 1000 / 10);
+    else
+      length = snprintf(text, capacity, "the driver %s (CUDA %d.%d) does not have %s", driver->state->name,
+                        resolver->version / 1000, resolver->version % 1000 / 10, entry->symbol);
+  }
+  return length < 0 ? 0 : (size_t)length;
+}
+
+void cushim_overlay(CushimDriver *driver, int slot, CushimFunction function) {
+  if (!in_table(slot)) return;
+  /* Below the overlay must lie something that does not rebind and so take it off again. */
+  bind(driver->state, slot);
+  cushim_lock();
+  driver->state->over[slot] = function;
+  publish(driver->state, slot);
+  cushim_unlock();
+}

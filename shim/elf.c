@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking at a file before the dynamic linker does. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#if defined(__x86_64__)
+#define OUR_MACHINE EM_X86_64
+#else
+#define OUR_MACHINE EM_AARCH64
+#endif
+
+static const char *machine_name(unsigned machine) {
+  switch (machine) {
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_386:
+      return "x86 (32-bit)";
+    case EM_ARM:
+      return "Arm (32-bit)";
+    case EM_PPC64:
+      return "POWER";
+    default:
+      return "another machine";
+  }
+}
+
+/* Whether every byte that the linker will map lies within the file. */
+static bool is_whole(int file, const Elf64_Ehdr *header, unsigned long long size) {
+  if (header->e_phentsize != sizeof(Elf64_Phdr)) return false;
+  for (unsigned i = 0; i < header->e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const off_t at = (off_t)(header->e_phoff + i * sizeof segment);
+    if (pread(file, &segment, sizeof segment, at) != (ssize_t)sizeof segment) return false;
+    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
+    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return false;
+  }
+  return true;
+}
+
+static CushimDiagnosisId inspect(int file, char *detail, size_t capacity) {
+  struct stat status;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    snprintf(detail, capacity, "is a %s, not a file",
+             S_ISDIR(status.st_mode) ? "directory" : "device or pipe");
+    return CUSHIM_NOT_A_LIBRARY;
+  }
+  Elf64_Ehdr header;
+  memset(&header, 0, sizeof header);
+  const ssize_t got = pread(file, &header, sizeof header, 0);
+  if (got < (ssize_t)SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    snprintf(detail, capacity, "is not an ELF file");
+    return CUSHIM_NOT_A_LIBRARY;
+  }
+  if (got > EI_DATA && header.e_ident[EI_CLASS] != ELFCLASS64) {
+    snprintf(detail, capacity, "is a 32-bit library; this program is 64-bit");
+    return CUSHIM_WRONG_ARCHITECTURE;
+  }
+  if (got < (ssize_t)sizeof header) {
+    snprintf(detail, capacity, "is cut short");
+    return CUSHIM_NOT_A_LIBRARY;
+  }
+  if (header.e_machine != OUR_MACHINE) {
+    snprintf(detail, capacity, "is for %s; this program is for %s", machine_name(header.e_machine),
+             machine_name(OUR_MACHINE));
+    return CUSHIM_WRONG_ARCHITECTURE;
+  }
+  if (header.e_type != ET_DYN) {
+    snprintf(detail, capacity, "is not a shared library");
+    return CUSHIM_NOT_A_LIBRARY;
+  }
+  if (!is_whole(file, &header, (unsigned long long)status.st_size)) {
+    snprintf(detail, capacity, "is cut short");
+    return CUSHIM_NOT_A_LIBRARY;
+  }
+  return CUSHIM_OK;
+}
+
+CushimDiagnosisId cushim_inspect_elf(const char *path, char *detail, size_t capacity) {
+  detail[0] = '\0';
+  /* Not blocking: it may be a pipe. */
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return CUSHIM_NO_DRIVER;
+    snprintf(detail, capacity, "cannot be read: %s", strerror(errno));
+    return CUSHIM_NOT_LOADABLE;
+  }
+  const CushimDiagnosisId outcome = inspect(file, detail, capacity);
+  close(file);
+  return outcome;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the shim share. Arrows point one way:
+ *   load -> find -> elf;  load -> driver -> resolve, stubs, entries;  all -> diagnose;
+ *   current and copies stand alone. */
+#ifndef CUSHIM_INTERNAL_H
+#define CUSHIM_INTERNAL_H
+
+#include <cushim/load.h>
+#include <sys/types.h>
+
+typedef void (*CushimFunction)(void);
+
+/* One cell of a table, whatever its entry's type. */
+typedef CushimFunction __attribute__((may_alias)) CushimCell;
+
+/* dlsym and cuGetProcAddress answer functions as object pointers, as POSIX allows. */
+static inline CushimFunction cushim_as_function(void *object) {
+  CushimFunction function;
+  __builtin_memcpy(&function, &object, sizeof function);
+  return function;
+}
+
+_Static_assert(sizeof(CushimDriver) == 2 * sizeof(void *) + CUSHIM_TABLE_CAPACITY * sizeof(CushimFunction),
+               "an entry of the table is one pointer");
+
+/* ---- stubs.c, lazy.S --------------------------------------------------------------------------*/
+
+/* A function of the slot's type that returns SHARED_OBJECT_SYMBOL_NOT_FOUND, or
+ * SHARED_OBJECT_INIT_FAILED. Also for slots that this library does not know. */
+CushimFunction cushim_missing_symbol_stub(int slot);
+CushimFunction cushim_missing_driver_stub(int slot);
+
+/* The default driver. Its entries start as stubs that bind themselves at their first call. */
+extern CushimDriver cushim_default;
+
+/* What those stubs call: opens the default driver if need be, resolves the slot, and returns the
+ * function to go on with. */
+CushimFunction cushim_bind(unsigned slot);
+
+/* ---- find.c -----------------------------------------------------------------------------------*/
+
+typedef struct CushimFound {
+  void *handle;
+  int version;
+  char path[256];
+} CushimFound;
+
+/* Finds and opens a driver: library alone if given, else by the default search. Records what was
+ * tried in diagnosis, and why it failed if it did. Holds no lock: two threads may both open. */
+bool cushim_find(const char *library, CushimFound *found, CushimDiagnosis *diagnosis);
+
+/* ---- elf.c ------------------------------------------------------------------------------------*/
+
+/* Whether the dynamic linker can be let loose on this file. A file that is cut short would make it
+ * fault, so this must be asked before dlopen. CUSHIM_NO_DRIVER: there is no such file. */
+CushimDiagnosisId cushim_inspect_elf(const char *path, char *detail, size_t capacity);
+
+/* ---- resolve.c --------------------------------------------------------------------------------*/
+
+typedef struct CushimResolver {
+  CushimLookup lookup;
+  void *handle;
+  int version;
+  CushimFunction get;
+} CushimResolver;
+
+CushimResolver cushim_make_resolver(void *handle, int version);
+
+/* The driver's function for exactly this row's ABI, or null. */
+CushimFunction cushim_resolve(const CushimResolver *resolver, int slot);
+
+/* ---- driver.c ---------------------------------------------------------------------------------*/
+
+struct CushimDriverState {
+  CushimDriver *driver;
+  CushimDriverState *next;
+  char name[256];
+  CushimResolver resolver; /* lookup is NONE until the driver is opened */
+  pid_t opened_by;
+  bool absent;               /* a search found no driver, */
+  CushimDiagnosis failure;   /* for this reason */
+  unsigned char known[CUSHIM_TABLE_CAPACITY]; /* 1: own[slot] is final */
+  CushimCell own[CUSHIM_TABLE_CAPACITY];
+  CushimCell over[CUSHIM_TABLE_CAPACITY];
+};
+
+/* The lock over all changes to drivers and scopes. Never held while calling out of the shim: the
+ * dynamic linker has a lock of its own, and a constructor that it runs may come back to us. */
+void cushim_lock(void);
+void cushim_unlock(void);
+
+/* The driver that was opened from this handle, or null. */
+CushimDriver *cushim_driver_of(void *handle);
+
+/* A new driver whose entries are all unresolved, or null if memory is out. */
+CushimDriver *cushim_new_driver(const CushimFound *found);
+
+/* Says that the default driver is this library now. Keeps the first if two threads race. */
+void cushim_open_default(const CushimFound *found);
+
+/* Says that there is no default driver: every entry that is not resolved returns an error. */
+void cushim_close_default(const CushimDiagnosis *failure);
+
+/* Resolves what is not resolved yet. */
+void cushim_resolve_all(CushimDriver *driver);
+
+/* ---- diagnose.c -------------------------------------------------------------------------------*/
+
+/* Starts over: all is well so far. */
+void cushim_reset(CushimDiagnosis *diagnosis);
+
+/* Records one library that was tried. */
+void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *place,
+                         const char *library, const char *detail);
+
+/* Fills id, what and advice from the attempts: none of them was accepted. */
+void cushim_conclude_search(CushimDiagnosis *diagnosis);
+
+/* Fills them for a driver that is older than what was asked for. */
+void cushim_conclude_too_old(CushimDiagnosis *diagnosis, int version, int at_least);
+
+/* "CUDA_ERROR_NO_DEVICE" for 100, "unknown code" for what no supported toolkit names. */
+const char *cushim_result_name(CUresult code);
+
+/* The folder of the driver's device nodes; tests point it elsewhere. */
+extern const char *cushim_device_folder;
+
+#endif

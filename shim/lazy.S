@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The default driver's table, and the stubs that it starts with: one for each slot, 16 bytes apart.
+ * At its first call an entry saves the arguments, lets cushim_bind() put the driver's function into
+ * the table, and jumps there. In assembly because it must pass on arguments of every type, also of
+ * entries whose types the headers that this library is built with do not know. */
+#define CAPACITY 1024 /* CUSHIM_TABLE_CAPACITY; driver.c asserts that they agree */
+
+        .text
+        .balign 16
+        .type   stubs, %function
+stubs:
+        .cfi_startproc
+#if defined(__x86_64__)
+        .set    slot, 0
+        .rept   CAPACITY
+        .balign 16
+        endbr64
+        pushq   $slot
+        jmp     bind
+        .set    slot, slot + 1
+        .endr
+        .cfi_endproc
+        .size   stubs, . - stubs
+
+        .balign 16
+        .type   bind, %function
+bind:
+        .cfi_startproc
+        .cfi_def_cfa_offset 16
+        subq    $192, %rsp      /* keeps the stack aligned to 16 for the call */
+        .cfi_adjust_cfa_offset 192
+        movq    %rdi, 0(%rsp)
+        movq    %rsi, 8(%rsp)
+        movq    %rdx, 16(%rsp)
+        movq    %rcx, 24(%rsp)
+        movq    %r8, 32(%rsp)
+        movq    %r9, 40(%rsp)
+        movq    %rax, 48(%rsp)
+        movups  %xmm0, 64(%rsp)
+        movups  %xmm1, 80(%rsp)
+        movups  %xmm2, 96(%rsp)
+        movups  %xmm3, 112(%rsp)
+        movups  %xmm4, 128(%rsp)
+        movups  %xmm5, 144(%rsp)
+        movups  %xmm6, 160(%rsp)
+        movups  %xmm7, 176(%rsp)
+        movl    192(%rsp), %edi
+        call    cushim_bind
+        movq    %rax, %r11
+        movq    0(%rsp), %rdi
+        movq    8(%rsp), %rsi
+        movq    16(%rsp), %rdx
+        movq    24(%rsp), %rcx
+        movq    32(%rsp), %r8
+        movq    40(%rsp), %r9
+        movq    48(%rsp), %rax
+        movups  64(%rsp), %xmm0
+        movups  80(%rsp), %xmm1
+        movups  96(%rsp), %xmm2
+        movups  112(%rsp), %xmm3
+        movups  128(%rsp), %xmm4
+        movups  144(%rsp), %xmm5
+        movups  160(%rsp), %xmm6
+        movups  176(%rsp), %xmm7
+        addq    $200, %rsp
+        .cfi_adjust_cfa_offset -200
+        jmp     *%r11
+        .cfi_endproc
+        .size   bind, . - bind
+#elif defined(__aarch64__)
+        .set    slot, 0
+        .rept   CAPACITY
+        hint    #34             /* bti c */
+        mov     w16, #slot
+        b       bind
+        nop
+        .set    slot, slot + 1
+        .endr
+        .cfi_endproc
+        .size   stubs, . - stubs
+
+        .balign 16
+        .type   bind, %function
+bind:
+        .cfi_startproc
+        stp     x29, x30, [sp, #-224]!
+        .cfi_def_cfa_offset 224
+        .cfi_offset 29, -224
+        .cfi_offset 30, -216
+        mov     x29, sp
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        stp     x6, x7, [sp, #64]
+        str     x8, [sp, #80]
+        stp     q0, q1, [sp, #96]
+        stp     q2, q3, [sp, #128]
+        stp     q4, q5, [sp, #160]
+        stp     q6, q7, [sp, #192]
+        mov     w0, w16
+        bl      cushim_bind
+        mov     x16, x0
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldp     x6, x7, [sp, #64]
+        ldr     x8, [sp, #80]
+        ldp     q0, q1, [sp, #96]
+        ldp     q2, q3, [sp, #128]
+        ldp     q4, q5, [sp, #160]
+        ldp     q6, q7, [sp, #192]
+        ldp     x29, x30, [sp], #224
+        .cfi_restore 29
+        .cfi_restore 30
+        .cfi_def_cfa_offset 0
+        br      x16
+        .cfi_endproc
+        .size   bind, . - bind
+#else
+#error "cushim supports x86-64 and aarch64 only, for now"
+#endif
+        .hidden cushim_bind
+
+        .section .data.rel.local.cushim_default, "aw", %progbits
+        .balign 64
+        .globl  cushim_default
+        .hidden cushim_default
+        .type   cushim_default, %object
+cushim_default:
+        .quad   (CAPACITY + 2) * 8
+        .quad   cushim_default_state
+        .set    slot, 0
+        .rept   CAPACITY
+        .quad   stubs + slot * 16
+        .set    slot, slot + 1
+        .endr
+        .size   cushim_default, . - cushim_default
+        .hidden cushim_default_state
+
+/* Notes in the ELF file, for those who look at it from outside. */
+
+/* The dlopen dependency, as the FDO packaging metadata specification lays it out. */
+        .section .note.dlopen, "a", %note
+        .balign 4
+        .long   1f - 0f
+        .long   3f - 2f
+        .long   0x407c0c0a
+0:      .asciz  "FDO"
+1:      .balign 4
+2:      .asciz  "[{\"feature\":\"cuda\",\"description\":\"The NVIDIA driver, used if it is there\",\"priority\":\"recommended\",\"soname\":[\"libcuda.so.1\"]}]"
+3:      .balign 4
+
+/* That this file carries a copy of cushim, and its version; cushim_copies() reads it. */
+#include <cushim/version.h>
+        .section .note.cushim, "a", %note
+        .balign 4
+        .long   1f - 0f
+        .long   3f - 2f
+        .long   1
+0:      .asciz  "cushim"
+1:      .balign 4
+2:      .long   CUSHIM_VERSION_MAJOR, CUSHIM_VERSION_MINOR, CUSHIM_VERSION_PATCH
+3:      .balign 4
+
+#if defined(__x86_64__)
+/* Indirect branch tracking and shadow stack are respected here. */
+        .section .note.gnu.property, "a", %note
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000002, 4, 3, 0
+#endif
+        .section .note.GNU-stack, "", %progbits
