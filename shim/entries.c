@@ -25,19 +25,22 @@ int cushim_find_symbol(const char *symbol) {
   return -1;
 }
 
+/* A base name that has per-thread variants has them for every ABI since the release they came with;
+ * before that release, and so for older versions, the driver finds nothing when asked for them. */
+static bool has_per_thread(const char *base) {
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
+    if (entries[slot].thread[0] != '\0' && strcmp(entries[slot].base, base) == 0) return true;
+  return false;
+}
+
 int cushim_find_version(const char *base, int version, bool per_thread) {
+  const bool want_variant = per_thread && has_per_thread(base);
   int best = -1;
   for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot) {
     const CushimEntryInfo *entry = &entries[slot];
-    if (entry->version > version || strcmp(entry->base, base) != 0) continue;
-    const bool is_per_thread = entry->thread[0] != '\0';
-    if (is_per_thread && !per_thread) continue;
-    if (best >= 0) {
-      const bool best_is_per_thread = entries[best].thread[0] != '\0';
-      if (best_is_per_thread && !is_per_thread) continue;
-      if (best_is_per_thread == is_per_thread && entries[best].version > entry->version) continue;
-    }
-    best = slot;
+    if (entry->version > version || (entry->thread[0] != '\0') != want_variant) continue;
+    if (best >= 0 && entries[best].version > entry->version) continue;
+    if (strcmp(entry->base, base) == 0) best = slot;
   }
   return best;
 }

@@ -154,7 +154,8 @@ CUSHIM_API const CushimEntryInfo *cushim_entry(int slot);
 CUSHIM_API int cushim_find_symbol(const char *symbol);
 
 /* The slot that cuGetProcAddress(base, version) means: the newest ABI that is not newer than
- * version, of the per-thread variant if asked for and existing. -1 if there is none. */
+ * version; if per_thread, of the per-thread variants where the base has any. -1 if there is none.
+ * Equal to the answers of driver 580.159 for every base, version and flag. */
 CUSHIM_API int cushim_find_version(const char *base, int version, bool per_thread);
 
 /* Whether the driver serves this slot itself, rather than by an error stub. Opens the default
