@@ -34,15 +34,25 @@ static const char *machine_name(unsigned machine) {
   }
 }
 
+/* The beginning of a file: the header, and in every library that a linker wrote the segments too. */
+typedef struct Start {
+  union {
+    Elf64_Ehdr header;
+    char bytes[4096];
+  };
+  size_t size;
+} Start;
+
 /* Whether every byte that the linker will map lies within the file. */
-static bool is_whole(int file, const Elf64_Ehdr *header, unsigned long long size) {
-  if (header->e_phentsize != sizeof(Elf64_Phdr)) return false;
+static bool is_whole(const Start *start, unsigned long long file_size) {
+  const Elf64_Ehdr *header = &start->header;
+  const unsigned long long end = header->e_phoff + (unsigned long long)header->e_phnum * sizeof(Elf64_Phdr);
+  if (header->e_phentsize != sizeof(Elf64_Phdr) || end < header->e_phoff || end > start->size) return false;
   for (unsigned i = 0; i < header->e_phnum; ++i) {
     Elf64_Phdr segment;
-    const off_t at = (off_t)(header->e_phoff + i * sizeof segment);
-    if (pread(file, &segment, sizeof segment, at) != (ssize_t)sizeof segment) return false;
+    memcpy(&segment, start->bytes + header->e_phoff + i * sizeof segment, sizeof segment);
     if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
-    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return false;
+    if (segment.p_offset > file_size || segment.p_filesz > file_size - segment.p_offset) return false;
   }
   return true;
 }
@@ -54,31 +64,33 @@ static CushimDiagnosisId inspect(int file, char *detail, size_t capacity) {
              S_ISDIR(status.st_mode) ? "directory" : "device or pipe");
     return CUSHIM_NOT_A_LIBRARY;
   }
-  Elf64_Ehdr header;
-  memset(&header, 0, sizeof header);
-  const ssize_t got = pread(file, &header, sizeof header, 0);
-  if (got < (ssize_t)SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+  Start start;
+  memset(&start.header, 0, sizeof start.header);
+  const ssize_t got = pread(file, start.bytes, sizeof start.bytes, 0);
+  start.size = got > 0 ? (size_t)got : 0;
+  const Elf64_Ehdr *header = &start.header;
+  if (start.size < SELFMAG || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
     snprintf(detail, capacity, "is not an ELF file");
     return CUSHIM_NOT_A_LIBRARY;
   }
-  if (got > EI_DATA && header.e_ident[EI_CLASS] != ELFCLASS64) {
+  if (start.size > EI_DATA && header->e_ident[EI_CLASS] != ELFCLASS64) {
     snprintf(detail, capacity, "is a 32-bit library; this program is 64-bit");
     return CUSHIM_WRONG_ARCHITECTURE;
   }
-  if (got < (ssize_t)sizeof header) {
+  if (start.size < sizeof *header) {
     snprintf(detail, capacity, "is cut short");
     return CUSHIM_NOT_A_LIBRARY;
   }
-  if (header.e_machine != OUR_MACHINE) {
-    snprintf(detail, capacity, "is for %s; this program is for %s", machine_name(header.e_machine),
+  if (header->e_machine != OUR_MACHINE) {
+    snprintf(detail, capacity, "is for %s; this program is for %s", machine_name(header->e_machine),
              machine_name(OUR_MACHINE));
     return CUSHIM_WRONG_ARCHITECTURE;
   }
-  if (header.e_type != ET_DYN) {
+  if (header->e_type != ET_DYN) {
     snprintf(detail, capacity, "is not a shared library");
     return CUSHIM_NOT_A_LIBRARY;
   }
-  if (!is_whole(file, &header, (unsigned long long)status.st_size)) {
+  if (!is_whole(&start, (unsigned long long)status.st_size)) {
     snprintf(detail, capacity, "is cut short");
     return CUSHIM_NOT_A_LIBRARY;
   }

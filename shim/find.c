@@ -104,22 +104,20 @@ static bool try_places(const Place *places, size_t count, CushimFound *found, Cu
 }
 
 /* The dynamic linker stops at the first libcuda.so.1 on LD_LIBRARY_PATH that is no ELF file, and
- * faults on one that is cut short. So look there first: true if an unsound file was noted, and then
- * the sound one behind it, if any, was tried. */
-static bool step_over_broken_files(CushimFound *found, CushimDiagnosis *diagnosis, bool *accepted) {
+ * faults on one that is cut short. So look there first: notes the broken files before the first
+ * sound one, whose path goes to sound, and says whether there were any. */
+static bool note_broken_files(char *sound, size_t capacity, CushimDiagnosis *diagnosis) {
   const char *path = secure_getenv("LD_LIBRARY_PATH");
   bool broken = false;
-  while (path != NULL && *path != '\0') {
+  sound[0] = '\0';
+  while (path != NULL && *path != '\0' && sound[0] == '\0') {
     const size_t length = strcspn(path, ":;");
     char library[256];
     char detail[256];
     if (length > 0 && length + sizeof "/" SONAME <= sizeof library) {
       snprintf(library, sizeof library, "%.*s/" SONAME, (int)length, path);
       const CushimDiagnosisId outcome = cushim_inspect_elf(library, detail, sizeof detail);
-      if (outcome == CUSHIM_OK) {
-        if (broken) *accepted = try_library("LD_LIBRARY_PATH", library, found, diagnosis);
-        return broken;
-      }
+      if (outcome == CUSHIM_OK) snprintf(sound, capacity, "%s", library);
       /* The linker itself goes on past a file of another architecture. */
       if (outcome == CUSHIM_NOT_A_LIBRARY) {
         cushim_note_attempt(diagnosis, outcome, "LD_LIBRARY_PATH", library, detail);
@@ -132,20 +130,25 @@ static bool step_over_broken_files(CushimFound *found, CushimDiagnosis *diagnosi
   return broken;
 }
 
-static bool search(CushimFound *found, CushimDiagnosis *diagnosis) {
+/* What the dynamic linker would have found, had the broken files not been in its way. */
+static bool search_around_broken_files(const char *sound, CushimFound *found, CushimDiagnosis *diagnosis) {
   void *loaded = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (loaded != NULL) {
     const bool accepted = try_library("already loaded", SONAME, found, diagnosis);
     dlclose(loaded);
     if (accepted) return true;
   }
-  bool accepted = false;
-  if (step_over_broken_files(found, diagnosis, &accepted)) {
-    if (accepted || try_places(system_wide, COUNT(system_wide), found, diagnosis)) return true;
-  } else if (loaded == NULL && try_library("soname", SONAME, found, diagnosis)) {
-    return true;
-  }
-  return try_places(documented, COUNT(documented), found, diagnosis);
+  if (sound[0] != '\0' && try_library("LD_LIBRARY_PATH", sound, found, diagnosis)) return true;
+  return try_places(system_wide, COUNT(system_wide), found, diagnosis);
+}
+
+static bool search(CushimFound *found, CushimDiagnosis *diagnosis) {
+  char sound[256];
+  const bool accepted = note_broken_files(sound, sizeof sound, diagnosis)
+                            ? search_around_broken_files(sound, found, diagnosis)
+                            /* Also finds what is loaded already under this soname. */
+                            : try_library("soname", SONAME, found, diagnosis);
+  return accepted || try_places(documented, COUNT(documented), found, diagnosis);
 }
 
 static const char *environment(void) {
