@@ -36,7 +36,15 @@ const char *cushim_result_name(CUresult code) {
   }
 }
 
-void cushim_reset(CushimDiagnosis *diagnosis) { memset(diagnosis, 0, sizeof *diagnosis); }
+/* Not the whole of it: most of its pages are never looked at. */
+void cushim_reset(CushimDiagnosis *diagnosis) {
+  diagnosis->id = CUSHIM_OK;
+  diagnosis->code = CUDA_SUCCESS;
+  diagnosis->driver_version = 0;
+  diagnosis->attempt_count = 0;
+  diagnosis->what[0] = '\0';
+  diagnosis->advice[0] = '\0';
+}
 
 void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *place,
                          const char *library, const char *detail) {
@@ -260,7 +268,8 @@ __attribute__((format(printf, 2, 3))) static void append(Line *line, const char 
   va_list arguments;
   va_start(arguments, format);
   const size_t at = line->length < line->capacity ? line->length : line->capacity;
-  const int more = vsnprintf(line->capacity > at ? line->text + at : NULL, line->capacity - at, format, arguments);
+  const int more =
+      vsnprintf(line->capacity > at ? line->text + at : NULL, line->capacity - at, format, arguments);
   va_end(arguments);
   if (more > 0) line->length += (size_t)more;
 }

@@ -41,30 +41,37 @@ static bool is_open(const CushimDriverState *state) {
   return __atomic_load_n(&state->resolver.lookup, __ATOMIC_ACQUIRE) != CUSHIM_LOOKUP_NONE;
 }
 
+static bool in_table(int slot) { return slot >= 0 && slot < CUSHIM_TABLE_CAPACITY; }
+
 static CushimCell *cell(CushimDriver *driver, int slot) {
   return (CushimCell *)((char *)driver + 2 * sizeof(void *)) + slot;
 }
 
-static bool is_known(const CushimDriverState *state, int slot) {
-  return __atomic_load_n(&state->known[slot], __ATOMIC_ACQUIRE);
+/* Where the driver's own function for the slot is: in the table, unless something lies over it. */
+static CushimCell *own_cell(const CushimDriverState *state, int slot) {
+  CushimFunction *below = __atomic_load_n(&state->below, __ATOMIC_ACQUIRE);
+  if (below != NULL && __atomic_load_n(&below[slot], __ATOMIC_ACQUIRE) != NULL) return &below[slot];
+  return cell(state->driver, slot);
 }
 
-/* What the slot's table entry shall be. The lock is held. */
-static void publish(CushimDriverState *state, int slot) {
-  CushimFunction function = state->over[slot];
-  if (function == NULL) function = state->own[slot];
-  if (function == NULL)
-    function = is_open(state) ? cushim_missing_symbol_stub(slot) : cushim_missing_driver_stub(slot);
-  __atomic_store_n(cell(state->driver, slot), function, __ATOMIC_RELEASE);
+static CushimFunction own(const CushimDriverState *state, int slot) {
+  return __atomic_load_n(own_cell(state, slot), __ATOMIC_ACQUIRE);
 }
 
-/* Gives the slot its final own function, null for missing; the first to say so is believed. The
- * lock is held. */
-static void settle(CushimDriverState *state, int slot, CushimFunction own) {
-  if (state->known[slot]) return;
-  state->own[slot] = own;
-  publish(state, slot);
-  __atomic_store_n(&state->known[slot], 1, __ATOMIC_RELEASE);
+/* Whether it is yet to be found out what the slot's own function is. */
+static bool is_unresolved(CushimFunction function, int slot) {
+  CushimFunction lazy;
+  const char *stub = cushim_lazy_stubs + slot * CUSHIM_LAZY_STUB_SIZE;
+  memcpy(&lazy, &stub, sizeof lazy);
+  return function == lazy || function == cushim_missing_driver_stub(slot);
+}
+
+/* Says what the slot's own function is, null for missing; the first to say so is believed. The lock
+ * is held. */
+static void settle(CushimDriverState *state, int slot, CushimFunction function) {
+  if (function == NULL) function = cushim_missing_symbol_stub(slot);
+  if (is_unresolved(own(state, slot), slot))
+    __atomic_store_n(own_cell(state, slot), function, __ATOMIC_RELEASE);
 }
 
 /* ---- Making drivers ---------------------------------------------------------------------------*/
@@ -84,7 +91,6 @@ static void open_state(CushimDriverState *state, const CushimFound *found) {
   if (!is_open(state)) {
     memcpy(state->name, found->path, sizeof state->name);
     state->opened_by = getpid();
-    cushim_reset(&state->failure);
     state->resolver.handle = resolver.handle;
     state->resolver.version = resolver.version;
     state->resolver.get = resolver.get;
@@ -104,7 +110,8 @@ static CushimDriver *allocate(void) {
   driver->size = sizeof *driver;
   driver->state = state;
   state->driver = driver;
-  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) publish(state, slot);
+  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot)
+    *cell(driver, slot) = cushim_missing_driver_stub(slot);
   return driver;
 }
 
@@ -133,11 +140,8 @@ CushimDriver *cushim_driver_from(const char *name, int version,
   state->opened_by = getpid();
   state->resolver.version = version;
   state->resolver.lookup = CUSHIM_LOOKUP_IN_PROCESS;
-  CushimFunction own[CUSHIM_TABLE_CAPACITY] = {NULL};
-  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot) own[slot] = resolve(data, cushim_entry(slot)->symbol);
-  cushim_lock();
-  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) settle(state, slot, own[slot]);
-  cushim_unlock();
+  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot)
+    settle(state, slot, slot < CUSHIM_ENTRY_COUNT ? resolve(data, cushim_entry(slot)->symbol) : NULL);
   enlist(state);
   return driver;
 }
@@ -149,7 +153,8 @@ void cushim_close_default(const CushimDiagnosis *failure) {
   cushim_lock();
   if (!is_open(state)) {
     state->failure = *failure;
-    for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) publish(state, slot);
+    for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot)
+      __atomic_store_n(own_cell(state, slot), cushim_missing_driver_stub(slot), __ATOMIC_RELEASE);
     __atomic_store_n(&state->absent, true, __ATOMIC_RELEASE);
   }
   cushim_unlock();
@@ -161,7 +166,7 @@ CushimDriver *cushim_default_driver(void) { return &cushim_default; }
 
 /* Makes the slot known, opening the default driver for it if need be. */
 static void bind(CushimDriverState *state, int slot) {
-  if (is_known(state, slot)) return;
+  if (!is_unresolved(own(state, slot), slot)) return;
   if (!is_open(state)) {
     /* Looked for once; only an explicit load() looks again. */
     if (__atomic_load_n(&state->absent, __ATOMIC_ACQUIRE)) return;
@@ -174,9 +179,9 @@ static void bind(CushimDriverState *state, int slot) {
     }
     cushim_open_default(&found);
   }
-  const CushimFunction own = cushim_resolve(&state->resolver, slot);
+  const CushimFunction function = cushim_resolve(&state->resolver, slot);
   cushim_lock();
-  settle(state, slot, own);
+  settle(state, slot, function);
   cushim_unlock();
 }
 
@@ -187,17 +192,15 @@ CushimFunction cushim_bind(unsigned slot) {
 
 void cushim_resolve_all(CushimDriver *driver) {
   CushimDriverState *state = driver->state;
-  CushimFunction own[CUSHIM_TABLE_CAPACITY] = {NULL};
+  CushimFunction found[CUSHIM_TABLE_CAPACITY] = {NULL};
   for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
-    if (!is_known(state, slot)) own[slot] = cushim_resolve(&state->resolver, slot);
+    if (is_unresolved(own(state, slot), slot)) found[slot] = cushim_resolve(&state->resolver, slot);
   cushim_lock();
-  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) settle(state, slot, own[slot]);
+  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) settle(state, slot, found[slot]);
   cushim_unlock();
 }
 
 /* ---- Asking -----------------------------------------------------------------------------------*/
-
-static bool in_table(int slot) { return slot >= 0 && slot < CUSHIM_TABLE_CAPACITY; }
 
 const char *cushim_driver_name(const CushimDriver *driver) {
   return is_open(driver->state) ? driver->state->name : "";
@@ -214,7 +217,10 @@ CushimLookup cushim_driver_lookup(const CushimDriver *driver) {
 CushimFunction cushim_own_function(CushimDriver *driver, int slot) {
   if (!in_table(slot)) return NULL;
   bind(driver->state, slot);
-  return is_known(driver->state, slot) ? driver->state->own[slot] : NULL;
+  cushim_lock();
+  const CushimFunction function = own(driver->state, slot);
+  cushim_unlock();
+  return is_unresolved(function, slot) || function == cushim_missing_symbol_stub(slot) ? NULL : function;
 }
 
 bool cushim_supports(CushimDriver *driver, int slot) { return cushim_own_function(driver, slot) != NULL; }
@@ -237,8 +243,8 @@ size_t cushim_why_missing(CushimDriver *driver, int slot, char *text, size_t cap
     const CushimResolver *resolver = &driver->state->resolver;
     if (entry->version > resolver->version)
       length = snprintf(text, capacity, "%s came with CUDA %d.%d; the driver %s serves CUDA %d.%d",
-                        entry->symbol, entry->version / 1000, entry->version % 1000 / 10,
-                        driver->state->name, resolver->version / 1000, resolver->version % 1000 / 10);
+                        entry->symbol, entry->version / 1000, entry->version % 1000 / 10, driver->state->name,
+                        resolver->version / 1000, resolver->version % 1000 / 10);
     else
       length = snprintf(text, capacity, "the driver %s (CUDA %d.%d) does not have %s", driver->state->name,
                         resolver->version / 1000, resolver->version % 1000 / 10, entry->symbol);
@@ -246,12 +252,21 @@ size_t cushim_why_missing(CushimDriver *driver, int slot, char *text, size_t cap
   return length < 0 ? 0 : (size_t)length;
 }
 
-void cushim_overlay(CushimDriver *driver, int slot, CushimFunction function) {
-  if (!in_table(slot)) return;
-  /* Below the overlay must lie something that does not rebind and so take it off again. */
-  bind(driver->state, slot);
+bool cushim_overlay(CushimDriver *driver, int slot, CushimFunction function) {
+  if (!in_table(slot)) return false;
+  CushimDriverState *state = driver->state;
+  bind(state, slot);
   cushim_lock();
-  driver->state->over[slot] = function;
-  publish(driver->state, slot);
+  if (state->below == NULL && function != NULL)
+    __atomic_store_n(&state->below, calloc(CUSHIM_TABLE_CAPACITY, sizeof *state->below), __ATOMIC_RELEASE);
+  CushimFunction *below = state->below;
+  if (function != NULL && below != NULL) {
+    if (below[slot] == NULL) __atomic_store_n(&below[slot], *cell(driver, slot), __ATOMIC_RELEASE);
+    __atomic_store_n(cell(driver, slot), function, __ATOMIC_RELEASE);
+  } else if (below != NULL && below[slot] != NULL) {
+    __atomic_store_n(cell(driver, slot), below[slot], __ATOMIC_RELEASE);
+    __atomic_store_n(&below[slot], (CushimFunction)NULL, __ATOMIC_RELEASE);
+  }
   cushim_unlock();
+  return function == NULL || below != NULL;
 }

@@ -32,6 +32,8 @@ CushimFunction cushim_missing_driver_stub(int slot);
 
 /* The default driver. Its entries start as stubs that bind themselves at their first call. */
 extern CushimDriver cushim_default;
+#define CUSHIM_LAZY_STUB_SIZE 16
+extern const char cushim_lazy_stubs[CUSHIM_TABLE_CAPACITY * CUSHIM_LAZY_STUB_SIZE];
 
 /* What those stubs call: opens the default driver if need be, resolves the slot, and returns the
  * function to go on with. */
@@ -74,14 +76,14 @@ CushimFunction cushim_resolve(const CushimResolver *resolver, int slot);
 struct CushimDriverState {
   CushimDriver *driver;
   CushimDriverState *next;
-  char name[256];
   CushimResolver resolver; /* lookup is NONE until the driver is opened */
   pid_t opened_by;
-  bool absent;               /* a search found no driver, */
-  CushimDiagnosis failure;   /* for this reason */
-  unsigned char known[CUSHIM_TABLE_CAPACITY]; /* 1: own[slot] is final */
-  CushimCell own[CUSHIM_TABLE_CAPACITY];
-  CushimCell over[CUSHIM_TABLE_CAPACITY];
+  bool absent; /* a search found no driver, for the reason in failure */
+  /* By slot: null, or what the table would hold if nothing were laid over the slot. Allocated when
+   * something is first laid over a slot of this driver. */
+  CushimFunction *below;
+  char name[256];
+  CushimDiagnosis failure;
 };
 
 /* The lock over all changes to drivers and scopes. Never held while calling out of the shim: the

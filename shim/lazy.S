@@ -7,8 +7,10 @@
 
         .text
         .balign 16
-        .type   stubs, %function
-stubs:
+        .globl  cushim_lazy_stubs
+        .hidden cushim_lazy_stubs
+        .type   cushim_lazy_stubs, %function
+cushim_lazy_stubs:
         .cfi_startproc
 #if defined(__x86_64__)
         .set    slot, 0
@@ -20,7 +22,7 @@ stubs:
         .set    slot, slot + 1
         .endr
         .cfi_endproc
-        .size   stubs, . - stubs
+        .size   cushim_lazy_stubs, . - cushim_lazy_stubs
 
         .balign 16
         .type   bind, %function
@@ -77,7 +79,7 @@ bind:
         .set    slot, slot + 1
         .endr
         .cfi_endproc
-        .size   stubs, . - stubs
+        .size   cushim_lazy_stubs, . - cushim_lazy_stubs
 
         .balign 16
         .type   bind, %function
@@ -131,7 +133,7 @@ cushim_default:
         .quad   cushim_default_state
         .set    slot, 0
         .rept   CAPACITY
-        .quad   stubs + slot * 16
+        .quad   cushim_lazy_stubs + slot * 16
         .set    slot, slot + 1
         .endr
         .size   cushim_default, . - cushim_default

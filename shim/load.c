@@ -28,8 +28,7 @@ static CushimDriver *open_driver(const char *library, CushimDiagnosis *diagnosis
 
 CushimDriver *cushim_load(const CushimLoadOptions *options, CushimDiagnosis *diagnosis) {
   CushimLoadOptions asked = {sizeof asked, NULL, 0, false};
-  if (options != NULL)
-    memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
+  if (options != NULL) memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
   CushimDiagnosis unwanted;
   if (diagnosis == NULL) diagnosis = &unwanted;
   cushim_reset(diagnosis);
@@ -52,7 +51,8 @@ CushimDriver *cushim_load(const CushimLoadOptions *options, CushimDiagnosis *dia
     if (code != CUDA_SUCCESS) {
       CushimDiagnosis reason;
       cushim_explain(driver, code, &reason);
-      memcpy(reason.attempts, diagnosis->attempts, sizeof reason.attempts);
+      memcpy(reason.attempts, diagnosis->attempts,
+             (size_t)diagnosis->attempt_count * sizeof *reason.attempts);
       reason.attempt_count = diagnosis->attempt_count;
       *diagnosis = reason;
       return NULL;

@@ -3,8 +3,8 @@
 // Each function is one call of the C face (cushim/load.h), where the rules are written.
 #pragma once
 
-#include <cushim/entry.hpp>
 #include <cushim/load.h>
+#include <cushim/entry.hpp>
 
 #include <new>
 #include <string>
@@ -79,8 +79,8 @@ class Driver : public CushimDriver {
   static Driver &by_default() { return *from(cushim_default_driver()); }
 
   // A driver made of functions in this program; see cushim_driver_from().
-  static Driver &from_functions(const char *name, int version,
-                                void (*(*resolve)(void *, const char *))(), void *data = nullptr) {
+  static Driver &from_functions(const char *name, int version, void (*(*resolve)(void *, const char *))(),
+                                void *data = nullptr) {
     CushimDriver *made = cushim_driver_from(name, version, resolve, data);
     if (made == nullptr) throw std::bad_alloc();
     return *from(made);
@@ -126,8 +126,19 @@ class Driver : public CushimDriver {
   Driver() = default;
 };
 
-// The current driver: raw calls are cushim::driver().cuMemAlloc(&pointer, bytes). One load.
-inline Driver &driver() noexcept { return *static_cast<Driver *>(cushim_driver()); }
+// The current driver as an object: what objects remember that are made with it.
+inline Driver &current_driver() noexcept { return *static_cast<Driver *>(cushim_driver()); }
+
+// Whatever driver is current when a call is made. Stateless; converts to the driver of the moment.
+class CurrentDriver : public CushimCurrentEntries {
+ public:
+  operator Driver &() const noexcept { return current_driver(); }
+  Driver *operator->() const noexcept { return &current_driver(); }
+};
+
+// Raw calls: cushim::driver().cuMemAlloc(&pointer, bytes). Two loads and one indirect jump, reached by
+// a direct call. What else is asked of the current driver: cushim::driver()->version().
+inline CurrentDriver driver() noexcept { return {}; }
 
 // Opens the default driver; see cushim_load(). The current driver stays what it is.
 inline Loaded load(const LoadOptions &options = {}) { return Driver::load(options); }
@@ -135,11 +146,11 @@ inline Loaded load(const LoadOptions &options = {}) { return Driver::load(option
 // supports() of the current driver.
 template <auto function>
 bool supports() {
-  return driver().supports<function>();
+  return current_driver().supports<function>();
 }
-inline bool supports(Entry entry) { return driver().supports(entry); }
+inline bool supports(Entry entry) { return current_driver().supports(entry); }
 inline bool supports(std::string_view base, int version, bool per_thread = false) {
-  return driver().supports(base, version, per_thread);
+  return current_driver().supports(base, version, per_thread);
 }
 
 // Makes a driver current for all threads of the process while it lives. Scopes may end in any
@@ -166,8 +177,8 @@ inline std::vector<Copy> copies() {
   std::vector<Copy> found;
   cushim_copies(
       [](void *data, const CushimCopy *copy) {
-        static_cast<std::vector<Copy> *>(data)->push_back({copy->path, copy->version_major, copy->version_minor,
-                                                           copy->version_patch, copy->is_this_one});
+        static_cast<std::vector<Copy> *>(data)->push_back(
+            {copy->path, copy->version_major, copy->version_minor, copy->version_patch, copy->is_this_one});
       },
       &found);
   return found;

@@ -18,26 +18,26 @@ extern "C" {
 /* ---- Diagnoses --------------------------------------------------------------------------------
  * One row each: CUSHIM_DIAGNOSIS(enumerator, id). The id is what messages show and what programs
  * and documentation (docs/errors.md#id) may rely on; it never changes its meaning. */
-#define CUSHIM_DIAGNOSES(CUSHIM_DIAGNOSIS)                       \
-  CUSHIM_DIAGNOSIS(CUSHIM_OK, "ok")                              \
-  CUSHIM_DIAGNOSIS(CUSHIM_NO_DRIVER, "no-driver")                \
-  CUSHIM_DIAGNOSIS(CUSHIM_DRIVER_DISABLED, "driver-disabled")    \
-  CUSHIM_DIAGNOSIS(CUSHIM_RELATIVE_PATH, "relative-path")        \
-  CUSHIM_DIAGNOSIS(CUSHIM_STUB_LIBRARY, "stub-library")          \
+#define CUSHIM_DIAGNOSES(CUSHIM_DIAGNOSIS)                          \
+  CUSHIM_DIAGNOSIS(CUSHIM_OK, "ok")                                 \
+  CUSHIM_DIAGNOSIS(CUSHIM_NO_DRIVER, "no-driver")                   \
+  CUSHIM_DIAGNOSIS(CUSHIM_DRIVER_DISABLED, "driver-disabled")       \
+  CUSHIM_DIAGNOSIS(CUSHIM_RELATIVE_PATH, "relative-path")           \
+  CUSHIM_DIAGNOSIS(CUSHIM_STUB_LIBRARY, "stub-library")             \
   CUSHIM_DIAGNOSIS(CUSHIM_WRONG_ARCHITECTURE, "wrong-architecture") \
-  CUSHIM_DIAGNOSIS(CUSHIM_NOT_A_LIBRARY, "not-a-library")        \
-  CUSHIM_DIAGNOSIS(CUSHIM_NOT_A_DRIVER, "not-a-driver")          \
-  CUSHIM_DIAGNOSIS(CUSHIM_NOT_LOADABLE, "not-loadable")          \
-  CUSHIM_DIAGNOSIS(CUSHIM_DRIVER_TOO_OLD, "driver-too-old")      \
-  CUSHIM_DIAGNOSIS(CUSHIM_NO_DEVICE, "no-device")                \
-  CUSHIM_DIAGNOSIS(CUSHIM_DEVICE_HIDDEN, "device-hidden")        \
-  CUSHIM_DIAGNOSIS(CUSHIM_NO_PERMISSION, "no-permission")        \
-  CUSHIM_DIAGNOSIS(CUSHIM_FABRIC_MANAGER, "fabric-manager")      \
-  CUSHIM_DIAGNOSIS(CUSHIM_KERNEL_MISMATCH, "kernel-mismatch")    \
+  CUSHIM_DIAGNOSIS(CUSHIM_NOT_A_LIBRARY, "not-a-library")           \
+  CUSHIM_DIAGNOSIS(CUSHIM_NOT_A_DRIVER, "not-a-driver")             \
+  CUSHIM_DIAGNOSIS(CUSHIM_NOT_LOADABLE, "not-loadable")             \
+  CUSHIM_DIAGNOSIS(CUSHIM_DRIVER_TOO_OLD, "driver-too-old")         \
+  CUSHIM_DIAGNOSIS(CUSHIM_NO_DEVICE, "no-device")                   \
+  CUSHIM_DIAGNOSIS(CUSHIM_DEVICE_HIDDEN, "device-hidden")           \
+  CUSHIM_DIAGNOSIS(CUSHIM_NO_PERMISSION, "no-permission")           \
+  CUSHIM_DIAGNOSIS(CUSHIM_FABRIC_MANAGER, "fabric-manager")         \
+  CUSHIM_DIAGNOSIS(CUSHIM_KERNEL_MISMATCH, "kernel-mismatch")       \
   CUSHIM_DIAGNOSIS(CUSHIM_COMPAT_UNSUPPORTED, "compat-unsupported") \
-  CUSHIM_DIAGNOSIS(CUSHIM_FORKED, "forked")                      \
-  CUSHIM_DIAGNOSIS(CUSHIM_TORN_DOWN, "torn-down")                \
-  CUSHIM_DIAGNOSIS(CUSHIM_UNKNOWN, "unknown")                    \
+  CUSHIM_DIAGNOSIS(CUSHIM_FORKED, "forked")                         \
+  CUSHIM_DIAGNOSIS(CUSHIM_TORN_DOWN, "torn-down")                   \
+  CUSHIM_DIAGNOSIS(CUSHIM_UNKNOWN, "unknown")                       \
   CUSHIM_DIAGNOSIS(CUSHIM_INIT_FAILED, "init-failed")
 
 typedef enum CushimDiagnosisId {
@@ -65,9 +65,9 @@ typedef struct CushimDiagnosis {
   CUresult code;      /* the driver's own code if it gave one, else what the table's entries return */
   int driver_version; /* 12040 for 12.4; 0 if no driver was opened */
   int attempt_count;
-  CushimAttempt attempts[CUSHIM_MAX_ATTEMPTS];
   char what[320];
   char advice[320];
+  CushimAttempt attempts[CUSHIM_MAX_ATTEMPTS]; /* only the first attempt_count mean something */
 } CushimDiagnosis;
 
 /* Writes the whole diagnosis as one line, "cushim[no-driver]: what (tried). advice", at most
@@ -125,11 +125,11 @@ CUSHIM_API const char *cushim_driver_name(const CushimDriver *driver);
 CUSHIM_API int cushim_driver_version(const CushimDriver *driver);
 
 typedef enum CushimLookup {
-  CUSHIM_LOOKUP_NONE,         /* not opened */
-  CUSHIM_LOOKUP_GET_PROC_V2,  /* cuGetProcAddress_v2, drivers of 12.0 and later */
-  CUSHIM_LOOKUP_GET_PROC_V1,  /* the 4-argument cuGetProcAddress, 11.3 to 11.8 */
-  CUSHIM_LOOKUP_DLSYM,        /* older drivers: exported symbols */
-  CUSHIM_LOOKUP_IN_PROCESS    /* made by cushim_driver_from */
+  CUSHIM_LOOKUP_NONE,        /* not opened */
+  CUSHIM_LOOKUP_GET_PROC_V2, /* cuGetProcAddress_v2, drivers of 12.0 and later */
+  CUSHIM_LOOKUP_GET_PROC_V1, /* the 4-argument cuGetProcAddress, 11.3 to 11.8 */
+  CUSHIM_LOOKUP_DLSYM,       /* older drivers: exported symbols */
+  CUSHIM_LOOKUP_IN_PROCESS   /* made by cushim_driver_from */
 } CushimLookup;
 
 /* How this driver's entry points were found. */
@@ -171,8 +171,9 @@ CUSHIM_API void (*cushim_own_function(CushimDriver *driver, int slot))(void);
 
 /* Puts function over a slot of the effective table, for all threads and at once; null takes it off
  * again. What the slot held itself stays reachable through cushim_own_function(). For layers such
- * as hooks; the function must have the entry's type and live as long as calls may reach it. */
-CUSHIM_API void cushim_overlay(CushimDriver *driver, int slot, void (*function)(void));
+ * as hooks; the function must have the entry's type and live as long as calls may reach it. False if
+ * memory is out or there is no such slot. */
+CUSHIM_API bool cushim_overlay(CushimDriver *driver, int slot, void (*function)(void));
 
 /* ---- The current driver -----------------------------------------------------------------------*/
 

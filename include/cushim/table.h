@@ -73,7 +73,31 @@ class CushimUntypedEntry {
   }
 
  private:
-  void (*function_)();
+  void (*function_)() = nullptr;
+};
+
+/* One entry of whatever driver is current. The call goes to a small function of its own, which reads
+ * the current driver, reads the entry, and jumps: like a PLT entry, so that a call site costs what a
+ * linked call costs. (A processor may take twice as long for an indirect call as for a direct call
+ * and an indirect jump; benchmarks/dispatch_benchmark.cpp measures both.) */
+template <size_t offset, class>
+class CushimCurrentEntry;
+
+template <size_t offset, class... Arguments>
+class __attribute__((visibility("hidden"))) CushimCurrentEntry<offset, CUresult(Arguments...)> {
+ public:
+  __attribute__((always_inline)) inline CUresult operator()(Arguments... arguments) const {
+    return jump(arguments...);
+  }
+
+ private:
+#if defined(__clang__)
+  __attribute__((noinline, no_sanitize("cfi-icall", "function")))
+#else
+  __attribute__((noinline))
+#endif
+  static CUresult
+  jump(Arguments... arguments);
 };
 
 #define CUSHIM_TABLE_MEMBER(symbol, version, parameters) CushimEntry<CUresult parameters> symbol
@@ -82,8 +106,7 @@ extern "C" {
 
 #else
 
-#define CUSHIM_TABLE_MEMBER(symbol, version, parameters) \
-  CUresult(CUDAAPI *_Atomic symbol) parameters
+#define CUSHIM_TABLE_MEMBER(symbol, version, parameters) CUresult(CUDAAPI *_Atomic symbol) parameters
 #define CUSHIM_TABLE_UNTYPED_MEMBER(symbol, version) void (*_Atomic symbol)(void)
 
 #endif
@@ -113,12 +136,28 @@ extern CUSHIM_API CushimDriver *cushim_current;
 
 /* The current driver: the process's default driver unless a scope (cushim/load.h) says otherwise.
  * Never null, never freed; one load. */
-static inline CushimDriver *cushim_driver(void) {
-  return __atomic_load_n(&cushim_current, __ATOMIC_ACQUIRE);
-}
+static inline CushimDriver *cushim_driver(void) { return __atomic_load_n(&cushim_current, __ATOMIC_ACQUIRE); }
 
 #ifdef __cplusplus
 }
+
+template <size_t offset, class... Arguments>
+CUresult CushimCurrentEntry<offset, CUresult(Arguments...)>::jump(Arguments... arguments) {
+  using Entry = CushimEntry<CUresult(Arguments...)>;
+  const char *table = reinterpret_cast<const char *>(cushim_driver());
+  return (*reinterpret_cast<const Entry *>(table + offset))(arguments...);
+}
+
+/* The entries of the current driver, by the same names as in the table. */
+struct CushimCurrentEntries {
+/* clang-format off */
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  static constexpr CushimCurrentEntry<2 * sizeof(void *) + slot * sizeof(void *), CUresult parameters> symbol{};
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) \
+  static constexpr CushimUntypedEntry<version> symbol{};
+#include <cushim/entry_points.inc>
+  /* clang-format on */
+};
 #endif
 
 #endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring in a new child process each time: a process opens its driver, and binds a call, only once.
+#pragma once
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cushim/driver.hpp>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace cushim::bench {
+
+double seconds_of(auto &&work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+inline void open_library(const char *name) {
+  if (dlopen(name, RTLD_NOW | RTLD_LOCAL) == nullptr) std::abort();
+}
+
+// Relocation writes the default driver's table when a program starts. A fork makes its pages
+// copy-on-write again, which a program that did not fork does not pay for.
+inline void own_the_table() {
+  volatile char *table = reinterpret_cast<volatile char *>(cushim_default_driver());
+  for (std::size_t byte = 0; byte < sizeof(CushimDriver); byte += 1024) table[byte] = table[byte];
+}
+
+// The seconds that the child measured; the parent must not have opened the driver. The child first
+// does the same with another library, so that no page of code is touched for the first time while
+// it measures.
+inline double in_child(double (*measure)()) {
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  const pid_t child = fork();
+  if (child == 0) {
+    open_library("libfake_warm_up.so");
+    if (!cushim::load({.library = "libfake_warm_up.so"})) _exit(1);
+    own_the_table();
+    const double seconds = measure();
+    _exit(write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
+  }
+  close(ends[1]);
+  double seconds = 0;
+  if (read(ends[0], &seconds, sizeof seconds) != sizeof seconds) std::abort();
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return seconds;
+}
+
+}  // namespace cushim::bench

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every entry point called once each in a fresh process, what binds the calls included: through the
+// PLT, which looks each function up at its first call, and through the table, after load().
+#include <benchmark/benchmark.h>
+
+#include "all_entries.hpp"
+#include "child.hpp"
+#include "summary.hpp"
+
+namespace {
+
+void load_and_call() {
+  if (!cushim::load()) std::abort();
+  cushim::bench::all_by_table();
+}
+
+template <void (*work)()>
+void fresh(benchmark::State &state) {
+  for (auto _ : state)
+    state.SetIterationTime(cushim::bench::in_child([] { return cushim::bench::seconds_of(work); }));
+}
+
+void each_in_microseconds(benchmark::internal::Benchmark *one) {
+  one->UseManualTime()->Iterations(1)->Repetitions(200)->Unit(benchmark::kMicrosecond);
+}
+
+BENCHMARK(fresh<cushim::bench::all_by_plt>)->Name("once each/plt")->Apply(each_in_microseconds);
+BENCHMARK(fresh<load_and_call>)->Name("once each/table")->Apply(each_in_microseconds);
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  cushim::bench::Summary summary;
+  summary.compare("all entry points once each, table : PLT", "once each/table", "once each/plt");
+  return summary.run(argc, argv);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What finding the driver costs beyond dlopen: loading eagerly, for each entry point, and the first
+// call of a process that never called load().
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+
+#include "child.hpp"
+#include "summary.hpp"
+
+namespace {
+
+using cushim::bench::in_child;
+using cushim::bench::open_library;
+using cushim::bench::seconds_of;
+
+void load_eagerly() {
+  if (!cushim::load()) std::abort();
+}
+
+void call_first() {
+  int version = 0;
+  if (cushim::driver().cuDriverGetVersion(&version) != CUDA_SUCCESS || version == 0) std::abort();
+}
+
+int round_number = 0;
+
+// The same library under another name is opened by dlopen alone, in every other child before and in
+// the others after: what is left is the cost of everything beyond dlopen.
+template <void (*work)()>
+double beyond_dlopen() {
+  const auto alone = [] { return seconds_of([] { open_library("libfake_baseline.so"); }); };
+  if (round_number % 2 == 0) {
+    const double before = alone();
+    return seconds_of(work) - before;
+  }
+  const double worked = seconds_of(work);
+  return worked - alone();
+}
+
+template <double (*measure)()>
+void fresh(benchmark::State &state) {
+  for (auto _ : state) {
+    ++round_number;
+    state.SetIterationTime(in_child(measure));
+  }
+}
+
+double dlopen_alone() {
+  return seconds_of([] { open_library("libcuda.so.1"); });
+}
+
+void each_in_microseconds(benchmark::internal::Benchmark *one) {
+  one->UseManualTime()->Iterations(1)->Repetitions(300)->Unit(benchmark::kMicrosecond);
+}
+
+BENCHMARK(fresh<dlopen_alone>)->Name("dlopen")->Apply(each_in_microseconds);
+BENCHMARK(fresh<beyond_dlopen<load_eagerly>>)->Name("eager load")->Apply(each_in_microseconds);
+BENCHMARK(fresh<beyond_dlopen<call_first>>)->Name("lazy first call")->Apply(each_in_microseconds);
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  cushim::bench::Summary summary;
+  summary.value("dlopen of the fake driver", "dlopen", 1, "us");
+  summary.value("eager load beyond dlopen, an entry point", "eager load", 1e3 / cushim_entry_count(), "ns");
+  summary.value("lazy first call beyond dlopen", "lazy first call", 1, "us");
+  return summary.run(argc, argv);
+}
