@@ -76,15 +76,6 @@ static void settle(CushimDriverState *state, int slot, CushimFunction function) 
 
 /* ---- Making drivers ---------------------------------------------------------------------------*/
 
-CushimDriver *cushim_driver_of(void *handle) {
-  CushimDriver *found = NULL;
-  cushim_lock();
-  for (CushimDriverState *state = drivers; state != NULL; state = state->next)
-    if (is_open(state) && state->resolver.handle == handle) found = state->driver;
-  cushim_unlock();
-  return found;
-}
-
 static void open_state(CushimDriverState *state, const CushimFound *found) {
   const CushimResolver resolver = cushim_make_resolver(found->handle, found->version);
   cushim_lock();
@@ -115,19 +106,39 @@ static CushimDriver *allocate(void) {
   return driver;
 }
 
-/* Reachable for ever, and so never freed. */
+/* From now on the driver is reachable, and so never freed. The lock is held. */
 static void enlist(CushimDriverState *state) {
-  cushim_lock();
   state->next = drivers;
   drivers = state;
-  cushim_unlock();
 }
 
-CushimDriver *cushim_new_driver(const CushimFound *found) {
-  CushimDriver *driver = allocate();
-  if (driver == NULL) return NULL;
-  open_state(driver->state, found);
-  enlist(driver->state);
+/* The driver that was opened from this handle, or null. The lock is held. */
+static CushimDriver *find_driver(void *handle) {
+  for (CushimDriverState *state = drivers; state != NULL; state = state->next)
+    if (is_open(state) && state->resolver.handle == handle) return state->driver;
+  return NULL;
+}
+
+CushimDriver *cushim_driver_for(const CushimFound *found) {
+  cushim_lock();
+  CushimDriver *driver = find_driver(found->handle);
+  cushim_unlock();
+  if (driver != NULL) return driver;
+
+  CushimDriver *fresh = allocate();
+  if (fresh == NULL) return NULL;
+  open_state(fresh->state, found);
+  cushim_lock();
+  driver = find_driver(found->handle); /* another thread may have been faster */
+  if (driver == NULL) {
+    enlist(fresh->state);
+    driver = fresh;
+  }
+  cushim_unlock();
+  if (driver != fresh) {
+    free(fresh->state);
+    free(fresh);
+  }
   return driver;
 }
 
@@ -142,7 +153,9 @@ CushimDriver *cushim_driver_from(const char *name, int version,
   state->resolver.lookup = CUSHIM_LOOKUP_IN_PROCESS;
   for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot)
     settle(state, slot, slot < CUSHIM_ENTRY_COUNT ? resolve(data, cushim_entry(slot)->symbol) : NULL);
+  cushim_lock();
   enlist(state);
+  cushim_unlock();
   return driver;
 }
 

@@ -91,11 +91,9 @@ struct CushimDriverState {
 void cushim_lock(void);
 void cushim_unlock(void);
 
-/* The driver that was opened from this handle, or null. */
-CushimDriver *cushim_driver_of(void *handle);
-
-/* A new driver whose entries are all unresolved, or null if memory is out. */
-CushimDriver *cushim_new_driver(const CushimFound *found);
+/* The driver of this library: the one that was made from it before, else a new one whose entries are
+ * all unresolved. Null if memory is out. */
+CushimDriver *cushim_driver_for(const CushimFound *found);
 
 /* Says that the default driver is this library now. Keeps the first if two threads race. */
 void cushim_open_default(const CushimFound *found);

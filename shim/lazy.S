@@ -171,5 +171,12 @@ cushim_default:
         .long   4, 16, 5
         .asciz  "GNU"
         .long   0xc0000002, 4, 3, 0
+#else
+/* Branch target identification is respected here. */
+        .section .note.gnu.property, "a", %note
+        .balign 8
+        .long   4, 16, 5
+        .asciz  "GNU"
+        .long   0xc0000000, 4, 1, 0
 #endif
         .section .note.GNU-stack, "", %progbits

@@ -16,8 +16,7 @@ static CushimDriver *open_driver(const char *library, CushimDiagnosis *diagnosis
     cushim_open_default(&found);
     return &cushim_default;
   }
-  CushimDriver *driver = cushim_driver_of(found.handle);
-  if (driver == NULL) driver = cushim_new_driver(&found);
+  CushimDriver *driver = cushim_driver_for(&found);
   if (driver == NULL) {
     diagnosis->id = CUSHIM_NOT_LOADABLE;
     diagnosis->code = CUDA_ERROR_OUT_OF_MEMORY;
