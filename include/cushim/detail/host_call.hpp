@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A callable on its way through the driver, which takes a plain function and a pointer.
+#pragma once
+
+#include <cushim/error.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace cushim {
+inline namespace v1 {
+namespace detail {
+
+// Owns a callable. What the callable throws stops here and goes to the unreported handler: it must
+// not pass through the driver.
+template <class Function>
+class HostCall {
+ public:
+  explicit HostCall(Function function) : function_(std::move(function)) {}
+
+  template <class... Arguments>
+  void run(Arguments... arguments) noexcept {
+    try {
+      function_(arguments...);
+    } catch (const std::exception &exception) {
+      unreported_handler.load()(exception);
+    } catch (...) {
+      unreported_handler.load()(
+          std::runtime_error("a host function threw something that is no std::exception"));
+    }
+  }
+
+  // For a call that comes exactly once: runs and deletes.
+  static void CUDA_CB once(void *data) { std::unique_ptr<HostCall>(static_cast<HostCall *>(data))->run(); }
+  // For a call that may come any number of times, and the end of its owner.
+  static void CUDA_CB repeatedly(void *data) { static_cast<HostCall *>(data)->run(); }
+  static void CUDA_CB end(void *data) { delete static_cast<HostCall *>(data); }
+
+ private:
+  Function function_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace cushim

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices: finding them, and what they are and can do.
+#pragma once
+
+#include <cushim/detail/reference.hpp>
+#include <cushim/device_attribute.hpp>
+
+#include <array>
+#include <vector>
+
+namespace cushim {
+inline namespace v1 {
+
+// Initializes the driver; everything else needs this first (or LoadOptions::initialize). Again does
+// no harm. Driver calls: cuInit.
+inline void init(Driver &driver = cushim::driver(), Where where = Where::current()) {
+  if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
+    throw Error(result, "cuInit", driver.explain(result).text(), where);
+}
+
+// Sixteen bytes that name a GPU (or a MIG instance) everywhere.
+struct Uuid {
+  std::array<unsigned char, 16> bytes;
+
+  friend bool operator==(const Uuid &, const Uuid &) = default;
+
+  // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi and CUDA_VISIBLE_DEVICES write it.
+  std::string text() const {
+    std::string text = "GPU";
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+      char digits[3];
+      std::snprintf(digits, sizeof digits, "%02x", bytes[i]);
+      text += digits;
+    }
+    return text;
+  }
+};
+
+// A device, by handle. Owns nothing.
+class Device : public detail::Reference<CUdevice> {
+ public:
+  Device() = default;
+
+  // The device of this ordinal. Driver calls: cuDeviceGet.
+  static Device get(int ordinal, Driver &driver = cushim::driver(), Where where = Where::current()) {
+    CUdevice handle = 0;
+    if (const CUresult result = driver.cuDeviceGet(&handle, ordinal); result != CUDA_SUCCESS)
+      detail::fail(result, "cuDeviceGet", where, detail::Through{&driver},
+                   detail::Argument{"ordinal", ordinal});
+    return Device(handle, driver);
+  }
+
+  // The device with this PCI address, "0000:3b:00.0". Driver calls: cuDeviceGetByPCIBusId.
+  static Device by_pci_bus_id(const std::string &address, Driver &driver = cushim::driver(),
+                              Where where = Where::current()) {
+    CUdevice handle = 0;
+    if (const CUresult result = driver.cuDeviceGetByPCIBusId(&handle, address.c_str());
+        result != CUDA_SUCCESS)
+      throw Error(result, "cuDeviceGetByPCIBusId", "PCI address \"" + address + "\"", where);
+    return Device(handle, driver);
+  }
+
+  // How many devices the driver shows. Driver calls: cuDeviceGetCount.
+  static int count(Driver &driver = cushim::driver(), Where where = Where::current()) {
+    int count = 0;
+    detail::check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount", where, detail::Through{&driver});
+    return count;
+  }
+
+  // All devices. Driver calls: cuDeviceGetCount, cuDeviceGet for each.
+  static std::vector<Device> all(Driver &driver = cushim::driver(), Where where = Where::current()) {
+    std::vector<Device> devices;
+    const int number = count(driver, where);
+    for (int ordinal = 0; ordinal < number; ++ordinal) devices.push_back(get(ordinal, driver, where));
+    return devices;
+  }
+
+  static Device from_handle(CUdevice handle, Driver &driver = cushim::driver()) noexcept {
+    return Device(handle, driver);
+  }
+
+  // Driver calls: cuDeviceGetAttribute.
+  template <class T>
+  T attribute(DeviceAttribute<T> which, Where where = Where::current()) const {
+    int value = 0;
+    detail::check(
+        driver().cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(which.number), handle()),
+        "cuDeviceGetAttribute", where, *this, detail::Argument{"attribute", which.number});
+    return static_cast<T>(value);
+  }
+
+  // Driver calls: cuDeviceGetName.
+  std::string name(Where where = Where::current()) const {
+    char name[256] = "";
+    detail::check(driver().cuDeviceGetName(name, sizeof name, handle()), "cuDeviceGetName", where, *this);
+    return name;
+  }
+
+  // Driver calls: cuDeviceGetUuid_v2 (which tells MIG instances apart).
+  Uuid uuid(Where where = Where::current()) const {
+    CUuuid raw{};
+    detail::check(driver().cuDeviceGetUuid_v2(&raw, handle()), "cuDeviceGetUuid", where, *this);
+    Uuid uuid;
+    for (std::size_t i = 0; i < uuid.bytes.size(); ++i)
+      uuid.bytes[i] = static_cast<unsigned char>(raw.bytes[i]);
+    return uuid;
+  }
+
+  // "0000:3b:00.0". Driver calls: cuDeviceGetPCIBusId.
+  std::string pci_bus_id(Where where = Where::current()) const {
+    char address[32] = "";
+    detail::check(driver().cuDeviceGetPCIBusId(address, sizeof address, handle()), "cuDeviceGetPCIBusId",
+                  where, *this);
+    return address;
+  }
+
+  // Bytes of device memory. Driver calls: cuDeviceTotalMem.
+  std::size_t total_memory(Where where = Where::current()) const {
+    std::size_t bytes = 0;
+    detail::check(driver().cuDeviceTotalMem(&bytes, handle()), "cuDeviceTotalMem", where, *this);
+    return bytes;
+  }
+
+  // Whether contexts of this device can be given access to the peer's memory.
+  // Driver calls: cuDeviceCanAccessPeer.
+  bool can_access(Device peer, Where where = Where::current()) const {
+    int can = 0;
+    detail::check(driver().cuDeviceCanAccessPeer(&can, handle(), peer.handle()), "cuDeviceCanAccessPeer",
+                  where, *this, peer);
+    return can != 0;
+  }
+
+ private:
+  Device(CUdevice handle, Driver &driver) noexcept : Reference(handle, driver) {}
+};
+
+// "device 0"
+inline std::string in_words(const Device &device) {
+  return device.is_empty() ? "an empty device" : "device " + std::to_string(device.handle());
+}
+
+}  // namespace v1
+}  // namespace cushim

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong: one exception, its place in <system_error>, and where destructors report.
+// Nothing here calls the driver: names come from cushim's own list of results.
+#pragma once
+
+#include <cushim/driver.hpp>
+#include <cushim/where.hpp>
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace cushim {
+inline namespace v1 {
+
+// The name of a result, "CUDA_ERROR_INVALID_HANDLE"; empty for a number that cushim does not know.
+constexpr std::string_view name_of(CUresult result) noexcept {
+  switch (static_cast<int>(result)) {
+#define CUSHIM_RESULT(code, name) \
+  case code:                      \
+    return #name;
+#include <cushim/results.inc>
+  }
+  return {};
+}
+
+// The name in plain words: "invalid handle".
+inline std::string text_of(CUresult result) {
+  std::string_view name = name_of(result);
+  if (name.empty()) return "unknown result";
+  for (std::string_view prefix : {"CUDA_ERROR_", "CUDA_"})
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  std::string text(name);
+  for (char &letter : text)
+    letter =
+        letter == '_' ? ' ' : static_cast<char>(letter + (letter >= 'A' && letter <= 'Z' ? 'a' - 'A' : 0));
+  return text;
+}
+
+namespace detail {
+
+class Category final : public std::error_category {
+ public:
+  const char *name() const noexcept override { return "cuda"; }
+  std::string message(int code) const override { return text_of(static_cast<CUresult>(code)); }
+  std::error_condition default_error_condition(int code) const noexcept override {
+    switch (static_cast<CUresult>(code)) {
+      case CUDA_ERROR_INVALID_VALUE:
+        return std::errc::invalid_argument;
+      case CUDA_ERROR_OUT_OF_MEMORY:
+        return std::errc::not_enough_memory;
+      case CUDA_ERROR_NO_DEVICE:
+      case CUDA_ERROR_INVALID_DEVICE:
+        return std::errc::no_such_device;
+      case CUDA_ERROR_FILE_NOT_FOUND:
+        return std::errc::no_such_file_or_directory;
+      case CUDA_ERROR_NOT_READY:
+        return std::errc::resource_unavailable_try_again;
+      case CUDA_ERROR_NOT_PERMITTED:
+        return std::errc::operation_not_permitted;
+      case CUDA_ERROR_NOT_SUPPORTED:
+        return std::errc::not_supported;
+      case CUDA_ERROR_TIMEOUT:
+        return std::errc::timed_out;
+      default:
+        return std::error_condition(code, *this);
+    }
+  }
+};
+
+}  // namespace detail
+
+// The category of driver results, "cuda". Comparable with std::errc where a result has a namesake:
+// error.code() == std::errc::not_enough_memory.
+inline const std::error_category &category() noexcept {
+  static const detail::Category category;
+  return category;
+}
+
+inline std::error_code make_error_code(CUresult result) noexcept {
+  return {static_cast<int>(result), category()};
+}
+
+// A driver call that failed, or an argument that the driver would have refused. what() reads
+//
+//   cuEventRecord: CUDA_ERROR_INVALID_HANDLE (400, invalid handle): event 0x7f10, stream 0x7f20 (main.cpp:12)
+class Error : public std::system_error {
+ public:
+  // words: the handles and arguments in words, and what is known about the reason; may be empty.
+  Error(CUresult result, const char *routine, const std::string &words, const Where &where = {})
+      : std::system_error(make_error_code(result)),
+        routine_(routine),
+        where_(where),
+        what_(compose(result, routine, words, where)) {}
+
+  const char *what() const noexcept override { return what_.what(); }
+  // The driver's routine, "cuEventRecord", without the suffixes of ABIs and per-thread variants.
+  const char *routine() const noexcept { return routine_; }
+  CUresult result() const noexcept { return static_cast<CUresult>(code().value()); }
+  std::string_view name() const noexcept { return name_of(result()); }
+  std::string text() const { return text_of(result()); }
+  // Where the program made the call; line 0 if that is not known (operators, destructors).
+  const Where &where() const noexcept { return where_; }
+
+ private:
+  static std::string compose(CUresult result, const char *routine, const std::string &words,
+                             const Where &where) {
+    std::string text = std::string(routine) + ": " + std::string(name_of(result)) + " (" +
+                       std::to_string(static_cast<int>(result)) + ", " + text_of(result) + ")";
+    if (!words.empty()) text += ": " + words;
+    if (where.line() != 0)
+      text += std::string(" (") + where.file_name() + ":" + std::to_string(where.line()) + ")";
+    return text;
+  }
+
+  const char *routine_;
+  Where where_;
+  std::runtime_error what_;  // for its text, whose copies do not throw
+};
+
+// Receives what could not be thrown: a failed release in a destructor (an Error), and what a host
+// function threw. Called on the thread where it happened.
+using UnreportedHandler = void (*)(const std::exception &) noexcept;
+
+namespace detail {
+
+inline void print_unreported(const std::exception &exception) noexcept {
+  std::fprintf(stderr, "cushim: %s\n", exception.what());
+}
+
+inline std::atomic<UnreportedHandler> unreported_handler{&print_unreported};
+
+}  // namespace detail
+
+// Sets the handler of this process (of this copy of cushim's headers) and returns the one before.
+// The first one prints a line to stderr; null restores it.
+inline UnreportedHandler set_unreported_handler(UnreportedHandler handler) noexcept {
+  return detail::unreported_handler.exchange(handler != nullptr ? handler : &detail::print_unreported);
+}
+
+}  // namespace v1
+}  // namespace cushim

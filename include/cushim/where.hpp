@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where in a program a call was made: std::source_location, or its like for compilers without.
+#pragma once
+
+#include <cstdint>
+#include <version>
+
+#if defined(__cpp_lib_source_location)
+#include <source_location>
+#endif
+
+namespace cushim {
+inline namespace v1 {
+
+// Every function that can throw takes one as its last parameter and fills it in by itself.
+#if defined(__cpp_lib_source_location)
+using Where = std::source_location;
+#else
+class Where {  // Clang 14
+ public:
+  constexpr Where() noexcept = default;
+  static constexpr Where current(const char *file = __builtin_FILE(),
+                                 const char *function = __builtin_FUNCTION(),
+                                 std::uint_least32_t line = __builtin_LINE()) noexcept {
+    Where where;
+    where.file_ = file;
+    where.function_ = function;
+    where.line_ = line;
+    return where;
+  }
+  constexpr std::uint_least32_t line() const noexcept { return line_; }
+  constexpr std::uint_least32_t column() const noexcept { return 0; }
+  constexpr const char *file_name() const noexcept { return file_; }
+  constexpr const char *function_name() const noexcept { return function_; }
+
+ private:
+  const char *file_ = "";
+  const char *function_ = "";
+  std::uint_least32_t line_ = 0;
+};
+#endif
+
+}  // namespace v1
+}  // namespace cushim
