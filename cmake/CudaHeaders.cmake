@@ -1,35 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 # cushim::cuda_headers: the folder of <cuda.h>. CUSHIM_CUDA_INCLUDE_DIR if given, else an installed
-# CUDA toolkit. Nothing is fetched here; tools/dev can put headers into the build folder.
+# CUDA toolkit. Nothing is fetched here; tools/dev can put headers into the build folder. Used by
+# cushim's own build and, installed, by find_package(cushim).
 set(CUSHIM_CUDA_INCLUDE_DIR "" CACHE PATH "Folder of cuda.h (CUDA 11.8 or newer)")
 
 if(NOT TARGET cushim::cuda_headers)
   set(found "")
+  set(problem "")
   if(CUSHIM_CUDA_INCLUDE_DIR)
-    if(NOT EXISTS "${CUSHIM_CUDA_INCLUDE_DIR}/cuda.h")
-      message(FATAL_ERROR "cushim: CUSHIM_CUDA_INCLUDE_DIR is ${CUSHIM_CUDA_INCLUDE_DIR}, which has no cuda.h.")
-    endif()
     set(found "${CUSHIM_CUDA_INCLUDE_DIR}")
+    if(NOT EXISTS "${found}/cuda.h")
+      set(problem "cushim: CUSHIM_CUDA_INCLUDE_DIR is ${found}, which has no cuda.h.")
+    endif()
   else()
-    # The toolkit's own find module would also want its libraries; headers are all that is needed.
+    # CMake's module for the toolkit would also want its libraries; headers are all that is needed. A
+    # toolkit that the project has already found is preferred.
     find_path(CUSHIM_TOOLKIT_INCLUDE_DIR cuda.h
-      HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME
+      HINTS ${CUDAToolkit_INCLUDE_DIRS} "${CUDAToolkit_ROOT}"
+            ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME
       PATHS /usr/local/cuda /opt/cuda
       PATH_SUFFIXES include targets/${CMAKE_SYSTEM_PROCESSOR}-linux/include)
     mark_as_advanced(CUSHIM_TOOLKIT_INCLUDE_DIR)
     set(found "${CUSHIM_TOOLKIT_INCLUDE_DIR}")
+    if(NOT found)
+      set(problem
+        "cushim: no CUDA headers found. Set CUSHIM_CUDA_INCLUDE_DIR to the folder of cuda.h, or \
+CUDAToolkit_ROOT to an installed CUDA toolkit (11.8 or newer). Only headers are needed, no driver.")
+    endif()
   endif()
-  if(NOT found)
-    message(FATAL_ERROR
-      "cushim: no CUDA headers found. Set CUSHIM_CUDA_INCLUDE_DIR to the folder of cuda.h, or "
-      "CUDAToolkit_ROOT to an installed CUDA toolkit (11.8 or newer). Only headers are needed, no driver.")
+  if(problem)
+    if(NOT CMAKE_FIND_PACKAGE_NAME STREQUAL "cushim")
+      message(FATAL_ERROR "${problem}")
+    endif()
+    set(cushim_FOUND FALSE)
+    set(cushim_NOT_FOUND_MESSAGE "${problem}")
+    return()
   endif()
   message(STATUS "cushim: CUDA headers in ${found}")
 
   add_library(cushim_cuda_headers INTERFACE)
   add_library(cushim::cuda_headers ALIAS cushim_cuda_headers)
-  set_target_properties(cushim_cuda_headers PROPERTIES EXPORT_NAME cuda_headers)
   # SYSTEM: their warnings are not ours. Not installed: a user's build finds its own.
-  target_include_directories(cushim_cuda_headers SYSTEM INTERFACE "$<BUILD_INTERFACE:${found}>")
+  target_include_directories(cushim_cuda_headers SYSTEM INTERFACE "${found}")
   set(CUSHIM_CUDA_HEADERS_FOUND "${found}" CACHE INTERNAL "the folder of cuda.h in use")
 endif()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is installed: component runtime is what a program needs to run (nothing but the licence if it
+# links the static library), component dev what it is built with. Nothing of NVIDIA's, see
+# tests/consumption.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cushim")
+
+install(TARGETS cushim EXPORT cushim
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/cushim" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+
+install(EXPORT cushim FILE cushim-targets.cmake NAMESPACE cushim:: DESTINATION ${package_dir} COMPONENT dev)
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/cushim-config.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/cushim-config.cmake" INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/cushim-config-version.cmake"
+  COMPATIBILITY SameMajorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/package/cushim-config.cmake"
+  "${PROJECT_BINARY_DIR}/package/cushim-config-version.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/CudaHeaders.cmake"
+  DESTINATION ${package_dir} COMPONENT dev)
+
+# Relative to itself, so that a package may be moved.
+file(RELATIVE_PATH pkgconfig_to_include
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+get_target_property(library_type cushim TYPE)
+set(pkgconfig_flags "")
+if(library_type STREQUAL "SHARED_LIBRARY")
+  set(pkgconfig_flags " -DCUSHIM_SHARED")
+endif()
+set(pkgconfig_libs_private "")
+if(CMAKE_DL_LIBS)
+  set(pkgconfig_libs_private "-l${CMAKE_DL_LIBS}")
+endif()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/cushim.pc.in" "${PROJECT_BINARY_DIR}/package/cushim.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/cushim.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT dev)
+
+if(TARGET cushim-command)
+  install(TARGETS cushim-command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+endif()

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts of this folder share. Each is run by ctest with
+#   SOURCE   cushim's sources          WORK   an empty folder of the test's own
+#   HEADERS  the folder of cuda.h      C, CXX, GENERATOR, READELF   the tools in use
+set(ENV{CUDA_PATH} "")
+set(ENV{CUDA_HOME} "")
+set(ENV{CUDAToolkit_ROOT} "")
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+
+# run(<command>...): fails the test with the command's output if it fails.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " words)
+    message(FATAL_ERROR "${words}\nended with ${code}:\n${output}")
+  endif()
+endfunction()
+
+# configure(<source> <build> <option>...)
+macro(configure_command source build)
+  set(command ${CMAKE_COMMAND} -S ${source} -B ${build} -G ${GENERATOR}
+    -DCMAKE_C_COMPILER=${C} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug ${ARGN})
+endmacro()
+function(configure source build)
+  configure_command(${source} ${build} ${ARGN})
+  run(${command})
+endfunction()
+
+# run_programs(<build>): the two user's programs run, need no driver to start, and the C one no C++.
+function(run_programs build)
+  run(${build}/c_program)
+  run(${build}/cxx_program)
+  foreach(program c_program cxx_program)
+    execute_process(COMMAND ${READELF} -d ${build}/${program} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+    if(dynamic MATCHES "libcuda" OR (program STREQUAL "c_program" AND dynamic MATCHES "libstdc|libc\\+\\+"))
+      message(FATAL_ERROR "${program} needs a library that it should not:\n${dynamic}")
+    endif()
+  endforeach()
+endfunction()
