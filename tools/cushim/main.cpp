@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cushim command: reads the command line, runs one verb, prints what it says.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "doctor.hpp"
+#include "explain.hpp"
+#include "release.hpp"
+#include "symbols.hpp"
+
+namespace {
+
+using namespace cushim::command;
+
+// Accepts a release, "12.4", and makes it a version, 12040.
+struct ReleaseValidator : CLI::Validator {
+  ReleaseValidator() : CLI::Validator("RELEASE") {
+    func_ = [](std::string &text) {
+      const std::optional<int> version = parse_release(text);
+      if (!version) return fmt::format("\"{}\" is no CUDA release such as 12.4", text);
+      text = std::to_string(*version);
+      return std::string();
+    };
+  }
+};
+
+int print(const Outcome &outcome, bool as_json) {
+  // What drivers and environments say need not be UTF-8.
+  const std::string text =
+      as_json ? outcome.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : outcome.text;
+  std::FILE *stream = as_json || outcome.exit != Exit::usage ? stdout : stderr;
+  if (std::fwrite(text.data(), 1, text.size(), stream) != text.size() || std::fflush(stream) != 0)
+    return std::perror("cushim"), static_cast<int>(Exit::finding);
+  return static_cast<int>(outcome.exit);
+}
+
+const char *or_null(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Looks at the NVIDIA driver of this machine through cushim, and explains what it says.",
+               "cushim");
+  app.footer("Exit codes: 0 good, 1 a finding, 2 usage, 3 no driver.");
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+  bool as_json = false;
+  std::string library;
+
+  DoctorOptions doctor_options;
+  CLI::App *doctor =
+      app.add_subcommand("doctor", "What driver there is, what it serves, what is wrong with it");
+  doctor
+      ->add_option("--at-least", doctor_options.at_least, "It is a problem if the driver is older than this")
+      ->transform(ReleaseValidator());
+
+  SymbolFilter filter;
+  bool missing = false;
+  bool present = false;
+  CLI::App *symbols_verb = app.add_subcommand("symbols", "Entry points, and whether this driver has them");
+  symbols_verb->add_option("PATTERN", filter.pattern, "A part of the symbol, or a glob for all of it");
+  symbols_verb->add_option("--since", filter.since, "Only those of this release or later")
+      ->transform(ReleaseValidator());
+  symbols_verb->add_flag("--per-thread", filter.per_thread, "Only variants for per-thread default streams");
+  CLI::Option *present_flag = symbols_verb->add_flag("--present", present, "Only those that the driver has");
+  symbols_verb->add_flag("--missing", missing, "Only those that the driver lacks")->excludes(present_flag);
+
+  std::vector<std::string> words;
+  CLI::App *explain_verb =
+      app.add_subcommand("explain", "What a result or diagnosis means, its causes, what to do");
+  explain_verb->add_option("CODE|NAME", words,
+                           "700, illegal_address, no-driver; all are listed if there is none");
+
+  for (CLI::App *verb : {doctor, symbols_verb})
+    verb->add_option("--library", library, "Look at this library instead of the default driver");
+  for (CLI::App *verb : {doctor, symbols_verb, explain_verb})
+    verb->add_flag("--json", as_json, "Print JSON instead of text");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    const bool asked = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    app.exit(error);
+    return static_cast<int>(asked ? Exit::good : Exit::usage);
+  }
+
+  if (doctor->parsed()) {
+    doctor_options.library = or_null(library);
+    return print(report(examine(doctor_options)), as_json);
+  }
+  if (symbols_verb->parsed()) {
+    if (present || missing) filter.present = present;
+    return print(symbols(filter, or_null(library)), as_json);
+  }
+  return print(explain(words), as_json);
+}
