@@ -16,6 +16,9 @@ constexpr std::size_t few = 12;
 
 constexpr std::size_t label_width = 14;
 
+// Where the names of what a release misses begin.
+constexpr std::size_t names_column = 30;
+
 const char *lookup_text(CushimLookup lookup) {
   switch (lookup) {
     case CUSHIM_LOOKUP_NONE:
@@ -103,9 +106,12 @@ std::string releases_text(const std::vector<ReleaseReport> &releases) {
     }
     std::string range = release_text(first->release);
     if (last - first > 1) range += fmt::format(" to {}", release_text((last - 1)->release));
-    std::string row = fmt::format("{:>3} of {:<3}", resolved, total);
-    if (kind(*first) == 's') row += fmt::format("  missing: {}", few_names(first->missing));
-    text += line(fmt::format("  {}", range), wrap(row, label_width + 12));
+    std::string row = fmt::format("  {:<14}{:>3} of {}", range, resolved, total);
+    if (kind(*first) == 's') {
+      row = fmt::format("{:<{}}", row, names_column);
+      row += wrap("missing: " + few_names(first->missing), names_column);
+    }
+    text += row + "\n";
     first = last;
   }
   return text;

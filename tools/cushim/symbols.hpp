@@ -13,10 +13,10 @@
 namespace cushim::command {
 
 struct SymbolFilter {
-  std::string pattern;          // see matches() in words.hpp; empty for all
-  int since = 0;                // 12040: only what came with CUDA 12.4 or later
-  bool per_thread = false;      // only the variants for per-thread default streams
-  std::optional<bool> present;  // only what the driver has, or only what it lacks
+  std::string pattern = {};          // see matches() in words.hpp; empty for all
+  int since = 0;                     // 12040: only what came with CUDA 12.4 or later
+  bool per_thread = false;           // only the variants for per-thread default streams
+  std::optional<bool> present = {};  // only what the driver has, or only what it lacks
 };
 
 struct SymbolRow {
