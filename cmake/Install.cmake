@@ -39,7 +39,3 @@ endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/cushim.pc.in" "${PROJECT_BINARY_DIR}/package/cushim.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/cushim.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT dev)
-
-if(TARGET cushim-command)
-  install(TARGETS cushim-command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-endif()
