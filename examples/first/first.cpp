@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first program: copies memory to the device and back on a stream, and times it with two events.
+// It links no CUDA library. Where there is no usable driver it says why, and runs on a stand-in.
+#include <cushim/driver.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "stand_in.hpp"
+
+// The headers of CUDA 13 mean by this name an ABI that came with 12.8. The first one does the same
+// for events that can time, and every driver has it.
+#undef cuEventElapsedTime
+
+// Ends the program if a call failed, naming the call.
+static void check(CUresult result, const char *call) {
+  if (result == CUDA_SUCCESS) return;
+  const char *name = nullptr;
+  if (cushim::driver().cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "no name";
+  std::fprintf(stderr, "%s failed: %d (%s)\n", call, static_cast<int>(result), name);
+  std::exit(EXIT_FAILURE);
+}
+
+// Calls an entry point of whatever driver is current: CALL(cuInit, 0).
+#define CALL(function, ...) check(cushim::driver().function(__VA_ARGS__), #function)
+
+int main() {
+  // Finds the driver, resolves its entry points and initializes it. The answer is a value: a program
+  // that can do without a GPU goes on.
+  const cushim::Loaded loaded = cushim::load({.initialize = true});
+  std::optional<cushim::ScopedDriver> scope;
+  if (!loaded) {
+    std::printf("%s\n", loaded.diagnosis.text().c_str());
+    scope.emplace(first::stand_in());  // until the end of main, every call below goes there
+  }
+
+  CUdevice device;
+  CUcontext context;
+  char name[256] = "";
+  CALL(cuDeviceGet, &device, 0);
+  CALL(cuDeviceGetName, name, sizeof name, device);
+  CALL(cuDevicePrimaryCtxRetain, &context, device);
+  CALL(cuCtxSetCurrent, context);
+
+  // Pinned host memory, so that the copies run at full speed and beside the host.
+  constexpr std::size_t size = std::size_t{64} << 20;
+  void *source;
+  void *target;
+  CUdeviceptr on_device;
+  CALL(cuMemAllocHost, &source, size);
+  CALL(cuMemAllocHost, &target, size);
+  CALL(cuMemAlloc, &on_device, size);
+  for (std::size_t i = 0; i < size; ++i)
+    static_cast<unsigned char *>(source)[i] = static_cast<unsigned char>(i % 251);
+  std::memset(target, 0, size);
+
+  CUstream stream;
+  CUevent start;
+  CUevent end;
+  CALL(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  CALL(cuEventCreate, &start, CU_EVENT_DEFAULT);
+  CALL(cuEventCreate, &end, CU_EVENT_DEFAULT);
+
+  // The driver only takes note of these four; the work happens in their order, on the stream.
+  CALL(cuEventRecord, start, stream);
+  CALL(cuMemcpyHtoDAsync, on_device, source, size, stream);
+  CALL(cuMemcpyDtoHAsync, target, on_device, size, stream);
+  CALL(cuEventRecord, end, stream);
+
+  CALL(cuEventSynchronize, end);
+  float milliseconds = 0;
+  CALL(cuEventElapsedTime, &milliseconds, start, end);
+  const bool same = std::memcmp(source, target, size) == 0;
+
+  CALL(cuEventDestroy, end);
+  CALL(cuEventDestroy, start);
+  CALL(cuStreamDestroy, stream);
+  CALL(cuMemFree, on_device);
+  CALL(cuMemFreeHost, target);
+  CALL(cuMemFreeHost, source);
+  CALL(cuDevicePrimaryCtxRelease, device);
+
+  const std::string driver(cushim::driver()->name());
+  std::printf("Ran on: %s\nDevice: %s\n", driver.c_str(), name);
+  std::printf("%zu MiB there and back in %.3f ms (%.2f GB/s each way): %s\n", size >> 20, milliseconds,
+              2 * static_cast<double>(size) / milliseconds / 1e6,
+              same ? "arrived unchanged" : "failed, bytes differ");
+  return same ? EXIT_SUCCESS : EXIT_FAILURE;
+}
