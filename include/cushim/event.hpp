@@ -160,7 +160,7 @@ class EventCreation {
   static Self create(Device device, EventFlags flags = EventFlags::none, Where where = Where::current()) {
     PrimaryContext primary = PrimaryContext::retain(device, where);
     Self event = create(ContextRef(primary), flags, where);
-    event.origin_.primary = std::move(primary);
+    event.hold(std::move(primary));
     return event;
   }
 
@@ -247,6 +247,7 @@ class Event : public EventRef, public detail::EventCreation<Event, CU_EVENT_DISA
  protected:
   Event(CUevent handle, Driver &driver, detail::EventOrigin origin) noexcept
       : EventRef(handle, driver), origin_(std::move(origin)) {}
+  void hold(PrimaryContext primary) noexcept { origin_.primary = std::move(primary); }
 
  private:
   template <class Self, unsigned type_flags>

@@ -44,10 +44,6 @@ class Reference {
 
  protected:
   Reference(Handle handle, Driver &driver) noexcept : driver_(&driver), handle_(handle) {}
-  Reference(const Reference &) = default;
-  Reference &operator=(const Reference &) = default;
-  ~Reference() = default;
-
   // Makes this empty and returns the handle that it had.
   Handle take() noexcept {
     driver_ = &nowhere();

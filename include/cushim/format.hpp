@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nouns as arguments of fmt::format, if <fmt/format.h> was included before, and
+// of std::format where the standard library has it: fmt::format("{}", event) is "event 0x7f10".
+#pragma once
+
+#include <cushim/detail/reference.hpp>
+
+#if defined(FMT_VERSION)
+template <cushim::detail::Noun T>
+struct fmt::formatter<T, char> : fmt::formatter<std::string_view, char> {
+  template <class Context>
+  auto format(const T &noun, Context &context) const {
+    return fmt::formatter<std::string_view, char>::format(in_words(noun), context);
+  }
+};
+#endif
+
+#if defined(__cpp_lib_format)
+#include <format>
+
+template <cushim::detail::Noun T>
+struct std::formatter<T, char> : std::formatter<std::string_view, char> {
+  template <class Context>
+  auto format(const T &noun, Context &context) const {
+    return std::formatter<std::string_view, char>::format(in_words(noun), context);
+  }
+};
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sharing events and memory with other processes. A handle is plain bytes that may be sent anyhow;
+// it opens only in another process than the one that made it.
+//
+//   const auto handle = cushim::event::ipc::export_(event);            // in one process
+//   auto event = cushim::event::ipc::import(device, handle);           // in another
+//
+//   const auto handle = cushim::memory::ipc::export_(buffer.data());   // may point into the middle
+//   auto mapping = cushim::memory::ipc::import(device, handle);
+#pragma once
+
+#include <cushim/event.hpp>
+#include <cushim/memory.hpp>
+#include <cushim/pointer.hpp>
+
+#include <span>
+
+namespace cushim {
+inline namespace v1 {
+
+namespace detail {
+
+// A handle from bytes that were received; a handle of another size is refused.
+template <class Handle>
+Handle handle_from_bytes(std::span<const std::byte> bytes, const char *routine, Where where) {
+  static_assert(std::is_trivially_copyable_v<Handle>);
+  if (bytes.size() != sizeof(Handle))
+    fail(CUDA_ERROR_INVALID_VALUE, routine, where,
+         Argument{"bytes given", static_cast<long long>(bytes.size())},
+         Argument{"bytes of a handle", static_cast<long long>(sizeof(Handle))},
+         Remark{"the handle was cut or is of another kind"});
+  Handle handle;
+  std::memcpy(&handle, bytes.data(), sizeof handle);
+  return handle;
+}
+
+inline const char *import_remark(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_INVALID_CONTEXT:
+      return "a handle opens only in another process than the one that made it";
+    case CUDA_ERROR_MAP_FAILED:
+    case CUDA_ERROR_INVALID_VALUE:
+      return "the handle is none, or what it names is gone";
+    default:
+      return nullptr;
+  }
+}
+
+struct IpcMapping {
+  static constexpr const char *routine = "cuIpcCloseMemHandle";
+  static CUresult free(Driver &driver, CUdeviceptr address) { return driver.cuIpcCloseMemHandle(address); }
+};
+
+}  // namespace detail
+
+// ---- Events ------------------------------------------------------------------------------------
+
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+class IpcEvent;
+
+namespace event::ipc {
+
+// Names an event to other processes.
+struct handle_t {
+  CUipcEventHandle raw;
+
+  std::span<const std::byte, sizeof(CUipcEventHandle)> bytes() const noexcept {
+    return std::as_bytes(std::span<const CUipcEventHandle, 1>(&raw, 1));
+  }
+  // A handle that was received as bytes; any number but 64 is refused.
+  static handle_t from_bytes(std::span<const std::byte> bytes, Where where = Where::current()) {
+    return detail::handle_from_bytes<handle_t>(bytes, "cuIpcOpenEventHandle", where);
+  }
+};
+static_assert(sizeof(handle_t) == 64);
+
+// Driver calls: cuIpcGetEventHandle.
+handle_t export_(const IpcEvent &event, Where where = Where::current());
+// The event of another process, in a device's primary context, which is held for the event's life.
+// Driver calls: cuDevicePrimaryCtxRetain, push, cuIpcOpenEventHandle, pop; at the end cuEventDestroy,
+// cuDevicePrimaryCtxRelease.
+IpcEvent import(Device device, const handle_t &handle, Where where = Where::current());
+// The same in a given context. Driver calls: push, cuIpcOpenEventHandle, pop; at the end
+// cuEventDestroy.
+IpcEvent import(ContextRef context, const handle_t &handle, Where where = Where::current());
+
+}  // namespace event::ipc
+
+// Owns an event that other processes can open. Keeps no time: the driver allows no both.
+class IpcEvent : public Event,
+                 public detail::EventCreation<IpcEvent, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS> {
+ private:
+  using Creation = detail::EventCreation<IpcEvent, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS>;
+  friend Creation;
+  friend IpcEvent event::ipc::import(Device, const event::ipc::handle_t &, Where);
+  friend IpcEvent event::ipc::import(ContextRef, const event::ipc::handle_t &, Where);
+  using Event::Event;
+
+ public:
+  // Empty.
+  IpcEvent() = default;
+
+  using Creation::adopt;
+  using Creation::create;
+  using Creation::recorded;
+
+  // event::ipc::export_(*this)
+  event::ipc::handle_t ipc_descriptor(Where where = Where::current()) const {
+    return event::ipc::export_(*this, where);
+  }
+  // event::ipc::import(place, descriptor), where place is a device or a context.
+  template <class Place>
+  static IpcEvent from_ipc_descriptor(const Place &place, const event::ipc::handle_t &descriptor,
+                                      Where where = Where::current()) {
+    return event::ipc::import(place, descriptor, where);
+  }
+};
+
+inline event::ipc::handle_t event::ipc::export_(const IpcEvent &event, Where where) {
+  handle_t handle{};
+  detail::check(event.driver().cuIpcGetEventHandle(&handle.raw, event.handle()), "cuIpcGetEventHandle", where,
+                EventRef(event));
+  return handle;
+}
+
+inline IpcEvent event::ipc::import(ContextRef context, const handle_t &handle, Where where) {
+  return detail::in_context(context, where, [&] {
+    CUevent raw = nullptr;
+    const CUresult result = context.driver().cuIpcOpenEventHandle(&raw, handle.raw);
+    detail::check(result, "cuIpcOpenEventHandle", where, context,
+                  detail::Remark{detail::import_remark(result)});
+    return IpcEvent(raw, context.driver(),
+                    detail::EventOrigin{CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, context, {}});
+  });
+}
+
+inline IpcEvent event::ipc::import(Device device, const handle_t &handle, Where where) {
+  PrimaryContext primary = PrimaryContext::retain(device, where);
+  IpcEvent event = import(ContextRef(primary), handle, where);
+  event.hold(std::move(primary));
+  return event;
+}
+
+}  // namespace CUSHIM_DEFAULT_STREAM
+
+// ---- Memory ------------------------------------------------------------------------------------
+
+namespace memory::ipc {
+
+// Names device memory to other processes: an allocation, and a place within it.
+struct handle_t {
+  CUipcMemHandle raw;
+  std::uint64_t offset;  // from the allocation's base to the exported pointer
+  std::uint64_t size;    // bytes from the exported pointer to the allocation's end
+
+  std::span<const std::byte, sizeof(CUipcMemHandle) + 16> bytes() const noexcept {
+    return std::as_bytes(std::span<const handle_t, 1>(this, 1));
+  }
+  // A handle that was received as bytes; any number but 80 is refused.
+  static handle_t from_bytes(std::span<const std::byte> bytes, Where where = Where::current()) {
+    return detail::handle_from_bytes<handle_t>(bytes, "cuIpcOpenMemHandle", where);
+  }
+};
+static_assert(sizeof(handle_t) == 80);
+
+// The pointer may lie inside an allocation of cuMemAlloc; managed memory and memory from pools cannot
+// be exported so, nor what was itself imported.
+// Driver calls: cuMemGetAddressRange, cuIpcGetMemHandle.
+inline handle_t export_(CUdeviceptr address, Driver &driver = cushim::driver(),
+                        Where where = Where::current()) {
+  const AddressRange range = address_range(address, driver, where);
+  handle_t handle{{}, address - range.base, range.base + range.size - address};
+  detail::check(driver.cuIpcGetMemHandle(&handle.raw, address), "cuIpcGetMemHandle", where,
+                detail::Through{&driver}, detail::Address{"address", address});
+  return handle;
+}
+template <class T>
+handle_t export_(DevicePtr<T> pointer, Driver &driver = cushim::driver(), Where where = Where::current()) {
+  return export_(pointer.address(), driver, where);
+}
+
+// Owns a mapping of another process's memory. The driver counts: opened again, the memory has the
+// same address, and stays mapped until the last mapping is closed. It must be closed here, and never
+// freed; it stays readable even if its owner frees it meanwhile.
+class Mapping {
+ public:
+  // Empty.
+  Mapping() = default;
+
+  // Takes over a mapping that was opened elsewhere, by its base address. No driver call.
+  static Mapping adopt(CUdeviceptr base, Driver &driver = cushim::driver()) noexcept {
+    Mapping mapping;
+    mapping.memory_ = detail::OwnedMemory<detail::IpcMapping>(base, driver);
+    return mapping;
+  }
+
+  Mapping(Mapping &&other) noexcept { swap(other); }
+  Mapping &operator=(Mapping &&other) noexcept {
+    Mapping(std::move(other)).swap(*this);
+    return *this;
+  }
+  void swap(Mapping &other) noexcept {
+    memory_.swap(other.memory_);
+    primary_.swap(other.primary_);
+    std::swap(offset_, other.offset_);
+    std::swap(size_, other.size_);
+  }
+  friend void swap(Mapping &left, Mapping &right) noexcept { left.swap(right); }
+
+  // The pointer that was exported, in this process.
+  CUdeviceptr address() const noexcept { return memory_.handle() + offset_; }
+  // The allocation's base, in this process.
+  CUdeviceptr base() const noexcept { return memory_.handle(); }
+  // Bytes from address() to the allocation's end.
+  std::size_t size_bytes() const noexcept { return size_; }
+  // address() and size_bytes() as elements.
+  template <class T>
+  DeviceSpan<T> span() const noexcept {
+    return {DevicePtr<T>(address()), size_ / sizeof(T)};
+  }
+
+  bool is_empty() const noexcept { return memory_.is_empty(); }
+  Driver &driver() const noexcept { return memory_.driver(); }
+
+  // Closes now, and throws if that fails. Again does nothing. Driver calls: those of its end.
+  void close(Where where = Where::current()) {
+    Mapping closing;
+    closing.swap(*this);
+    closing.memory_.close(where);
+    closing.primary_.close(where);
+  }
+
+  // Leaves the mapping to the caller, who closes its base. Empty afterwards.
+  // Driver calls: cuDevicePrimaryCtxRelease if it was opened on a device.
+  [[nodiscard]] CUdeviceptr release() noexcept {
+    memory_.set_context(ContextRef());
+    const CUdeviceptr base = memory_.take();
+    Mapping().swap(*this);
+    return base;
+  }
+
+ private:
+  friend Mapping import(const handle_t &, Driver &, Where);
+  friend Mapping import(ContextRef, const handle_t &, Where);
+  friend Mapping import(Device, const handle_t &, Where);
+
+  PrimaryContext primary_;  // before memory_, so that it outlives it
+  detail::OwnedMemory<detail::IpcMapping> memory_;
+  std::uint64_t offset_ = 0;
+  std::size_t size_ = 0;
+};
+
+// Maps memory of another process, in the current context. Peer access is enabled as needed: the
+// driver takes no other flag. Driver calls: cuIpcOpenMemHandle; at the end cuIpcCloseMemHandle.
+inline Mapping import(const handle_t &handle, Driver &driver = cushim::driver(),
+                      Where where = Where::current()) {
+  CUdeviceptr base = 0;
+  const CUresult result = driver.cuIpcOpenMemHandle(&base, handle.raw, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  detail::check(result, "cuIpcOpenMemHandle", where, detail::Through{&driver},
+                detail::Remark{detail::import_remark(result)});
+  Mapping mapping = Mapping::adopt(base, driver);
+  mapping.offset_ = handle.offset;
+  mapping.size_ = static_cast<std::size_t>(handle.size);
+  return mapping;
+}
+// In a given context. Driver calls: push, cuIpcOpenMemHandle, pop; at the end push,
+// cuIpcCloseMemHandle, pop.
+inline Mapping import(ContextRef context, const handle_t &handle, Where where = Where::current()) {
+  Mapping mapping =
+      detail::in_context(context, where, [&] { return import(handle, context.driver(), where); });
+  mapping.memory_.set_context(context);
+  return mapping;
+}
+// In a device's primary context, which is held for the mapping's life. Driver calls:
+// cuDevicePrimaryCtxRetain, push, cuIpcOpenMemHandle, pop; at the end push, cuIpcCloseMemHandle, pop,
+// cuDevicePrimaryCtxRelease.
+inline Mapping import(Device device, const handle_t &handle, Where where = Where::current()) {
+  PrimaryContext primary = PrimaryContext::retain(device, where);
+  Mapping mapping = import(ContextRef(primary), handle, where);
+  mapping.primary_ = std::move(primary);
+  return mapping;
+}
+
+}  // namespace memory::ipc
+}  // namespace v1
+}  // namespace cushim
