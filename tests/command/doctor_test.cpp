@@ -164,6 +164,9 @@ TEST(Doctor, A_count_of_devices_beyond_belief_is_told_and_not_followed) {
   const json found = run({"doctor", "--json"}, {on_fake, "FAKE_GPU_DEVICES=2000000000"}).json();
   EXPECT_EQ(found["devices"].size(), 1024u);
   EXPECT_THAT(found["failures"][0].get<std::string>(), HasSubstr("2000000000 devices"));
+  const json negative = run({"doctor", "--json"}, {on_fake, "FAKE_GPU_DEVICES=-1"}).json();
+  EXPECT_EQ(negative["devices"], json::array());
+  EXPECT_THAT(negative["failures"][0].get<std::string>(), HasSubstr("-1 devices"));
 }
 
 TEST(Doctor, A_driver_before_11_4_is_asked_for_the_first_form_of_the_uuid) {

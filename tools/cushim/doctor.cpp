@@ -100,7 +100,7 @@ DeviceReport examine_device(Driver &driver, int number) {
 void examine_devices(Driver &driver, DoctorReport &report) {
   int count = 0;
   if (!succeeded(driver.cuDeviceGetCount(&count), "cuDeviceGetCount", report.failures)) return;
-  if (count > max_devices)
+  if (count < 0 || count > max_devices)
     report.failures.push_back(fmt::format("cuDeviceGetCount: {} devices are not believed", count));
   for (int number = 0; number < std::min(count, max_devices); ++number)
     report.devices.push_back(examine_device(driver, number));

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "check.hpp"
 #include "doctor.hpp"
 #include "explain.hpp"
 #include "release.hpp"
@@ -73,9 +74,23 @@ int main(int argc, char **argv) {
   explain_verb->add_option("CODE|NAME", words,
                            "700, illegal_address, no-driver; all are listed if there is none");
 
+  CheckOptions check_options;
+  CLI::App *check_verb = app.add_subcommand("check", "What programs and libraries ask of the machine");
+  check_verb
+      ->add_option("PATH", check_options.paths, "Programs, libraries, directories, wheels, Debian packages")
+      ->required();
+  check_verb
+      ->add_option("--max-driver", check_options.max_driver,
+                   "It is a finding if a newer driver than this is needed")
+      ->transform(ReleaseValidator());
+  check_verb->add_option("--forbid", check_options.forbid, "It is a finding if a file has this")
+      ->expected(1)
+      ->take_all()
+      ->check(CLI::IsMember(forbidden_things()));
+
   for (CLI::App *verb : {doctor, symbols_verb})
     verb->add_option("--library", library, "Look at this library instead of the default driver");
-  for (CLI::App *verb : {doctor, symbols_verb, explain_verb})
+  for (CLI::App *verb : {doctor, symbols_verb, explain_verb, check_verb})
     verb->add_flag("--json", as_json, "Print JSON instead of text");
 
   try {
@@ -94,5 +109,6 @@ int main(int argc, char **argv) {
     if (present || missing) filter.present = present;
     return print(symbols(filter, or_null(library)), as_json);
   }
+  if (check_verb->parsed()) return print(report(check(check_options)), as_json);
   return print(explain(words), as_json);
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading an ELF file that may be hostile: cut short, overlapping, with counts that are lies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cushim::command {
+
+// Why a file cannot be read to its end, in words that go behind the file's name: "is cut short".
+struct BrokenElf : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct ElfSymbol {
+  std::string_view name;
+  bool is_defined = false;
+  bool is_weak = false;
+};
+
+struct ElfNote {
+  std::string_view name;  // without the final zero
+  std::uint32_t type = 0;
+  std::string_view content;
+};
+
+// What a file says about itself. Views point into the bytes that it was read from.
+struct ElfFile {
+  enum class Kind { program, library, other };  // other: objects, core files
+
+  Kind kind = Kind::other;
+  int bits = 64;
+  std::string machine;  // "x86-64"
+  // Only then the rest is filled: no machine that CUDA was ever made for is big-endian.
+  bool is_little_endian = true;
+
+  std::string soname;
+  std::vector<std::string> needed;          // each once
+  std::vector<ElfSymbol> dynamic_symbols;   // what the dynamic linker sees
+  std::vector<ElfSymbol> static_symbols;    // of .symtab; none in a stripped file
+  std::vector<std::string_view> sections;   // their names
+  std::vector<ElfNote> notes;               // of the segments
+  std::vector<std::string_view> constants;  // parts of the file where a program's texts may lie
+};
+
+// Whether these bytes begin an ELF file.
+bool is_elf(std::string_view bytes);
+
+// Throws BrokenElf. Never reads beyond the bytes; the time it takes is near linear in their number.
+ElfFile read_elf(std::string_view bytes);
+
+// Calls visit(text) for what ends in a zero byte and begins behind one, or where a part begins.
+template <class Visit>
+void for_each_text(const ElfFile &file, Visit visit) {
+  for (std::string_view rest : file.constants) {
+    while (!rest.empty()) {
+      const std::size_t length = rest.find('\0');
+      if (length == std::string_view::npos) break;
+      if (length != 0) visit(rest.substr(0, length));
+      rest.remove_prefix(length + 1);
+    }
+  }
+}
+
+}  // namespace cushim::command
