@@ -49,8 +49,7 @@ std::vector<std::string> without_gpu(const FileFacts &facts) {
           fmt::format("It {} without the driver; the runtime library's calls then return an error "
                       "(cudaErrorInsufficientDriver).",
                       started(facts)));
-    say("NVIDIA's runtime library accepts only NVIDIA's driver: cushim's simulated driver cannot stand for "
-        "a GPU here, except for the calls that the program itself makes through cushim.");
+    say("NVIDIA's runtime library accepts only NVIDIA's driver: no simulated driver can stand under it.");
   } else if (!facts.links_driver && facts.imports.empty() &&
              (!facts.cushim.empty() || !facts.linked_cushim.empty())) {
     say(

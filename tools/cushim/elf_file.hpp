@@ -53,15 +53,17 @@ bool is_elf(std::string_view bytes);
 // Throws BrokenElf. Never reads beyond the bytes; the time it takes is near linear in their number.
 ElfFile read_elf(std::string_view bytes);
 
-// Calls visit(text) for what ends in a zero byte and begins behind one, or where a part begins.
+// Calls visit(text) for each text: printable characters before a zero byte. Other constants may lie right
+// before them.
 template <class Visit>
 void for_each_text(const ElfFile &file, Visit visit) {
-  for (std::string_view rest : file.constants) {
-    while (!rest.empty()) {
-      const std::size_t length = rest.find('\0');
-      if (length == std::string_view::npos) break;
-      if (length != 0) visit(rest.substr(0, length));
-      rest.remove_prefix(length + 1);
+  const auto is_printable = [](char letter) { return letter >= ' ' && letter <= '~'; };
+  for (const std::string_view part : file.constants) {
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (is_printable(part[i])) continue;
+      if (part[i] == '\0' && i != start) visit(part.substr(start, i - start));
+      start = i + 1;
     }
   }
 }
