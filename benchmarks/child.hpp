@@ -30,15 +30,17 @@ inline void own_the_table() {
 }
 
 // The seconds that the child measured; the parent must not have opened the driver. The child first
-// does the same with another library, so that no page of code is touched for the first time while
-// it measures.
-inline double in_child(double (*measure)()) {
+// opens and loads the library warm_up, if there is one, so that no page of code is touched for the
+// first time while it measures.
+inline double in_child(double (*measure)(), const char *warm_up = "libfake_warm_up.so") {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
   const pid_t child = fork();
   if (child == 0) {
-    open_library("libfake_warm_up.so");
-    if (!cushim::load({.library = "libfake_warm_up.so"})) _exit(1);
+    if (warm_up != nullptr) {
+      open_library(warm_up);
+      if (!cushim::load({.library = warm_up})) _exit(1);
+    }
     own_the_table();
     const double seconds = measure();
     _exit(write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
