@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the fake drivers (tests/fakes) lie, and what can be asked of one.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <stdexcept>
+#include <string>
+
+// The folder of a fake driver, for a search path.
+inline std::string fake_folder(const std::string &fake) { return CUSHIM_TEST_FAKES "/" + fake; }
+
+inline std::string fake_path(const std::string &fake) { return fake_folder(fake) + "/libcuda.so.1"; }
+
+// A function of a fake driver that this process has loaded, for tests to ask it (tests/fakes/fake.h).
+template <class Function>
+Function *fake_function(const std::string &fake, const char *name) {
+  void *handle = dlopen(fake_path(fake).c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void *function = handle != nullptr ? dlsym(handle, name) : nullptr;
+  if (function == nullptr) throw std::runtime_error("no " + std::string(name) + " in " + fake_path(fake));
+  dlclose(handle);  // the driver itself stays loaded
+  return reinterpret_cast<Function *>(function);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a driver is looked for, in which order, and who may say so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "broken_files.hpp"
+#include "child.hpp"
+#include "fakes.hpp"
+#include "folder.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kUsable = "cushim[ok]: the driver is usable";
+
+// ---- The search path ----------------------------------------------------------------------------
+
+TEST(Search, The_driver_is_what_the_linker_finds_by_soname) {
+  EXPECT_EQ(probe({"load", "name", "version"}, {{"LD_LIBRARY_PATH", fake_folder("13000")}}),
+            lines({kUsable + " (soname: libcuda.so.1).", fake_path("13000"), "13000"}));
+}
+
+TEST(Search, The_first_of_several_on_the_path_is_taken) {
+  EXPECT_EQ(
+      probe({"load", "version"}, {{"LD_LIBRARY_PATH", fake_folder("12040") + ":" + fake_folder("13000")}})
+          .out,
+      kUsable + " (soname: libcuda.so.1).\n12040\n");
+}
+
+TEST(Search, A_library_that_somebody_loaded_before_is_used_whatever_the_path_says) {
+  EXPECT_EQ(
+      probe({"preload", fake_path("12040"), "load", "name"}, {{"LD_LIBRARY_PATH", fake_folder("13000")}}),
+      lines({kUsable + " (soname: libcuda.so.1).", fake_path("12040")}));
+}
+
+TEST(Search, So_it_is_when_a_broken_file_lies_on_the_path) {
+  const Folder folder;
+  folder.write("libcuda.so.1", "no library\n");
+  EXPECT_THAT(
+      probe({"preload", fake_path("12040"), "load", "name"}, {{"LD_LIBRARY_PATH", folder.path()}}).out,
+      EndsWith("; already loaded: libcuda.so.1).\n" + fake_path("12040") + "\n"));
+}
+
+// ---- Broken files on the search path: the next candidate is tried -------------------------------
+
+class Broken : public testing::TestWithParam<BrokenFile> {};
+
+TEST_P(Broken, File_on_the_path_is_passed_over_and_the_next_candidate_is_taken) {
+  const Folder folder;
+  GetParam().make(folder.path("libcuda.so.1"));
+  const Outcome outcome = probe({"load", "name", "call", "cuInit"},
+                                {{"LD_LIBRARY_PATH", folder.path() + ":" + fake_folder("13000")}});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, StartsWith(kUsable + " ("));
+  EXPECT_THAT(outcome.out, EndsWith(").\n" + fake_path("13000") + "\n0\n"));
+}
+
+TEST_P(Broken, File_on_the_path_is_passed_over_by_the_first_call_too) {
+  const Folder folder;
+  GetParam().make(folder.path("libcuda.so.1"));
+  EXPECT_EQ(
+      probe({"call", "cuInit", "name"}, {{"LD_LIBRARY_PATH", folder.path() + ":" + fake_folder("13000")}}),
+      lines({"0", fake_path("13000")}));
+}
+
+class Unusable : public testing::TestWithParam<BrokenFile> {};
+
+TEST_P(Unusable, File_that_is_named_is_refused_with_its_fault_and_nothing_else_is_tried) {
+  const Folder folder;
+  const std::string path = folder.path("libcuda.so.1");
+  GetParam().make(path);
+  EXPECT_EQ(probe({"load", "call", "cuInit"},
+                  {{"CUSHIM_LIBRARY", path}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
+            lines({GetParam().diagnosis(path), "303"}));
+}
+
+const auto name_of = [](const auto &parameter) { return parameter.param.name; };
+INSTANTIATE_TEST_SUITE_P(Candidate, Broken, testing::ValuesIn(broken_files()), name_of);
+INSTANTIATE_TEST_SUITE_P(Broken, Unusable, testing::ValuesIn(broken_files()), name_of);
+INSTANTIATE_TEST_SUITE_P(Foreign, Unusable, testing::ValuesIn(foreign_libraries()), name_of);
+
+TEST(Search, The_stub_on_the_path_is_refused_by_name) {
+  EXPECT_THAT(probe({"load"}, {{"LD_LIBRARY_PATH", fake_folder("stub")}}).out,
+              HasSubstr("(soname: libcuda.so.1 is the CUDA toolkit's link stub; "));
+}
+
+TEST(Search, A_driver_cut_short_anywhere_is_refused_or_sound_and_never_crashes) {
+  const Folder folder;
+  const std::string whole = bytes_of(fake_path("12040"));
+  for (std::size_t size : {0, 1, 4, 5, 16, 63, 64, 65, 500, 4095, 4096, 4097, 8192, 20000}) {
+    ASSERT_LT(size, whole.size());
+    const std::string path = folder.write("cut-" + std::to_string(size), whole.substr(0, size));
+    const Outcome outcome = probe({"load"}, {{"CUSHIM_LIBRARY", path}});
+    EXPECT_EQ(outcome.status, 0) << size;
+    EXPECT_THAT(outcome.out, StartsWith("cushim[not-a-library]: " + path)) << size;
+  }
+  // What only debuggers read may be missing.
+  const std::string path = folder.write("almost-whole", whole.substr(0, whole.size() - 1));
+  EXPECT_EQ(probe({"load"}, {{"CUSHIM_LIBRARY", path}}),
+            lines({kUsable + " (CUSHIM_LIBRARY: " + path + ")."}));
+}
+
+// ---- CUSHIM_LIBRARY -----------------------------------------------------------------------------
+
+TEST(CushimLibrary, A_path_is_opened) {
+  EXPECT_EQ(probe({"load", "version"},
+                  {{"CUSHIM_LIBRARY", fake_path("12040")}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
+            lines({kUsable + " (CUSHIM_LIBRARY: " + fake_path("12040") + ").", "12040"}));
+}
+
+TEST(CushimLibrary, A_soname_is_found_by_the_linker) {
+  const Folder folder;
+  fs::create_symlink(fake_path("12040"), folder.path("libother.so.7"));
+  EXPECT_EQ(
+      probe({"load", "name"}, {{"CUSHIM_LIBRARY", "libother.so.7"}, {"LD_LIBRARY_PATH", folder.path()}}),
+      lines({kUsable + " (CUSHIM_LIBRARY: libother.so.7).", folder.path("libother.so.7")}));
+}
+
+TEST(CushimLibrary, Empty_is_as_good_as_unset) {
+  EXPECT_EQ(probe({"load"}, {{"CUSHIM_LIBRARY", ""}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
+            lines({kUsable + " (soname: libcuda.so.1)."}));
+}
+
+TEST(CushimLibrary, None_switches_the_driver_off_though_there_is_one) {
+  EXPECT_EQ(probe({"load", "call", "cuInit"},
+                  {{"CUSHIM_LIBRARY", "none"}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
+            lines({"cushim[driver-disabled]: CUSHIM_LIBRARY=none switches the driver off (CUSHIM_LIBRARY: "
+                   "none). Unset "
+                   "CUSHIM_LIBRARY to use the installed driver.",
+                   "303"}));
+}
+
+TEST(CushimLibrary, A_name_that_does_not_exist_never_falls_back_to_the_installed_driver) {
+  for (const std::string name : {"/nowhere/libcuda.so.1", "libnowhere.so.1"}) {
+    const Outcome outcome = probe({"load", "call", "cuInit"},
+                                  {{"CUSHIM_LIBRARY", name}, {"LD_LIBRARY_PATH", fake_folder("13000")}});
+    EXPECT_THAT(outcome.out, StartsWith("cushim[no-driver]: " + name + " not found (CUSHIM_LIBRARY: "));
+    EXPECT_THAT(outcome.out, EndsWith("\n303\n"));
+  }
+}
+
+TEST(CushimLibrary, A_relative_path_is_refused_though_it_exists) {
+  EXPECT_EQ(
+      probe({"load"}, {{"CUSHIM_LIBRARY", "./libcuda.so.1"}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
+      lines({"cushim[relative-path]: ./libcuda.so.1 is a relative path, which would mean another file in "
+             "another directory (CUSHIM_LIBRARY: ./libcuda.so.1 relative to the current directory). Give an "
+             "absolute path, or a library name without a slash."}));
+}
+
+TEST(CushimLibrary, A_pipe_is_refused_and_nobody_waits_for_its_writer) {
+  const Folder folder;
+  ASSERT_EQ(mkfifo(folder.path("libcuda.so.1").c_str(), 0666), 0);
+  EXPECT_THAT(probe({"load"}, {{"CUSHIM_LIBRARY", folder.path("libcuda.so.1")}}).out,
+              HasSubstr("libcuda.so.1 is a device or pipe, not a file"));
+}
+
+TEST(CushimLibrary, It_is_ignored_by_a_build_without_it) {
+  EXPECT_EQ(run(CUSHIM_TEST_PROBE_WITHOUT_ENVIRONMENT, {"load", "version"},
+                {{"CUSHIM_LIBRARY", fake_path("12040")}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
+            lines({kUsable + " (soname: libcuda.so.1).", "13000"}));
+}
+
+TEST(CushimLibrary, It_is_ignored_in_a_setuid_program) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a program of another user";
+  const Folder folder;
+  struct statvfs status;
+  ASSERT_EQ(statvfs(folder.path().c_str(), &status), 0);
+  if (status.f_flag & ST_NOSUID) GTEST_SKIP() << folder.path() << " is on a file system without setuid";
+  const std::string program = folder.path("probe");
+  fs::copy_file(CUSHIM_TEST_PROBE, program);
+  ASSERT_EQ(chown(program.c_str(), 65534, 65534), 0);
+  fs::permissions(program, fs::perms(04755));
+
+  // The leak checker cannot look into such a process.
+  const Environment environment{{"CUSHIM_LIBRARY", "none"}, {"ASAN_OPTIONS", "detect_leaks=0"}};
+  const Outcome outcome = run(program, {"secure", "load"}, environment);
+  EXPECT_THAT(outcome.out, StartsWith("secure\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("(soname: "));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("CUSHIM_LIBRARY")));
+  // The same program, started plainly, heeds it.
+  fs::permissions(program, fs::perms(0755));
+  EXPECT_THAT(run(program, {"secure", "load"}, environment).out,
+              StartsWith("not secure\ncushim[driver-disabled]: "));
+}
+
+}  // namespace
