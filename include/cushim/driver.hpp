@@ -96,7 +96,11 @@ class Driver : public CushimDriver {
   // Whether this driver serves an entry point itself. All three forms see the same rows; the first
   // takes any function that the headers in use declare, the others every row under any headers.
   template <auto function>
-  bool supports() {
+#if defined(__clang__)
+  __attribute__((nodebug)) /* its debug information would need the function to be defined */
+#endif
+  bool
+  supports() {
     return supports(entry_of<function>());
   }
   bool supports(Entry entry) { return cushim_supports(this, static_cast<int>(entry)); }
@@ -145,7 +149,11 @@ inline Loaded load(const LoadOptions &options = {}) { return Driver::load(option
 
 // supports() of the current driver.
 template <auto function>
-bool supports() {
+#if defined(__clang__)
+__attribute__((nodebug)) /* as above */
+#endif
+bool
+supports() {
   return current_driver().supports<function>();
 }
 inline bool supports(Entry entry) { return current_driver().supports(entry); }
