@@ -83,7 +83,7 @@ TEST(Diagnosis, Not_loadable_because_it_may_not_be_read) {
   const std::string path = folder.write("libcuda.so.1", "");
   std::filesystem::permissions(path, std::filesystem::perms::none);
   EXPECT_EQ(
-      probe({"nobody", "load"}, {{"CUSHIM_LIBRARY", path}, {"ASAN_OPTIONS", "detect_leaks=0"}}),
+      probe({"nobody", "load", "leave"}, {{"CUSHIM_LIBRARY", path}}),
       lines({"cushim[not-loadable]: " + path + " exists but cannot be loaded (CUSHIM_LIBRARY: " + path +
              " cannot be read: Permission denied). See the linker's message: a library that the driver needs "
              "is missing, or a file may not be read."}));
@@ -137,8 +137,8 @@ class DeviceNodes : public testing::TestWithParam<int> {
     std::filesystem::permissions(folder_.write(node, ""), std::filesystem::perms::none);
     // The driver is loaded with rights, for the build folder may be closed to that user as well.
     const Outcome outcome =
-        probe({"devices", folder_.path(), "load", "nobody", "explain", std::to_string(GetParam())},
-              {{"CUSHIM_LIBRARY", kDriver}, {"ASAN_OPTIONS", "detect_leaks=0"}});
+        probe({"devices", folder_.path(), "load", "nobody", "explain", std::to_string(GetParam()), "leave"},
+              {{"CUSHIM_LIBRARY", kDriver}});
     EXPECT_EQ(outcome.status, 0);
     return outcome.out.substr(outcome.out.find('\n') + 1);
   }

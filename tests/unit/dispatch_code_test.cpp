@@ -24,7 +24,7 @@ using Code = std::vector<std::string>;  // one instruction or relocation each
 
 // Whether nothing that follows an instruction is reached from it.
 bool ends_function(const std::string &instruction) {
-  return std::regex_search(instruction, std::regex("^(jmp|ret|b |br |bx )"));
+  return std::regex_search(instruction, std::regex("^(jmp|ret|b |br )"));
 }
 
 // The code of each function, up to its unconditional end.
@@ -58,17 +58,17 @@ Code function_of(const std::string &object, const std::string &name) {
 }
 
 #if defined(__x86_64__)
-const char kLoad[] = "^(mov[a-z]* [^,]*\\(%r[^,]*, ?%|mov[a-z]* [^,(]*\\(.*\\),%|jmp \\*.*\\()";
+const char kLoad[] = "^(mov[a-z]* [^,]*\\(%r[^,]*, ?%|mov[a-z]* [^,(]*\\(.*\\),%|jmpq? \\*.*\\()";
 const char kOfTheStack[] = "\\(%rsp";
-const char kIndirectJump[] = "^jmp \\*";
+const char kIndirectJump[] = "^jmpq? \\*";
 const char kForbidden[] = "^(j[^m]|call|lock|xchg|cmpxchg|mfence)";
-const char kDirect[] = "^(jmp|call) [0-9a-f]";
+const char kDirect[] = "^(jmp|call)q? (0x)?[0-9a-f]";
 #else
 const char kLoad[] = "^(ldr|ldar|ldapr|ldp) ";
 const char kOfTheStack[] = "\\[sp";
 const char kIndirectJump[] = "^br ";
 const char kForbidden[] = "^(b\\.|cb|tb|bl|ldx|ldax|stx|stlx|cas|swp|dmb)";
-const char kDirect[] = "^(b|bl) [0-9a-f]";
+const char kDirect[] = "^(b|bl) (0x)?[0-9a-f]";
 #endif
 
 int count(const Code &code, const char *pattern) {

@@ -180,15 +180,15 @@ TEST(CushimLibrary, It_is_ignored_in_a_setuid_program) {
   ASSERT_EQ(chown(program.c_str(), 65534, 65534), 0);
   fs::permissions(program, fs::perms(04755));
 
-  // The leak checker cannot look into such a process.
-  const Environment environment{{"CUSHIM_LIBRARY", "none"}, {"ASAN_OPTIONS", "detect_leaks=0"}};
-  const Outcome outcome = run(program, {"secure", "load"}, environment);
+  const Environment environment{{"CUSHIM_LIBRARY", "none"}};
+  const Outcome outcome = run(program, {"secure", "load", "leave"}, environment);
+  EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.out, StartsWith("secure\n"));
   EXPECT_THAT(outcome.out, HasSubstr("(soname: "));
   EXPECT_THAT(outcome.out, testing::Not(HasSubstr("CUSHIM_LIBRARY")));
   // The same program, started plainly, heeds it.
   fs::permissions(program, fs::perms(0755));
-  EXPECT_THAT(run(program, {"secure", "load"}, environment).out,
+  EXPECT_THAT(run(program, {"secure", "load", "leave"}, environment).out,
               StartsWith("not secure\ncushim[driver-disabled]: "));
 }
 
