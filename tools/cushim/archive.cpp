@@ -139,7 +139,8 @@ void visit_archive(const std::filesystem::path &path, const ArchiveVisitor &visi
   if (is_package)
     archive_read_support_format_ar(source.get());
   else
-    archive_read_support_format_zip(source.get());
+    // By the directory at its end, which only a whole one has.
+    archive_read_support_format_zip_seekable(source.get());
   require(source.get(), archive_read_open_filename(source.get(), path.c_str(), 65536));
   if (is_package)
     visit_package(source.get(), visitor);

@@ -12,9 +12,9 @@
 namespace cushim::command {
 
 struct CheckOptions {
-  std::vector<std::string> paths;
-  int max_driver = 0;               // 12020: a file that imports a newer entry point is a finding; 0 for any
-  std::vector<std::string> forbid;  // words of forbidden_things()
+  std::vector<std::string> paths = {};
+  int max_driver = 0;  // 12020: a file that imports a newer entry point is a finding; 0 for any
+  std::vector<std::string> forbid = {};  // words of forbidden_things()
 };
 
 // Something that a file must not have by the options.

@@ -84,8 +84,7 @@ int main(int argc, char **argv) {
                    "It is a finding if a newer driver than this is needed")
       ->transform(ReleaseValidator());
   check_verb->add_option("--forbid", check_options.forbid, "It is a finding if a file has this")
-      ->expected(1)
-      ->take_all()
+      ->allow_extra_args(false)  // so that a path may follow
       ->check(CLI::IsMember(forbidden_things()));
 
   for (CLI::App *verb : {doctor, symbols_verb})
