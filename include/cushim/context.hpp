@@ -105,14 +105,15 @@ class ContextRef : public detail::Reference<CUcontext> {
   // Waits for all work in the context. Driver calls: push, cuCtxSynchronize, pop.
   void synchronize(Where where = Where::current()) const;
 
+  // "context 0x5c10", "no context" (the null handle), "an empty context"
+  friend std::string in_words(const ContextRef &context) {
+    if (!context.is_empty() && context.handle() == nullptr) return "no context";
+    return detail::noun_in_words("context", context);
+  }
+
  protected:
   ContextRef(CUcontext handle, Driver &driver) noexcept : Reference(handle, driver) {}
 };
-
-inline std::string in_words(const ContextRef &context) {
-  if (!context.is_empty() && context.handle() == nullptr) return "no context";
-  return detail::noun_in_words("context", context);
-}
 
 // Makes a context current for a scope: pushed at the beginning, popped at the end, which must be on
 // the same thread. Driver calls: cuCtxPushCurrent; cuCtxPopCurrent.
@@ -122,7 +123,9 @@ class ScopedContext {
     detail::check(context.driver().cuCtxPushCurrent(context.handle()), "cuCtxPushCurrent", where, context);
   }
   ~ScopedContext() {
-    if (!context_.is_empty()) detail::report(pop(), "cuCtxPopCurrent", ContextRef());
+    if (context_.is_empty()) return;
+    const ContextRef context = context_;
+    detail::report(pop(), "cuCtxPopCurrent", context);
   }
   ScopedContext(const ScopedContext &) = delete;
   ScopedContext &operator=(const ScopedContext &) = delete;

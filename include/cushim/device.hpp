@@ -125,20 +125,21 @@ class Device : public detail::Reference<CUdevice> {
   // Whether contexts of this device can be given access to the peer's memory.
   // Driver calls: cuDeviceCanAccessPeer.
   bool can_access(Device peer, Where where = Where::current()) const {
+    detail::require(peer, "cuDeviceCanAccessPeer", where);
     int can = 0;
     detail::check(driver().cuDeviceCanAccessPeer(&can, handle(), peer.handle()), "cuDeviceCanAccessPeer",
                   where, *this, peer);
     return can != 0;
   }
 
+  // "device 0"
+  friend std::string in_words(const Device &device) {
+    return device.is_empty() ? "an empty device" : "device " + std::to_string(device.handle());
+  }
+
  private:
   Device(CUdevice handle, Driver &driver) noexcept : Reference(handle, driver) {}
 };
-
-// "device 0"
-inline std::string in_words(const Device &device) {
-  return device.is_empty() ? "an empty device" : "device " + std::to_string(device.handle());
-}
 
 }  // namespace v1
 }  // namespace cushim

@@ -84,12 +84,12 @@ class EventRef : public detail::Reference<CUevent> {
     return detail::poll_until(deadline, [&] { return is_done(where); });
   }
 
+  // "event 0x7f10", "an empty event"
+  friend std::string in_words(const EventRef &event) { return detail::noun_in_words("event", event); }
+
  protected:
   EventRef(CUevent handle, Driver &driver) noexcept : Reference(handle, driver) {}
 };
-
-// "event 0x7f10", "an empty event"
-inline std::string in_words(const EventRef &event) { return detail::noun_in_words("event", event); }
 
 // An event that was made with timing, by handle. Owns nothing.
 class TimedEventRef : public EventRef {

@@ -179,6 +179,7 @@ class StreamRef : public detail::Reference<CUstream> {
   }
   // Makes all attributes those of the other stream. Driver calls: cuStreamCopyAttributes.
   void copy_attributes(StreamRef from, Where where = Where::current()) const {
+    detail::require(from, "cuStreamCopyAttributes", where);
     detail::check(driver().cuStreamCopyAttributes(handle(), from.handle()), "cuStreamCopyAttributes", where,
                   *this, from);
   }
@@ -227,18 +228,18 @@ class StreamRef : public detail::Reference<CUstream> {
   void write_value(Word<std::uint32_t> word, std::uint32_t value, Where where = Where::current()) const;
   void write_value(Word<std::uint64_t> word, std::uint64_t value, Where where = Where::current()) const;
 
+  // "stream 0x7f20", "the default stream", "an empty stream"
+  friend std::string in_words(const StreamRef &stream) {
+    if (stream.is_empty()) return "an empty stream";
+    if (stream.handle() == nullptr) return "the default stream";
+    if (stream.handle() == CU_STREAM_LEGACY) return "the legacy default stream";
+    if (stream.handle() == CU_STREAM_PER_THREAD) return "the per-thread default stream";
+    return detail::noun_in_words("stream", stream);
+  }
+
  protected:
   StreamRef(CUstream handle, Driver &driver) noexcept : Reference(handle, driver) {}
 };
-
-// "stream 0x7f20", "the default stream", "an empty stream"
-inline std::string in_words(const StreamRef &stream) {
-  if (stream.is_empty()) return "an empty stream";
-  if (stream.handle() == nullptr) return "the default stream";
-  if (stream.handle() == CU_STREAM_LEGACY) return "the legacy default stream";
-  if (stream.handle() == CU_STREAM_PER_THREAD) return "the per-thread default stream";
-  return detail::noun_in_words("stream", stream);
-}
 
 // The null stream: the shared or the calling thread's default stream, as this file was compiled.
 inline StreamRef default_stream(Driver &driver = cushim::driver()) noexcept {

@@ -58,7 +58,8 @@ class Reference {
 template <class Handle>
 std::true_type is_reference(const Reference<Handle> &);
 
-// A noun of cushim: has a driver and a handle, and reads in words ("event 0x7f10").
+// A noun of cushim: has a driver and a handle, and reads in words ("event 0x7f10"), by a friend
+// in_words(noun) that its class declares.
 template <class T>
 concept Noun = requires(const T &noun) {
   detail::is_reference(noun);
@@ -123,9 +124,11 @@ inline std::string missing_routine(Driver &driver, CUresult result, const char *
   if (result == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED && driver.version() == 0)
     return driver.explain(result).text();
   if (result != CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND) return {};
-  for (int slot = cushim_entry_count(); slot-- > 0;)
-    if (std::string_view(cushim_entry(slot)->base) == routine)
-      if (std::string why = driver.why_missing(static_cast<Entry>(slot)); !why.empty()) return why;
+  for (int slot = cushim_entry_count(); slot-- > 0;) {
+    const CushimEntryInfo *entry = cushim_entry(slot);
+    if (std::string_view(entry->base) != routine || entry->thread[0] != '\0') continue;
+    if (std::string why = driver.why_missing(static_cast<Entry>(slot)); !why.empty()) return why;
+  }
   return {};
 }
 
@@ -159,6 +162,13 @@ template <class... Things>
                                          Things... things) {
   if (result != CUDA_SUCCESS) [[unlikely]]
     fail(result, routine, where, things...);
+}
+
+// Refuses an empty noun where the call goes through the driver of another.
+template <class Thing>
+void require(const Thing &thing, const char *routine, Where where) {
+  if (thing.is_empty()) [[unlikely]]
+    fail(CUDA_ERROR_INVALID_HANDLE, routine, where, thing);
 }
 
 // For destructors: tells the handler if a release failed, unless the driver or the context is gone

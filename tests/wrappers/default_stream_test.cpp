@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two files of one program with different default streams: each keeps its own, whichever of their
+// inline functions the linker keeps.
+#include <gmock/gmock.h>
+
+#include "default_stream_calls.hpp"
+
+namespace cushim::test {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(DefaultStream, Is_the_shared_one_in_a_file_that_says_nothing) {
+  EXPECT_THAT(calls_with_this_default_stream(),
+              ElementsAre("cuEventRecord", "cuStreamSynchronize", "cuStreamWaitValue32_v2",
+                          "cuStreamWriteValue32", "cuStreamBatchMemOp_v2", "cuStreamGetCaptureInfo_v2",
+                          "cuLaunchHostFunc", "cuMemcpyHtoD_v2", "cuMemsetD32Async"));
+}
+
+TEST(DefaultStream, Is_the_threads_own_in_a_file_that_asks_for_it) {
+  EXPECT_THAT(
+      calls_with_per_thread_default_stream(),
+      ElementsAre("cuEventRecord_ptsz", "cuStreamSynchronize_ptsz", "cuStreamWaitValue32_v2_ptsz",
+                  "cuStreamWriteValue32_ptsz", "cuStreamBatchMemOp_v2_ptsz", "cuStreamGetCaptureInfo_v2_ptsz",
+                  "cuLaunchHostFunc_ptsz", "cuMemcpyHtoD_v2_ptds", "cuMemsetD32Async_ptsz"));
+}
+
+}  // namespace
+}  // namespace cushim::test

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors: what they say, <system_error>, where destructors report; and nouns as text and as keys.
+#include <fmt/format.h>
+// after fmt, which decides whether cushim formats for it
+#include <gmock/gmock.h>
+#include <cushim/format.hpp>
+
+#include <sstream>
+#include <unordered_set>
+
+#include "recording_driver.hpp"
+
+namespace cushim::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Error, Tells_routine_code_name_text_words_and_place) {
+  const Where where = Where::current();
+  const Error error(CUDA_ERROR_INVALID_HANDLE, "cuEventRecord", "event 0x1, stream 0x2", where);
+  EXPECT_STREQ(error.routine(), "cuEventRecord");
+  EXPECT_EQ(error.result(), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(error.name(), "CUDA_ERROR_INVALID_HANDLE");
+  EXPECT_EQ(error.text(), "invalid handle");
+  EXPECT_EQ(error.where().line(), where.line());
+  EXPECT_EQ(std::string(error.what()),
+            "cuEventRecord: CUDA_ERROR_INVALID_HANDLE (400, invalid handle): event 0x1, stream 0x2 (" __FILE__
+            ":" +
+                std::to_string(where.line()) + ")");
+}
+
+TEST(Error, Of_a_result_that_nobody_knows_still_tells_its_number) {
+  const Error error(static_cast<CUresult>(12345), "cuInit", "");
+  EXPECT_EQ(error.name(), "");
+  EXPECT_STREQ(error.what(), "cuInit:  (12345, unknown result)");
+}
+
+TEST(Error, Is_a_system_error_of_its_own_category) {
+  try {
+    throw Error(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAlloc", "bytes 8");
+  } catch (const std::system_error &error) {
+    EXPECT_EQ(error.code(), make_error_code(CUDA_ERROR_OUT_OF_MEMORY));
+    EXPECT_EQ(error.code(), std::errc::not_enough_memory);
+    EXPECT_NE(error.code(), std::errc::timed_out);
+    EXPECT_STREQ(error.code().category().name(), "cuda");
+    EXPECT_EQ(error.code().message(), "out of memory");
+  }
+}
+
+TEST(Error, Results_with_a_namesake_compare_with_it) {
+  EXPECT_EQ(make_error_code(CUDA_ERROR_INVALID_VALUE), std::errc::invalid_argument);
+  EXPECT_EQ(make_error_code(CUDA_ERROR_NOT_SUPPORTED), std::errc::not_supported);
+  EXPECT_EQ(make_error_code(CUDA_ERROR_NOT_PERMITTED), std::errc::operation_not_permitted);
+  EXPECT_EQ(make_error_code(CUDA_ERROR_NOT_READY), std::errc::resource_unavailable_try_again);
+  EXPECT_EQ(make_error_code(CUDA_ERROR_NO_DEVICE), std::errc::no_such_device);
+  EXPECT_FALSE(make_error_code(CUDA_SUCCESS));
+}
+
+TEST(Error, Copies_without_throwing) {
+  static_assert(std::is_nothrow_copy_constructible_v<Error> && std::is_nothrow_copy_assignable_v<Error>);
+  const Error copy = Error(CUDA_ERROR_UNKNOWN, "cuInit", "words");
+  EXPECT_THAT(copy.what(), HasSubstr("words"));
+}
+
+TEST(Error, Without_a_driver_says_what_is_wrong_with_the_machine) {
+  Driver &driver = Driver::by_default();
+  if (driver.cuInit(0) == CUDA_SUCCESS) GTEST_SKIP() << "this machine has a driver";
+  if (driver.version() != 0) GTEST_SKIP() << "this machine has a driver library";
+  EXPECT_THAT(error_of([&] { Device::get(0, driver); }).what(), HasSubstr("cushim["));
+}
+
+TEST(Error, Of_a_call_that_the_driver_lacks_says_why) {
+  Driver &old =
+      Driver::from_functions("old", 11080, [](void *, const char *) -> void (*)() { return nullptr; });
+  const Error error = error_of([&] { default_stream(old).id(); });
+  EXPECT_EQ(error.result(), CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+  EXPECT_THAT(error.what(), HasSubstr(old.why_missing(Entry::cuStreamGetId_v12000)));
+  EXPECT_NE(old.why_missing(Entry::cuStreamGetId_v12000), "");
+}
+
+TEST(UnreportedHandler, Gets_what_a_destructor_cannot_throw_and_can_be_put_back) {
+  Recording recording;
+  static std::string seen;
+  seen.clear();
+  const UnreportedHandler before =
+      set_unreported_handler([](const std::exception &exception) noexcept { seen = exception.what(); });
+  {
+    const Stream stream = Stream::create();
+    recording.fail(1, CUDA_ERROR_ILLEGAL_ADDRESS);
+  }
+  set_unreported_handler(before);
+  EXPECT_THAT(
+      seen, StartsWith("cuStreamDestroy: CUDA_ERROR_ILLEGAL_ADDRESS (700, illegal address): stream 0x1000"));
+}
+
+TEST(UnreportedHandler, Is_at_first_a_line_on_stderr) {
+  Recording recording;
+  const UnreportedHandler before = set_unreported_handler(nullptr);
+  testing::internal::CaptureStderr();
+  {
+    const Stream stream = Stream::create();
+    recording.fail(1, CUDA_ERROR_ILLEGAL_ADDRESS);
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              StartsWith("cushim: cuStreamDestroy: CUDA_ERROR_ILLEGAL_ADDRESS"));
+  set_unreported_handler(before);
+}
+
+// ---- Nouns as text and as keys -----------------------------------------------------------------
+
+TEST(Noun, Prints_and_formats_in_words) {
+  Recording recording;
+  const Event event = Event::create();
+  std::ostringstream text;
+  text << event << ", " << default_stream() << ", " << Device::from_handle(3) << ", " << ContextRef();
+  EXPECT_EQ(text.str(), "event 0x1000, the default stream, device 3, an empty context");
+  EXPECT_EQ(fmt::format("{} and {:>10}", event, Device::from_handle(3)), "event 0x1000 and   device 3");
+}
+
+TEST(Noun, Compares_and_hashes_by_driver_and_handle_whether_owning_or_not) {
+  Recording recording;
+  const Event event = Event::create();
+  const EventRef same = EventRef::from_handle(event.handle());
+  const EventRef other = EventRef::from_handle(event_handle(0xe0));
+  const EventRef elsewhere = EventRef::from_handle(event.handle(), Driver::by_default());
+  EXPECT_TRUE(event == same);
+  EXPECT_TRUE(event != other);
+  EXPECT_TRUE(same != elsewhere);
+  EXPECT_EQ(std::hash<Event>()(event), std::hash<EventRef>()(same));
+  std::unordered_set<EventRef> set{event, same, other, elsewhere};
+  EXPECT_EQ(set.size(), 3u);
+  EXPECT_EQ((std::unordered_set<Device>{Device::from_handle(0), Device::from_handle(0)}.size()), 1u);
+  EXPECT_EQ((std::unordered_set<DevicePtr<int>>{DevicePtr<int>(4), DevicePtr<int>(8)}.size()), 2u);
+}
+
+TEST(DevicePtr, Counts_in_elements_and_adds_const_like_a_pointer) {
+  const DevicePtr<int> pointer(0x1000);
+  EXPECT_EQ((pointer + 3).address(), 0x100cu);
+  EXPECT_EQ((pointer - 1).address(), 0xffcu);
+  EXPECT_EQ((pointer + 3) - pointer, 3);
+  EXPECT_LT(pointer, pointer + 1);
+  EXPECT_FALSE(DevicePtr<int>());
+  const DevicePtr<const int> constant = pointer;
+  EXPECT_EQ(constant.address(), pointer.address());
+  static_assert(!std::is_convertible_v<DevicePtr<const int>, DevicePtr<int>>);
+  static_assert(!std::is_convertible_v<DevicePtr<int>, DevicePtr<float>>);
+}
+
+}  // namespace
+}  // namespace cushim::test

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream memory operations: both generations of calls, batches, and what is refused in words.
+#include <gmock/gmock.h>
+
+#include "recording_driver.hpp"
+
+namespace cushim::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const CUstream kRaw = stream_handle(0x50);
+const DevicePtr<std::uint32_t> kWord32(0x1000);
+const DevicePtr<std::uint64_t> kWord64(0x1008);
+
+TEST(MemOp, Waits_and_writes_are_one_call_of_the_second_generation) {
+  Recording recording;
+  const StreamRef stream(kRaw);
+  stream.wait_value(kWord32, geq(5));
+  stream.wait_value(kWord32, equal(6u));
+  stream.wait_value(kWord64, any_bit(7));
+  stream.wait_value(kWord64, nor(8ull));
+  stream.write_value(kWord32, 9);
+  stream.write_value(kWord64, 10);
+  EXPECT_THAT(
+      recording.calls(),
+      ElementsAre("cuStreamWaitValue32_v2(0x50, 0x1000, 5, 0)", "cuStreamWaitValue32_v2(0x50, 0x1000, 6, 1)",
+                  "cuStreamWaitValue64_v2(0x50, 0x1008, 7, 2)", "cuStreamWaitValue64_v2(0x50, 0x1008, 8, 3)",
+                  "cuStreamWriteValue32_v2(0x50, 0x1000, 9, 0)",
+                  "cuStreamWriteValue64_v2(0x50, 0x1008, 10, 0)"));
+}
+
+TEST(MemOp, A_wait_can_flush_remote_writes) {
+  Recording recording;
+  StreamRef(kRaw).wait_value(kWord32, geq(5), RemoteWrites::flush);
+  EXPECT_THAT(recording.calls(), ElementsAre("cuStreamWaitValue32_v2(0x50, 0x1000, 5, 1073741824)"));
+}
+
+TEST(MemOp, Negative_values_keep_their_meaning_in_words_of_any_width) {
+  Recording recording;
+  StreamRef(kRaw).wait_value(kWord32, geq(-1));
+  StreamRef(kRaw).wait_value(kWord64, geq(-1));
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuStreamWaitValue32_v2(0x50, 0x1000, 4294967295, 0)",
+                          "cuStreamWaitValue64_v2(0x50, 0x1008, 18446744073709551615, 0)"));
+}
+
+TEST(MemOp, The_first_generation_is_reachable_with_its_write_without_barrier) {
+  Recording recording;
+  const StreamRef stream(kRaw);
+  memop_v1::wait_value(stream, kWord32, geq(5));
+  memop_v1::wait_value(stream, kWord64, geq(5));
+  memop_v1::write_value(stream, kWord32, 1, memop_v1::WriteFlags::no_memory_barrier);
+  memop_v1::write_value(stream, kWord64, 2);
+  memop_v1::MemOpBatch().write_value_without_barrier(Word(kWord32), 3).submit(stream);
+  EXPECT_THAT(
+      recording.calls(),
+      ElementsAre("cuStreamWaitValue32(0x50, 0x1000, 5, 0)", "cuStreamWaitValue64(0x50, 0x1008, 5, 0)",
+                  "cuStreamWriteValue32(0x50, 0x1000, 1, 1)", "cuStreamWriteValue64(0x50, 0x1008, 2, 0)",
+                  "cuStreamBatchMemOp(0x50, 1, &, 0)"));
+}
+
+TEST(MemOp, A_null_or_misaligned_word_is_refused_before_the_driver_sees_it) {
+  Recording recording;
+  const StreamRef stream(kRaw);
+  EXPECT_THAT(error_of([&] { stream.wait_value(DevicePtr<std::uint32_t>(), geq(1)); }).what(),
+              HasSubstr("address is null"));
+  EXPECT_THAT(error_of([&] { stream.write_value(DevicePtr<std::uint32_t>(0x1002), 1); }).what(),
+              HasSubstr("address 0x1002, address is not a multiple of 4"));
+  EXPECT_THAT(error_of([&] { MemOpBatch().write_value(DevicePtr<std::uint64_t>(0x1004), 1); }).what(),
+              HasSubstr("address 0x1004, address is not a multiple of 8"));
+  EXPECT_THAT(recording.calls(), IsEmpty());
+}
+
+TEST(MemOp, What_a_device_cannot_do_is_said_in_words) {
+  Recording recording;
+  recording.answer(Entry::cuStreamWaitValue32_v11070, CUDA_ERROR_NOT_SUPPORTED);
+  const StreamRef stream(kRaw);
+  EXPECT_THAT(error_of([&] { stream.wait_value(kWord32, geq(1), RemoteWrites::flush); }).what(),
+              HasSubstr("the device may not be able to flush remote writes"));
+  EXPECT_THAT(error_of([&] { stream.wait_value(kWord32, nor(1)); }).what(),
+              HasSubstr("the device may not have the condition nor"));
+}
+
+TEST(MemOp, A_batch_is_one_call_with_its_operations_in_order) {
+  Recording recording;
+  std::vector<CUstreamBatchMemOpParams> seen;
+  recording.on<Entry::cuStreamBatchMemOp_v11070>(
+      [&](CUstream, unsigned count, CUstreamBatchMemOpParams *operations, unsigned) {
+        seen.assign(operations, operations + count);
+        return CUDA_SUCCESS;
+      });
+  MemOpBatch batch;
+  batch.wait_value(kWord32, geq(5), RemoteWrites::flush)
+      .write_value(kWord64, 6)
+      .barrier(BarrierScope::device)
+      .flush_remote_writes()
+      .wait_value(kWord64, equal(7ull))
+      .write_value(kWord32, 8);
+  EXPECT_EQ(batch.size(), 6u);
+  batch.submit(StreamRef(kRaw));
+  EXPECT_THAT(recording.calls(), ElementsAre("cuStreamBatchMemOp_v2(0x50, 6, &, 0)"));
+  ASSERT_EQ(seen.size(), 6u);
+  EXPECT_EQ(seen[0].operation, CU_STREAM_MEM_OP_WAIT_VALUE_32);
+  EXPECT_EQ(seen[0].waitValue.address, 0x1000u);
+  EXPECT_EQ(seen[0].waitValue.value, 5u);
+  EXPECT_EQ(seen[0].waitValue.flags, 1u << 30);
+  EXPECT_EQ(seen[1].operation, CU_STREAM_MEM_OP_WRITE_VALUE_64);
+  EXPECT_EQ(seen[1].writeValue.value64, 6u);
+  EXPECT_EQ(seen[2].operation, CU_STREAM_MEM_OP_BARRIER);
+  EXPECT_EQ(seen[2].memoryBarrier.flags, static_cast<unsigned>(CU_STREAM_MEMORY_BARRIER_TYPE_GPU));
+  EXPECT_EQ(seen[3].operation, CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES);
+  EXPECT_EQ(seen[3].flushRemoteWrites.flags, 0u);
+  EXPECT_EQ(seen[4].operation, CU_STREAM_MEM_OP_WAIT_VALUE_64);
+  EXPECT_EQ(seen[4].waitValue.value64, 7u);
+  EXPECT_EQ(seen[4].waitValue.flags, static_cast<unsigned>(CU_STREAM_WAIT_VALUE_EQ));
+  EXPECT_EQ(seen[5].operation, CU_STREAM_MEM_OP_WRITE_VALUE_32);
+  EXPECT_EQ(seen[5].writeValue.value, 8u);
+}
+
+TEST(MemOp, A_batch_may_be_submitted_again_and_cleared) {
+  Recording recording;
+  MemOpBatch batch;
+  batch.write_value(kWord32, 1);
+  batch.submit(StreamRef(kRaw));
+  batch.submit(StreamRef(kRaw));
+  batch.clear();
+  batch.submit(StreamRef(kRaw));
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuStreamBatchMemOp_v2(0x50, 1, &, 0)", "cuStreamBatchMemOp_v2(0x50, 1, &, 0)"));
+}
+
+MemOpBatch batch_of(std::size_t count) {
+  MemOpBatch batch;
+  for (std::size_t i = 0; i < count; ++i) batch.write_value(kWord32, static_cast<std::uint32_t>(i));
+  return batch;
+}
+
+TEST(MemOp, A_batch_at_the_limit_is_one_call_and_one_over_it_is_refused) {
+  Recording recording;
+  batch_of(255).submit(StreamRef(kRaw));
+  EXPECT_THAT(recording.calls(), ElementsAre("cuStreamBatchMemOp_v2(0x50, 255, &, 0)"));
+  MemOpBatch batch = batch_of(256);
+  const Error error = error_of([&] { batch.submit(StreamRef(kRaw)); });
+  EXPECT_EQ(error.result(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(error.what(), HasSubstr("operations 256, the driver takes 255 in one batch"));
+  EXPECT_THAT(recording.calls(), IsEmpty());
+  EXPECT_EQ(batch.size(), 256u);
+}
+
+TEST(MemOp, A_batch_is_split_only_when_asked_to_and_in_order) {
+  Recording recording;
+  std::vector<std::uint32_t> values;
+  recording.on<Entry::cuStreamBatchMemOp_v11070>(
+      [&](CUstream, unsigned count, CUstreamBatchMemOpParams *operations, unsigned) {
+        for (unsigned i = 0; i < count; ++i) values.push_back(operations[i].writeValue.value);
+        return CUDA_SUCCESS;
+      });
+  batch_of(600).submit_split(StreamRef(kRaw));
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuStreamBatchMemOp_v2(0x50, 255, &, 0)", "cuStreamBatchMemOp_v2(0x50, 255, &, 0)",
+                          "cuStreamBatchMemOp_v2(0x50, 90, &, 0)"));
+  ASSERT_EQ(values.size(), 600u);
+  for (std::uint32_t i = 0; i < 600; ++i) EXPECT_EQ(values[i], i);
+}
+
+TEST(MemOp, Support_is_asked_of_the_device_for_each_generation) {
+  Recording recording;
+  recording.on<Entry::cuDeviceGetAttribute_v2000>([](int *value, CUdevice_attribute which, CUdevice) {
+    *value = which == 122 || which == 94 ? 1 : 0;
+    return CUDA_SUCCESS;
+  });
+  const MemOpSupport second = mem_op_support(Device::from_handle(0));
+  EXPECT_TRUE(second.any && second.bits_64 && !second.nor && !second.flush);
+  const MemOpSupport first = mem_op_support<MemOpAbi::v1>(Device::from_handle(0));
+  EXPECT_TRUE(!first.any && !first.bits_64 && first.nor && !first.flush);
+  EXPECT_EQ(recording.calls().size(), 3u + 4u);
+}
+
+TEST(MemOp, A_driver_without_the_second_generation_is_named_as_the_reason) {
+  Driver &old =
+      Driver::from_functions("old", 11060, [](void *, const char *) -> void (*)() { return nullptr; });
+  const Error error = error_of([&] { default_stream(old).wait_value(kWord32, geq(1)); });
+  EXPECT_EQ(error.result(), CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+  EXPECT_THAT(error.what(), HasSubstr("cuStreamWaitValue32"));
+}
+
+}  // namespace
+}  // namespace cushim::test

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every owning type, moved in every way: what it owns is given back once and only once.
+#include <gmock/gmock.h>
+
+#include "recording_driver.hpp"
+
+namespace cushim::test {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+int host[2][4];
+
+template <class T>
+T make(int which);
+template <>
+Event make(int) {
+  return Event::create(Device::from_handle(3));
+}
+template <>
+TimedEvent make(int) {
+  return TimedEvent::create();
+}
+template <>
+IpcEvent make(int) {
+  return event::ipc::import(Device::from_handle(3), event::ipc::handle_t{});
+}
+template <>
+Stream make(int) {
+  return Stream::create();
+}
+template <>
+PrimaryContext make(int which) {
+  return PrimaryContext::retain(Device::from_handle(which));
+}
+template <>
+Context make(int which) {
+  return Context::create(Device::from_handle(which));
+}
+template <>
+DeviceBuffer<int> make(int) {
+  return DeviceBuffer<int>::create(ContextRef::from_handle(context_handle(0xc1)), 4);
+}
+template <>
+PinnedBuffer<int> make(int) {
+  return PinnedBuffer<int>::create(4);
+}
+template <>
+RegisteredBuffer<int> make(int which) {
+  return RegisteredBuffer<int>::create(host[which]);
+}
+template <>
+ManagedBuffer<int> make(int) {
+  return ManagedBuffer<int>::create(4);
+}
+template <>
+PitchedBuffer<int> make(int) {
+  return PitchedBuffer<int>::create(4, 4);
+}
+template <>
+StreamBuffer<int> make(int) {
+  return StreamBuffer<int>::create(default_stream(), 4);
+}
+template <>
+memory::ipc::Mapping make(int) {
+  return memory::ipc::import(Device::from_handle(3), memory::ipc::handle_t{});
+}
+
+template <class T>
+class Move : public testing::Test {
+ public:
+  // After everything is gone.
+  void TearDown() override {
+    EXPECT_THAT(recording.live(), IsEmpty());
+    EXPECT_THAT(recording.wrong_releases(), IsEmpty());
+    EXPECT_THAT(Recording::unreported(), IsEmpty());
+  }
+  Recording recording;
+};
+
+using Owners = testing::Types<Event, TimedEvent, IpcEvent, Stream, PrimaryContext, Context, DeviceBuffer<int>,
+                              PinnedBuffer<int>, RegisteredBuffer<int>, ManagedBuffer<int>,
+                              PitchedBuffer<int>, StreamBuffer<int>, memory::ipc::Mapping>;
+TYPED_TEST_SUITE(Move, Owners);
+
+TYPED_TEST(Move, Construction_leaves_the_source_empty) {
+  TypeParam source = make<TypeParam>(0);
+  const auto live = this->recording.live();
+  const TypeParam target(std::move(source));
+  EXPECT_TRUE(source.is_empty());
+  EXPECT_FALSE(target.is_empty());
+  EXPECT_EQ(this->recording.live(), live);
+}
+
+TYPED_TEST(Move, Assignment_gives_back_what_the_target_had) {
+  TypeParam source = make<TypeParam>(0);
+  const auto live = this->recording.live();
+  TypeParam target = make<TypeParam>(1);
+  target = std::move(source);
+  EXPECT_TRUE(source.is_empty());
+  EXPECT_FALSE(target.is_empty());
+  EXPECT_THAT(this->recording.live(), SizeIs(live.size()));
+}
+
+TYPED_TEST(Move, Assignment_to_itself_changes_nothing) {
+  TypeParam owner = make<TypeParam>(0);
+  const auto live = this->recording.live();
+  TypeParam &same = owner;
+  owner = std::move(same);
+  EXPECT_FALSE(owner.is_empty());
+  EXPECT_EQ(this->recording.live(), live);
+}
+
+TYPED_TEST(Move, From_an_empty_one_makes_an_empty_one) {
+  TypeParam owner = make<TypeParam>(0);
+  TypeParam empty;
+  EXPECT_TRUE(empty.is_empty());
+  owner = std::move(empty);
+  EXPECT_TRUE(owner.is_empty());
+  EXPECT_THAT(this->recording.live(), IsEmpty());
+  const TypeParam still(std::move(owner));
+  EXPECT_TRUE(still.is_empty());
+}
+
+TYPED_TEST(Move, Swap_exchanges_and_gives_nothing_back) {
+  TypeParam first = make<TypeParam>(0);
+  TypeParam second = make<TypeParam>(1);
+  TypeParam empty;
+  this->recording.calls();
+  swap(first, second);
+  swap(first, empty);
+  EXPECT_THAT(this->recording.calls(), IsEmpty());
+  EXPECT_TRUE(first.is_empty());
+  EXPECT_FALSE(second.is_empty() || empty.is_empty());
+}
+
+TYPED_TEST(Move, Close_gives_back_once) {
+  TypeParam owner = make<TypeParam>(0);
+  owner.close();
+  EXPECT_TRUE(owner.is_empty());
+  EXPECT_THAT(this->recording.live(), IsEmpty());
+  this->recording.calls();
+  owner.close();
+  EXPECT_THAT(this->recording.calls(), IsEmpty());
+}
+
+TYPED_TEST(Move, Is_the_only_way_and_does_not_throw) {
+  static_assert(!std::is_copy_constructible_v<TypeParam> && !std::is_copy_assignable_v<TypeParam>);
+  static_assert(std::is_nothrow_move_constructible_v<TypeParam> &&
+                std::is_nothrow_move_assignable_v<TypeParam>);
+  static_assert(std::is_nothrow_destructible_v<TypeParam>);
+}
+
+}  // namespace
+}  // namespace cushim::test
