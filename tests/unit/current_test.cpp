@@ -70,6 +70,17 @@ TEST(Current, Scopes_that_end_out_of_order_leave_the_newest_alive_current) {
   EXPECT_EQ(&cushim::current_driver(), &Driver::by_default());
 }
 
+TEST(Current, Scopes_that_end_oldest_first_leave_the_newest_current_to_the_last) {
+  auto first = std::make_unique<ScopedDriver>(returning<1>());
+  auto second = std::make_unique<ScopedDriver>(returning<2>());
+  auto third = std::make_unique<ScopedDriver>(returning<3>());
+  second.reset();
+  first.reset();
+  EXPECT_EQ(cushim::driver().cuCtxSynchronize(), 3);
+  third.reset();
+  EXPECT_EQ(&cushim::current_driver(), &Driver::by_default());
+}
+
 TEST(Current, The_same_driver_may_be_entered_twice) {
   const ScopedDriver outer(returning<1>());
   { const ScopedDriver inner(returning<1>()); }

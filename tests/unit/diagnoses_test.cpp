@@ -130,11 +130,12 @@ TEST(Diagnosis, Device_hidden) {
 
 class DeviceNodes : public testing::TestWithParam<int> {
  protected:
-  // What a user without rights is told if this node is closed.
-  std::string explain_with_closed(const std::string &node) const {
+  // What a user without rights is told if this node is closed, wholly or for writing.
+  std::string explain_with_closed(const std::string &node,
+                                  std::filesystem::perms rights = std::filesystem::perms::none) const {
     for (const char *open : {"nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-modeset", "null"})
       std::filesystem::permissions(folder_.write(open, ""), std::filesystem::perms(0666));
-    std::filesystem::permissions(folder_.write(node, ""), std::filesystem::perms::none);
+    std::filesystem::permissions(folder_.write(node, ""), rights);
     // The driver is loaded with rights, for the build folder may be closed to that user as well.
     const Outcome outcome =
         probe({"devices", folder_.path(), "load", "nobody", "explain", std::to_string(GetParam()), "leave"},
@@ -152,6 +153,11 @@ TEST_P(DeviceNodes, That_are_closed_are_a_lack_of_permission) {
                                              "NVIDIA device nodes (group video or "
                                              "render, or the container's device rules).\n");
   }
+}
+
+TEST_P(DeviceNodes, That_may_only_be_read_are_one_too) {
+  EXPECT_THAT(explain_with_closed("nvidiactl", std::filesystem::perms(0444)),
+              StartsWith("cushim[no-permission]: "));
 }
 
 TEST_P(DeviceNodes, That_are_open_or_not_needed_are_not) {
