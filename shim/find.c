@@ -88,7 +88,7 @@ static bool try_library(const char *place, const char *library, CushimFound *fou
   if (handle != NULL) outcome = validate(handle, &found->version, detail, sizeof detail);
   if (handle != NULL && outcome != CUSHIM_OK) dlclose(handle);
   cushim_note_attempt(diagnosis, outcome, place, library, detail);
-  if (outcome != CUSHIM_OK) return false;
+  if (handle == NULL || outcome != CUSHIM_OK) return false;
 
   found->handle = handle;
   struct link_map *map = NULL;
