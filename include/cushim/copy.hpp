@@ -137,7 +137,7 @@ requires(!std::is_const_v<T> && std::is_trivially_copyable_v<T>) void copy(Devic
 template <class T>
 requires(!std::is_const_v<T> &&
          std::is_trivially_copyable_v<T>) void copy(DeviceSpan<T> to, detail::HostRange<const T> from,
-                                                    StreamRef stream, Where where = Where::current()) {
+                                                    const StreamRef &stream, Where where = Where::current()) {
   detail::check_sizes(to.size(), from.size(), "cuMemcpyHtoDAsync", where);
   detail::check(
       stream.driver().cuMemcpyHtoDAsync(to.data().address(), from.data(), from.size_bytes(), stream.handle()),
@@ -160,7 +160,7 @@ void copy(detail::HostRange<std::remove_const_t<T>> to, DeviceSpan<T> from, Driv
 // Driver calls: cuMemcpyDtoHAsync.
 template <class T>
 requires std::is_trivially_copyable_v<T>
-void copy(detail::HostRange<std::remove_const_t<T>> to, DeviceSpan<T> from, StreamRef stream,
+void copy(detail::HostRange<std::remove_const_t<T>> to, DeviceSpan<T> from, const StreamRef &stream,
           Where where = Where::current()) {
   detail::check_sizes(to.size(), from.size(), "cuMemcpyDtoHAsync", where);
   detail::check(
@@ -183,7 +183,7 @@ requires(std::is_same_v<T, std::remove_const_t<U>> &&std::is_trivially_copyable_
 // Driver calls: cuMemcpyDtoDAsync.
 template <class T, class U>
 requires(std::is_same_v<T, std::remove_const_t<U>> &&std::is_trivially_copyable_v<T>) void copy(
-    DeviceSpan<T> to, DeviceSpan<U> from, StreamRef stream, Where where = Where::current()) {
+    DeviceSpan<T> to, DeviceSpan<U> from, const StreamRef &stream, Where where = Where::current()) {
   detail::check_sizes(to.size(), from.size(), "cuMemcpyDtoDAsync", where);
   detail::check(stream.driver().cuMemcpyDtoDAsync(to.data().address(), from.data().address(),
                                                   from.size_bytes(), stream.handle()),
@@ -205,7 +205,7 @@ void copy(const To &to, const From &from, Driver &driver = cushim::driver(), Whe
 // Driver calls: cuMemcpy2DAsync.
 template <class To, class From>
 requires detail::Rows<To, From>
-void copy(const To &to, const From &from, StreamRef stream, Where where = Where::current()) {
+void copy(const To &to, const From &from, const StreamRef &stream, Where where = Where::current()) {
   const auto copy =
       detail::describe<CUDA_MEMCPY2D>(detail::rows_of(to), detail::rows_of(from), "cuMemcpy2DAsync", where);
   detail::check(stream.driver().cuMemcpy2DAsync(&copy, stream.handle()), "cuMemcpy2DAsync", where, stream);
@@ -221,7 +221,7 @@ void copy(const To &to, const From &from, Driver &driver = cushim::driver(), Whe
 // Driver calls: cuMemcpy3DAsync.
 template <class To, class From>
 requires detail::Slices<To, From>
-void copy(const To &to, const From &from, StreamRef stream, Where where = Where::current()) {
+void copy(const To &to, const From &from, const StreamRef &stream, Where where = Where::current()) {
   const auto copy =
       detail::describe_slices(detail::slices_of(to), detail::slices_of(from), "cuMemcpy3DAsync", where);
   detail::check(stream.driver().cuMemcpy3DAsync(&copy, stream.handle()), "cuMemcpy3DAsync", where, stream);
@@ -251,8 +251,8 @@ requires(detail::is_fillable<T> &&
 // Driver calls: cuMemsetD8Async, cuMemsetD16Async or cuMemsetD32Async.
 template <class T>
 requires(detail::is_fillable<T> &&
-         !std::is_const_v<T>) void fill(DeviceSpan<T> to, std::type_identity_t<T> value, StreamRef stream,
-                                        Where where = Where::current()) {
+         !std::is_const_v<T>) void fill(DeviceSpan<T> to, std::type_identity_t<T> value,
+                                        const StreamRef &stream, Where where = Where::current()) {
   const CUdeviceptr address = to.data().address();
   const auto bits = detail::bits_of(value);
   const detail::Address words{"to", address};
@@ -290,8 +290,8 @@ requires(detail::is_fillable<T> &&
 // Driver calls: cuMemsetD2D8Async, cuMemsetD2D16Async or cuMemsetD2D32Async.
 template <class T>
 requires(detail::is_fillable<T> &&
-         !std::is_const_v<T>) void fill(DeviceSpan2D<T> to, std::type_identity_t<T> value, StreamRef stream,
-                                        Where where = Where::current()) {
+         !std::is_const_v<T>) void fill(DeviceSpan2D<T> to, std::type_identity_t<T> value,
+                                        const StreamRef &stream, Where where = Where::current()) {
   const CUdeviceptr address = to.data.address();
   const auto bits = detail::bits_of(value);
   const detail::Address words{"to", address};

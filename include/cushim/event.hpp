@@ -42,12 +42,12 @@ class EventRef : public detail::Reference<CUevent> {
 
   // Marks the work that is now in the stream, which must be of the event's context.
   // Driver calls: cuEventRecord.
-  void record(StreamRef stream, Where where = Where::current()) const {
+  void record(const StreamRef &stream, Where where = Where::current()) const {
     detail::check(stream.driver().cuEventRecord(handle(), stream.handle()), "cuEventRecord", where, *this,
                   stream);
   }
   // Driver calls: cuEventRecordWithFlags.
-  void record(StreamRef stream, RecordFlags flags, Where where = Where::current()) const {
+  void record(const StreamRef &stream, RecordFlags flags, Where where = Where::current()) const {
     detail::check(stream.driver().cuEventRecordWithFlags(handle(), stream.handle(), detail::number(flags)),
                   "cuEventRecordWithFlags", where, *this, stream,
                   detail::Argument{"flags", detail::number(flags)});
@@ -166,7 +166,7 @@ class EventCreation {
 
   // In the context of a stream, and recorded there. Driver calls: cuStreamGetCtx, cuCtxPushCurrent,
   // cuEventCreate, cuCtxPopCurrent, cuEventRecord.
-  static Self recorded(StreamRef stream, EventFlags flags = EventFlags::none,
+  static Self recorded(const StreamRef &stream, EventFlags flags = EventFlags::none,
                        Where where = Where::current()) {
     Self event = create(stream.context(where), flags, where);
     event.record(stream, where);
@@ -329,12 +329,12 @@ inline Milliseconds elapsed(TimedEventRef start, TimedEventRef end, Where where)
 
 // ---- What streams do with events ------------------------------------------------------------------
 
-inline void StreamRef::wait(EventRef event, WaitFlags flags, Where where) const {
+inline void StreamRef::wait(const EventRef &event, WaitFlags flags, Where where) const {
   detail::check(driver().cuStreamWaitEvent(handle(), event.handle(), detail::number(flags)),
                 "cuStreamWaitEvent", where, *this, event);
 }
 
-inline void StreamRef::wait(StreamRef other, Where where) const {
+inline void StreamRef::wait(const StreamRef &other, Where where) const {
   Event done = Event::recorded(other, EventFlags::none, where);
   wait(done, WaitFlags::none, where);
   done.close(where);

@@ -135,7 +135,7 @@ inline const char *wait_remark(CUresult result, unsigned flags) {
 inline namespace CUSHIM_DEFAULT_STREAM {
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_wait(CUresult result, const char *routine,
-                                                             Where where, StreamRef stream,
+                                                             Where where, const StreamRef &stream,
                                                              CUdeviceptr address, unsigned flags) {
   fail(result, routine, where, stream, Address{"address", address}, Argument{"flags", flags},
        Remark{wait_remark(result, flags)});
@@ -239,7 +239,7 @@ class BasicMemOpBatch {
   // Submits all operations, and keeps them: a batch may be submitted again. More than the limit are
   // refused; an empty batch makes no call. Driver calls: cuStreamBatchMemOp_v2 (first generation:
   // cuStreamBatchMemOp).
-  void submit(StreamRef stream, Where where = Where::current()) {
+  void submit(const StreamRef &stream, Where where = Where::current()) {
     if (size() > limit)
       detail::fail(CUDA_ERROR_INVALID_VALUE, routine, where, stream,
                    detail::Argument{"operations", static_cast<long long>(size())},
@@ -249,7 +249,7 @@ class BasicMemOpBatch {
 
   // Submits all operations in as few batches as the limit allows; if one fails, those before it are
   // in the stream. Driver calls: as submit(), once for every 255 operations.
-  void submit_split(StreamRef stream, Where where = Where::current()) {
+  void submit_split(const StreamRef &stream, Where where = Where::current()) {
     const std::span<CUstreamBatchMemOpParams> all(operations_);
     for (std::size_t first = 0; first < all.size(); first += limit)
       submit_part(stream, all.subspan(first, std::min(limit, all.size() - first)), where);
@@ -264,7 +264,7 @@ class BasicMemOpBatch {
     return operation;
   }
 
-  static void submit_part(StreamRef stream, std::span<CUstreamBatchMemOpParams> part, Where where) {
+  static void submit_part(const StreamRef &stream, std::span<CUstreamBatchMemOpParams> part, Where where) {
     if (part.empty()) return;  // the driver refuses, or trips over, a null array
     const unsigned count = static_cast<unsigned>(part.size());
     const auto &entry = [&]() -> const auto & {
@@ -296,16 +296,18 @@ enum class WriteFlags : unsigned {
 constexpr bool is_flags(WriteFlags) { return true; }
 
 // Driver calls: cuStreamWaitValue32 or 64, the first ABI.
-inline void wait_value(StreamRef stream, Word<std::uint32_t> word, ValueCondition<std::uint32_t> condition,
-                       RemoteWrites writes = RemoteWrites::leave, Where where = Where::current()) {
+inline void wait_value(const StreamRef &stream, Word<std::uint32_t> word,
+                       ValueCondition<std::uint32_t> condition, RemoteWrites writes = RemoteWrites::leave,
+                       Where where = Where::current()) {
   const unsigned flags = detail::wait_flags(condition.comparison(), writes);
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v8000)(stream.driver())(
       stream.handle(), word.address(), condition.value(), flags);
   if (result != CUDA_SUCCESS) [[unlikely]]
     detail::fail_wait(result, "cuStreamWaitValue32", where, stream, word.address(), flags);
 }
-inline void wait_value(StreamRef stream, Word<std::uint64_t> word, ValueCondition<std::uint64_t> condition,
-                       RemoteWrites writes = RemoteWrites::leave, Where where = Where::current()) {
+inline void wait_value(const StreamRef &stream, Word<std::uint64_t> word,
+                       ValueCondition<std::uint64_t> condition, RemoteWrites writes = RemoteWrites::leave,
+                       Where where = Where::current()) {
   const unsigned flags = detail::wait_flags(condition.comparison(), writes);
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v9000)(stream.driver())(
       stream.handle(), word.address(), condition.value(), flags);
@@ -314,14 +316,14 @@ inline void wait_value(StreamRef stream, Word<std::uint64_t> word, ValueConditio
 }
 
 // Driver calls: cuStreamWriteValue32 or 64, the first ABI.
-inline void write_value(StreamRef stream, Word<std::uint32_t> word, std::uint32_t value,
+inline void write_value(const StreamRef &stream, Word<std::uint32_t> word, std::uint32_t value,
                         WriteFlags flags = WriteFlags::none, Where where = Where::current()) {
   detail::check(CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v8000)(stream.driver())(
                     stream.handle(), word.address(), value, detail::number(flags)),
                 "cuStreamWriteValue32", where, stream, detail::Address{"address", word.address()},
                 detail::Argument{"flags", detail::number(flags)});
 }
-inline void write_value(StreamRef stream, Word<std::uint64_t> word, std::uint64_t value,
+inline void write_value(const StreamRef &stream, Word<std::uint64_t> word, std::uint64_t value,
                         WriteFlags flags = WriteFlags::none, Where where = Where::current()) {
   detail::check(CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v9000)(stream.driver())(
                     stream.handle(), word.address(), value, detail::number(flags)),

@@ -401,7 +401,7 @@ class StreamBuffer : public DeviceSpan<T> {
   StreamBuffer() = default;
 
   // Driver calls: cuMemAllocAsync; at the end cuMemFreeAsync in the same stream.
-  static StreamBuffer create(StreamRef stream, std::size_t count, Where where = Where::current()) {
+  static StreamBuffer create(const StreamRef &stream, std::size_t count, Where where = Where::current()) {
     CUdeviceptr address = 0;
     const std::size_t bytes = detail::bytes_of<T>(count, "cuMemAllocAsync", where);
     detail::check(stream.driver().cuMemAllocAsync(&address, bytes, stream.handle()), "cuMemAllocAsync", where,
@@ -446,12 +446,12 @@ class StreamBuffer : public DeviceSpan<T> {
 
   // The stream in whose order the memory is freed; another may be set. No driver call.
   StreamRef stream() const noexcept { return stream_; }
-  void set_stream(StreamRef stream) noexcept { stream_ = stream; }
+  void set_stream(const StreamRef &stream) noexcept { stream_ = stream; }
 
   bool is_empty() const noexcept { return stream_.is_empty(); }
 
  private:
-  StreamBuffer(DeviceSpan<T> span, StreamRef stream) noexcept : DeviceSpan<T>(span), stream_(stream) {}
+  StreamBuffer(DeviceSpan<T> span, const StreamRef &stream) noexcept : DeviceSpan<T>(span), stream_(stream) {}
   CUresult free() noexcept {
     return stream_.driver().cuMemFreeAsync(this->data().address(), stream_.handle());
   }

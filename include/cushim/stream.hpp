@@ -124,12 +124,12 @@ class StreamRef : public detail::Reference<CUstream> {
 
   // Later work in this stream waits for the event's latest record, across devices and contexts too.
   // Driver calls: cuStreamWaitEvent.
-  void wait(EventRef event, WaitFlags flags = WaitFlags::none, Where where = Where::current()) const;
+  void wait(const EventRef &event, WaitFlags flags = WaitFlags::none, Where where = Where::current()) const;
 
   // Later work in this stream waits for all work now in the other. Driver calls, since the driver
   // can wait for events only: cuStreamGetCtx, cuCtxPushCurrent, cuEventCreate, cuCtxPopCurrent,
   // cuEventRecord, cuStreamWaitEvent, cuEventDestroy.
-  void wait(StreamRef other, Where where = Where::current()) const;
+  void wait(const StreamRef &other, Where where = Where::current()) const;
 
   // A number that no other stream of this process had or will have. Driver calls: cuStreamGetId.
   unsigned long long id(Where where = Where::current()) const {
@@ -178,7 +178,7 @@ class StreamRef : public detail::Reference<CUstream> {
                   *this, detail::Argument{"attribute", which.id});
   }
   // Makes all attributes those of the other stream. Driver calls: cuStreamCopyAttributes.
-  void copy_attributes(StreamRef from, Where where = Where::current()) const {
+  void copy_attributes(const StreamRef &from, Where where = Where::current()) const {
     detail::require(from, "cuStreamCopyAttributes", where);
     detail::check(driver().cuStreamCopyAttributes(handle(), from.handle()), "cuStreamCopyAttributes", where,
                   *this, from);

@@ -155,13 +155,14 @@ template <class... Things>
   throw make_error(result, routine, where, things...);
 }
 
-// Throws if a call failed. Things are what the error shall name: nouns, Argument, Address, Remark;
-// taken by value so that they stay in registers unless it does fail.
+// Throws if a call failed. Things are what the error shall name: nouns, Argument, Address, Remark.
+// Objects are handed on by reference and temporaries by value, so that neither costs anything unless
+// the call does fail.
 template <class... Things>
 [[gnu::always_inline]] inline void check(CUresult result, const char *routine, Where where,
-                                         Things... things) {
+                                         Things &&...things) {
   if (result != CUDA_SUCCESS) [[unlikely]]
-    fail(result, routine, where, things...);
+    fail<Things...>(result, routine, where, static_cast<Things &&>(things)...);
 }
 
 // Refuses an empty noun where the call goes through the driver of another.
