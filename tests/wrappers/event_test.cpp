@@ -116,7 +116,6 @@ struct StepClock {
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<StepClock>;
-  static constexpr bool is_steady = true;
   static time_point now() { return time_point(milliseconds(reads++)); }
   static inline int reads = 0;
 };
