@@ -116,10 +116,11 @@ void cushim_conclude_search(CushimDiagnosis *diagnosis) {
                "%s is not an NVIDIA driver", library);
       break;
     case CUSHIM_NOT_LOADABLE:
-      conclude(diagnosis, CUSHIM_NOT_LOADABLE,
-               "See the linker's message: a library that the driver needs is missing, or a file may not be "
-               "read.",
-               "%s exists but cannot be loaded", library);
+      conclude(
+          diagnosis, CUSHIM_NOT_LOADABLE,
+          "See the message in brackets: a library that the driver needs is missing, or a file may not be "
+          "read.",
+          "%s exists but cannot be loaded", library);
       break;
     default:
       conclude(diagnosis, CUSHIM_NO_DRIVER,
@@ -141,35 +142,49 @@ void cushim_conclude_too_old(CushimDiagnosis *diagnosis, int version, int at_lea
 
 /* ---- The driver returned a code ---------------------------------------------------------------*/
 
-/* A device node of the driver that this process may not open; false if there is none. */
-static bool find_closed_node(char *path, size_t capacity) {
-  bool found = false;
+/* The driver's device nodes, as far as they tell why there is no device. */
+typedef struct Nodes {
+  bool has_gpu;
+  char closed[300]; /* one that this process may not open; empty if there is none */
+} Nodes;
+
+static Nodes look_at_nodes(void) {
+  Nodes nodes = {false, ""};
   DIR *folder = opendir(cushim_device_folder);
-  if (folder == NULL) return false;
-  for (struct dirent *entry = readdir(folder); entry != NULL && !found; entry = readdir(folder)) {
-    if (strncmp(entry->d_name, "nvidia", 6) != 0) continue;
-    const char *rest = entry->d_name + 6;
-    const bool is_gpu = *rest != '\0' && rest[strspn(rest, "0123456789")] == '\0';
+  if (folder == NULL) return nodes;
+  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+    const bool is_wsl = strcmp(entry->d_name, "dxg") == 0;
+    if (strncmp(entry->d_name, "nvidia", 6) != 0 && !is_wsl) continue;
+    const char *rest = is_wsl ? "" : entry->d_name + 6;
+    const bool is_gpu = is_wsl || (*rest != '\0' && rest[strspn(rest, "0123456789")] == '\0');
     if (!is_gpu && strcmp(rest, "ctl") != 0 && strcmp(rest, "-uvm") != 0) continue;
-    snprintf(path, capacity, "%s/%s", cushim_device_folder, entry->d_name);
-    found = access(path, R_OK | W_OK) != 0 && (errno == EACCES || errno == EPERM);
+    nodes.has_gpu = nodes.has_gpu || is_gpu;
+    char path[sizeof nodes.closed];
+    snprintf(path, sizeof path, "%s/%s", cushim_device_folder, entry->d_name);
+    if (access(path, R_OK | W_OK) != 0 && (errno == EACCES || errno == EPERM))
+      memcpy(nodes.closed, path, sizeof path);
   }
   closedir(folder);
-  return found;
+  return nodes;
+}
+
+static void conclude_no_permission(CushimDiagnosis *diagnosis, const Nodes *nodes) {
+  conclude(diagnosis, CUSHIM_NO_PERMISSION,
+           "Give this user access to the NVIDIA device nodes (group video or render, or the container's "
+           "device rules).",
+           "%s may not be opened by this user", nodes->closed);
 }
 
 static void explain_no_device(CushimDiagnosis *diagnosis) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-  char node[300];
-  if (visible != NULL)
+  const bool hides_all = visible != NULL && (visible[0] == '\0' || visible[0] == '-');
+  const Nodes nodes = look_at_nodes();
+  if (!hides_all && nodes.closed[0] != '\0')
+    conclude_no_permission(diagnosis, &nodes);
+  else if (hides_all || (visible != NULL && nodes.has_gpu))
     conclude(diagnosis, CUSHIM_DEVICE_HIDDEN,
              "Unset CUDA_VISIBLE_DEVICES, or name devices that exist (nvidia-smi -L lists them).",
              "CUDA_VISIBLE_DEVICES=\"%s\" leaves no device", visible);
-  else if (find_closed_node(node, sizeof node))
-    conclude(diagnosis, CUSHIM_NO_PERMISSION,
-             "Give this user access to the NVIDIA device nodes (group video or render, or the container's "
-             "device rules).",
-             "%s may not be opened by this user", node);
   else
     conclude(diagnosis, CUSHIM_NO_DEVICE,
              "Check that a GPU is installed and that nvidia-smi lists it; in a container, that it was "
@@ -190,7 +205,6 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
   cushim_reset(diagnosis);
   diagnosis->code = code;
   diagnosis->driver_version = cushim_driver_version(driver);
-  char node[300];
   switch ((int)code) {
     case CUDA_SUCCESS:
       conclude(diagnosis, CUSHIM_OK, "", "nothing is wrong");
@@ -236,18 +250,17 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
                "the driver has shut down because the process is ending");
       break;
     case CUDA_ERROR_UNKNOWN:
-    case CUDA_ERROR_OPERATING_SYSTEM:
-      if (find_closed_node(node, sizeof node))
-        conclude(diagnosis, CUSHIM_NO_PERMISSION,
-                 "Give this user access to the NVIDIA device nodes (group video or render, or the "
-                 "container's device rules).",
-                 "%s may not be opened by this user", node);
+    case CUDA_ERROR_OPERATING_SYSTEM: {
+      const Nodes nodes = look_at_nodes();
+      if (nodes.closed[0] != '\0')
+        conclude_no_permission(diagnosis, &nodes);
       else
         conclude(diagnosis, CUSHIM_UNKNOWN,
                  "See the kernel log (dmesg | grep -i nvrm). Usual causes: the GPU fell off the bus, "
                  "nvidia-uvm is not loaded, or the machine was suspended.",
                  "the driver failed without saying why (%d, %s)", (int)code, cushim_result_name(code));
       break;
+    }
     default:
       conclude(diagnosis, CUSHIM_INIT_FAILED, "cushim explain says what the code means.",
                "the driver returned %d, %s", (int)code, cushim_result_name(code));

@@ -73,13 +73,13 @@ static CushimDiagnosisId inspect(int file, char *detail, size_t capacity) {
     snprintf(detail, capacity, "is not an ELF file");
     return CUSHIM_NOT_A_LIBRARY;
   }
-  if (start.size > EI_DATA && header->e_ident[EI_CLASS] != ELFCLASS64) {
-    snprintf(detail, capacity, "is a 32-bit library; this program is 64-bit");
-    return CUSHIM_WRONG_ARCHITECTURE;
-  }
   if (start.size < sizeof *header) {
     snprintf(detail, capacity, "is cut short");
     return CUSHIM_NOT_A_LIBRARY;
+  }
+  if (header->e_ident[EI_CLASS] != ELFCLASS64) {
+    snprintf(detail, capacity, "is a 32-bit library; this program is 64-bit");
+    return CUSHIM_WRONG_ARCHITECTURE;
   }
   if (header->e_machine != OUR_MACHINE) {
     snprintf(detail, capacity, "is for %s; this program is for %s", machine_name(header->e_machine),

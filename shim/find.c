@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -27,7 +28,7 @@ static const Place documented[] = {
     {"NixOS", "/run/opengl-driver/lib/" SONAME},
 };
 
-/* Where the system's own driver lies; needed only to get past a broken file on LD_LIBRARY_PATH. */
+/* Where the system's own driver lies; needed only to get past what is in its way. */
 static const Place system_wide[] = {
 #if defined(__x86_64__)
     {"system", "/usr/lib/x86_64-linux-gnu/" SONAME},
@@ -103,52 +104,60 @@ static bool try_places(const Place *places, size_t count, CushimFound *found, Cu
   return false;
 }
 
-/* The dynamic linker stops at the first libcuda.so.1 on LD_LIBRARY_PATH that is no ELF file, and
- * faults on one that is cut short. So look there first: notes the broken files before the first
- * sound one, whose path goes to sound, and says whether there were any. */
-static bool note_broken_files(char *sound, size_t capacity, CushimDiagnosis *diagnosis) {
-  const char *path = secure_getenv("LD_LIBRARY_PATH");
-  bool broken = false;
-  sound[0] = '\0';
-  while (path != NULL && *path != '\0' && sound[0] == '\0') {
-    const size_t length = strcspn(path, ":;");
-    char library[256];
-    char detail[256];
-    if (length > 0 && length + sizeof "/" SONAME <= sizeof library) {
-      snprintf(library, sizeof library, "%.*s/" SONAME, (int)length, path);
-      const CushimDiagnosisId outcome = cushim_inspect_elf(library, detail, sizeof detail);
-      if (outcome == CUSHIM_OK) snprintf(sound, capacity, "%s", library);
-      /* The linker itself goes on past a file of another architecture. */
-      if (outcome == CUSHIM_NOT_A_LIBRARY) {
-        cushim_note_attempt(diagnosis, outcome, "LD_LIBRARY_PATH", library, detail);
-        broken = true;
-      }
-    }
-    path += length;
-    if (*path != '\0') ++path;
+/* The next libcuda.so.1 that LD_LIBRARY_PATH could mean; false at its end. */
+static bool next_on_path(const char **rest, char *library, size_t capacity) {
+  while (*rest != NULL && **rest != '\0') {
+    const char *folder = *rest;
+    const size_t length = strcspn(folder, ":;");
+    *rest = folder + length + (folder[length] != '\0');
+    if (length == 0 || length + sizeof "/" SONAME > capacity) continue;
+    snprintf(library, capacity, "%.*s/" SONAME, (int)length, folder);
+    return true;
   }
-  return broken;
+  return false;
 }
 
-/* What the dynamic linker would have found, had the broken files not been in its way. */
-static bool search_around_broken_files(const char *sound, CushimFound *found, CushimDiagnosis *diagnosis) {
-  void *loaded = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (loaded != NULL) {
-    const bool accepted = try_library("already loaded", SONAME, found, diagnosis);
-    dlclose(loaded);
-    if (accepted) return true;
+/* Whether the linker must not be let loose on LD_LIBRARY_PATH: it stops at the first libcuda.so.1 there
+ * that is no ELF file, hangs on a pipe, and faults on a file that is cut short. */
+static bool is_path_broken(void) {
+  const char *rest = secure_getenv("LD_LIBRARY_PATH");
+  char library[256];
+  char detail[256];
+  while (next_on_path(&rest, library, sizeof library)) {
+    const CushimDiagnosisId outcome = cushim_inspect_elf(library, detail, sizeof detail);
+    if (outcome == CUSHIM_OK) return false;
+    if (outcome == CUSHIM_NOT_A_LIBRARY) return true;
   }
-  if (sound[0] != '\0' && try_library("LD_LIBRARY_PATH", sound, found, diagnosis)) return true;
+  return false;
+}
+
+static int is_driver_object(struct dl_phdr_info *object, size_t size, void *unused) {
+  (void)size;
+  (void)unused;
+  const char *slash = strrchr(object->dlpi_name, '/');
+  const char *name = slash != NULL ? slash + 1 : object->dlpi_name;
+  return strncmp(name, "libcuda.so.", strlen("libcuda.so.")) == 0;
+}
+
+/* What the linker would do, but past what it would stop at, and past what is no driver: each folder of
+ * LD_LIBRARY_PATH, then where the system's own driver lies. */
+static bool search_one_by_one(CushimFound *found, CushimDiagnosis *diagnosis) {
+  const char *rest = secure_getenv("LD_LIBRARY_PATH");
+  char library[256];
+  while (next_on_path(&rest, library, sizeof library))
+    if (access(library, F_OK) == 0 && try_library("LD_LIBRARY_PATH", library, found, diagnosis)) return true;
   return try_places(system_wide, COUNT(system_wide), found, diagnosis);
 }
 
 static bool search(CushimFound *found, CushimDiagnosis *diagnosis) {
-  char sound[256];
-  const bool accepted = note_broken_files(sound, sizeof sound, diagnosis)
-                            ? search_around_broken_files(sound, found, diagnosis)
-                            /* Also finds what is loaded already under this soname. */
-                            : try_library("soname", SONAME, found, diagnosis);
-  return accepted || try_places(documented, COUNT(documented), found, diagnosis);
+  /* A library that is loaded already is found by its soname, without a look at the path. */
+  bool refused = is_path_broken() && !dl_iterate_phdr(is_driver_object, NULL);
+  if (!refused) {
+    if (try_library("soname", SONAME, found, diagnosis)) return true;
+    refused = diagnosis->attempts[0].outcome != CUSHIM_NO_DRIVER;
+  }
+  if (refused && search_one_by_one(found, diagnosis)) return true;
+  return try_places(documented, COUNT(documented), found, diagnosis);
 }
 
 static const char *environment(void) {

@@ -87,10 +87,15 @@ template <size_t offset, class... Arguments>
 class __attribute__((visibility("hidden"))) CushimCurrentEntry<offset, CUresult(Arguments...)> {
  public:
   __attribute__((always_inline)) inline CUresult operator()(Arguments... arguments) const {
-    return jump(arguments...);
+    /* What does not fit into registers would have to be copied to jump on with. */
+    if constexpr (sizeof...(Arguments) > 6)
+      return entry()(arguments...);
+    else
+      return jump(arguments...);
   }
 
  private:
+  static const CushimEntry<CUresult(Arguments...)> &entry();
 #if defined(__clang__)
   __attribute__((noinline, no_sanitize("cfi-icall", "function")))
 #else
@@ -142,10 +147,15 @@ static inline CushimDriver *cushim_driver(void) { return __atomic_load_n(&cushim
 }
 
 template <size_t offset, class... Arguments>
-CUresult CushimCurrentEntry<offset, CUresult(Arguments...)>::jump(Arguments... arguments) {
-  using Entry = CushimEntry<CUresult(Arguments...)>;
+__attribute__((always_inline)) inline const CushimEntry<CUresult(Arguments...)>
+    &CushimCurrentEntry<offset, CUresult(Arguments...)>::entry() {
   const char *table = reinterpret_cast<const char *>(cushim_driver());
-  return (*reinterpret_cast<const Entry *>(table + offset))(arguments...);
+  return *reinterpret_cast<const CushimEntry<CUresult(Arguments...)> *>(table + offset);
+}
+
+template <size_t offset, class... Arguments>
+CUresult CushimCurrentEntry<offset, CUresult(Arguments...)>::jump(Arguments... arguments) {
+  return entry()(arguments...);
 }
 
 /* The entries of the current driver, by the same names as in the table. */

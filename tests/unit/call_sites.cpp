@@ -10,7 +10,7 @@ CUresult call_alloc(CUdeviceptr *pointer, size_t bytes) {
   return cushim::driver().cuMemAlloc(pointer, bytes);
 }
 
-// More arguments than registers hold.
+// More arguments than registers hold: dispatched at the call site.
 CUresult call_launch(CUfunction function, void **parameters) {
   return cushim::driver().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
 }

@@ -85,7 +85,7 @@ TEST(Diagnosis, Not_loadable_because_it_may_not_be_read) {
   EXPECT_EQ(
       probe({"nobody", "load", "leave"}, {{"CUSHIM_LIBRARY", path}}),
       lines({"cushim[not-loadable]: " + path + " exists but cannot be loaded (CUSHIM_LIBRARY: " + path +
-             " cannot be read: Permission denied). See the linker's message: a library that the driver needs "
+             " cannot be read: Permission denied). See the message in brackets: a library that the driver needs "
              "is missing, or a file may not be read."}));
 }
 
@@ -120,12 +120,36 @@ TEST(Diagnosis, No_device_also_if_cuInit_succeeds_and_counts_none) {
   EXPECT_THAT(initialize(0, {{"FAKE_DEVICES", "0"}}), StartsWith("cushim[no-device]: "));
 }
 
-TEST(Diagnosis, Device_hidden) {
-  for (const char *visible : {"", "-1", "17", "GPU-00000000"})
-    EXPECT_EQ(initialize(100, {{"CUDA_VISIBLE_DEVICES", visible}}),
-              "cushim[device-hidden]: CUDA_VISIBLE_DEVICES=\"" + std::string(visible) +
-                  "\" leaves no device" + kTried +
-                  "Unset CUDA_VISIBLE_DEVICES, or name devices that exist (nvidia-smi -L lists them).\n");
+std::string device_hidden(const std::string &visible) {
+  return "cushim[device-hidden]: CUDA_VISIBLE_DEVICES=\"" + visible +
+         "\" leaves no device. Unset CUDA_VISIBLE_DEVICES, or name devices that exist (nvidia-smi -L lists "
+         "them).\n";
+}
+
+// What a machine with these device nodes is told of CUDA_ERROR_NO_DEVICE.
+std::string explain_no_device(const Folder &nodes, const std::string &visible) {
+  const std::string text = probe({"devices", nodes.path(), "load", "explain", "100"},
+                                 {{"CUSHIM_LIBRARY", kDriver}, {"CUDA_VISIBLE_DEVICES", visible}})
+                               .out;
+  return text.substr(text.find('\n') + 1);
+}
+
+TEST(Diagnosis, Device_hidden_if_none_is_visible) {
+  const Folder no_nodes;
+  for (const char *visible : {"", "-1"})
+    EXPECT_EQ(explain_no_device(no_nodes, visible), device_hidden(visible));
+}
+
+TEST(Diagnosis, Device_hidden_if_none_of_the_machines_devices_is_named) {
+  const Folder nodes;
+  nodes.write("nvidia0", "");
+  for (const char *visible : {"17", "GPU-00000000"})
+    EXPECT_EQ(explain_no_device(nodes, visible), device_hidden(visible));
+}
+
+TEST(Diagnosis, Device_not_hidden_on_a_machine_that_has_none) {
+  const Folder no_nodes;
+  EXPECT_THAT(explain_no_device(no_nodes, "0"), StartsWith("cushim[no-device]: "));
 }
 
 class DeviceNodes : public testing::TestWithParam<int> {

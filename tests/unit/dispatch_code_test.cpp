@@ -61,12 +61,16 @@ Code function_of(const std::string &object, const std::string &name) {
 const char kLoad[] = "^(mov[a-z]* [^,]*\\(%r[^,]*, ?%|mov[a-z]* [^,(]*\\(.*\\),%|jmpq? \\*.*\\()";
 const char kOfTheStack[] = "\\(%rsp";
 const char kIndirectJump[] = "^jmpq? \\*";
+const char kIndirectCall[] = "^(call|jmp)q? \\*";
+const char kConditional[] = "^j[^m]";
 const char kForbidden[] = "^(j[^m]|call|lock|xchg|cmpxchg|mfence)";
 const char kDirect[] = "^(jmp|call)q? (0x)?[0-9a-f]";
 #else
 const char kLoad[] = "^(ldr|ldar|ldapr|ldp) ";
 const char kOfTheStack[] = "\\[sp";
 const char kIndirectJump[] = "^br ";
+const char kIndirectCall[] = "^(blr|br) ";
+const char kConditional[] = "^(b\\.|cb|tb)";
 const char kForbidden[] = "^(b\\.|cb|tb|bl|ldx|ldax|stx|stlx|cas|swp|dmb)";
 const char kDirect[] = "^(b|bl) (0x)?[0-9a-f]";
 #endif
@@ -96,7 +100,14 @@ TEST(DispatchCode, A_raw_call_is_two_loads_and_one_indirect_jump) {
     expect_dispatch(code, 2);
     ++seen;
   }
-  EXPECT_EQ(seen, 3);
+  EXPECT_EQ(seen, 2);
+}
+
+TEST(DispatchCode, A_raw_call_with_more_arguments_than_registers_is_dispatched_at_its_site) {
+  const Code code = function_of(CUSHIM_TEST_CALL_SITES, "call_launch");
+  EXPECT_EQ(count(code, kLoad), 2) << testing::PrintToString(code);
+  EXPECT_EQ(count(code, kIndirectCall), 1) << testing::PrintToString(code);
+  EXPECT_THAT(code, Each(Not(ContainsRegex(kConditional))));
 }
 
 TEST(DispatchCode, A_call_site_is_one_direct_call_as_without_cushim) {

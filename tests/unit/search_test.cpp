@@ -45,9 +45,16 @@ TEST(Search, A_library_that_somebody_loaded_before_is_used_whatever_the_path_say
 TEST(Search, So_it_is_when_a_broken_file_lies_on_the_path) {
   const Folder folder;
   folder.write("libcuda.so.1", "no library\n");
-  EXPECT_THAT(
-      probe({"preload", fake_path("12040"), "load", "name"}, {{"LD_LIBRARY_PATH", folder.path()}}).out,
-      EndsWith("; already loaded: libcuda.so.1).\n" + fake_path("12040") + "\n"));
+  EXPECT_EQ(probe({"preload", fake_path("12040"), "load", "name"}, {{"LD_LIBRARY_PATH", folder.path()}}),
+            lines({kUsable + " (soname: libcuda.so.1).", fake_path("12040")}));
+}
+
+TEST(Search, A_pipe_on_the_path_is_passed_over_and_nobody_waits_for_its_writer) {
+  const Folder folder;
+  ASSERT_EQ(mkfifo(folder.path("libcuda.so.1").c_str(), 0600), 0);
+  EXPECT_EQ(
+      probe({"call", "cuInit", "name"}, {{"LD_LIBRARY_PATH", folder.path() + ":" + fake_folder("13000")}}),
+      lines({"0", fake_path("13000")}));
 }
 
 // ---- Broken files on the search path: the next candidate is tried -------------------------------
@@ -85,6 +92,7 @@ TEST_P(Unusable, File_that_is_named_is_refused_with_its_fault_and_nothing_else_i
 
 const auto name_of = [](const auto &parameter) { return parameter.param.name; };
 INSTANTIATE_TEST_SUITE_P(Candidate, Broken, testing::ValuesIn(broken_files()), name_of);
+INSTANTIATE_TEST_SUITE_P(Foreign, Broken, testing::ValuesIn(foreign_libraries()), name_of);
 INSTANTIATE_TEST_SUITE_P(Broken, Unusable, testing::ValuesIn(broken_files()), name_of);
 INSTANTIATE_TEST_SUITE_P(Foreign, Unusable, testing::ValuesIn(foreign_libraries()), name_of);
 
