@@ -34,7 +34,7 @@ void error() {
   try {
     Event event = Event::create();
     const Event moved = std::move(event);
-    event.record();
+    event.record();  // NOLINT(bugprone-use-after-move): that is the point
     expect(false, "a moved-from event is empty");
   } catch (const Error &error) {
     show("a moved-from event", error.what());

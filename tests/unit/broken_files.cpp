@@ -120,7 +120,8 @@ std::vector<BrokenFile> foreign_libraries() {
       {"library_that_needs_what_is_nowhere", link_to("unresolved"),
        [](const std::string &path) {
          return "cushim[not-loadable]: " + path + " exists but cannot be loaded (CUSHIM_LIBRARY: " + path +
-                ": undefined symbol: cushim_test_defined_nowhere). See the message in brackets: a library that "
+                ": undefined symbol: cushim_test_defined_nowhere). See the message in brackets: a library "
+                "that "
                 "the "
                 "driver needs is missing, or a file may not be read.";
        }},

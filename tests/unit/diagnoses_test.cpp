@@ -82,11 +82,11 @@ TEST(Diagnosis, Not_loadable_because_it_may_not_be_read) {
   const Folder folder;
   const std::string path = folder.write("libcuda.so.1", "");
   std::filesystem::permissions(path, std::filesystem::perms::none);
-  EXPECT_EQ(
-      probe({"nobody", "load", "leave"}, {{"CUSHIM_LIBRARY", path}}),
-      lines({"cushim[not-loadable]: " + path + " exists but cannot be loaded (CUSHIM_LIBRARY: " + path +
-             " cannot be read: Permission denied). See the message in brackets: a library that the driver needs "
-             "is missing, or a file may not be read."}));
+  EXPECT_EQ(probe({"nobody", "load", "leave"}, {{"CUSHIM_LIBRARY", path}}),
+            lines({"cushim[not-loadable]: " + path + " exists but cannot be loaded (CUSHIM_LIBRARY: " + path +
+                   " cannot be read: Permission denied). See the message in brackets: a library that the "
+                   "driver needs "
+                   "is missing, or a file may not be read."}));
 }
 
 // ---- Too old ------------------------------------------------------------------------------------
