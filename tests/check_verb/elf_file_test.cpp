@@ -15,7 +15,6 @@ namespace cushim::command {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
 

@@ -11,7 +11,6 @@
 namespace cushim::test {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 struct Operation {
