@@ -109,8 +109,10 @@ class Error : public std::system_error {
  private:
   static std::string compose(CUresult result, const char *routine, const std::string &words,
                              const Where &where) {
-    std::string text = std::string(routine) + ": " + std::string(name_of(result)) + " (" +
-                       std::to_string(static_cast<int>(result)) + ", " + text_of(result) + ")";
+    const std::string number = std::to_string(static_cast<int>(result));
+    const std::string name(name_of(result));
+    std::string text = std::string(routine) + ": ";
+    text += name.empty() ? "unknown result " + number : name + " (" + number + ", " + text_of(result) + ")";
     if (!words.empty()) text += ": " + words;
     if (where.line() != 0)
       text += std::string(" (") + where.file_name() + ":" + std::to_string(where.line()) + ")";

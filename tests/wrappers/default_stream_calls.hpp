@@ -19,7 +19,7 @@ inline Calls calls_with_this_default_stream() {
   memop_v1::write_value(stream, Word<std::uint32_t>(0x1000), 1);
   MemOpBatch().barrier().submit(stream);
   stream.launch_host([] {});
-  recording.launched.clear();
+  recording.launched.at(0)();
   int host[1] = {};
   copy(DeviceSpan<int>(DevicePtr<int>(0x1000), 1), host);
   fill(DeviceSpan<int>(DevicePtr<int>(0x1000), 1), 0, stream);

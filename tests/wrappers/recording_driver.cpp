@@ -250,10 +250,12 @@ void Recording::behave() {
   on<Entry::cuIpcCloseMemHandle_v4010>(
       [this](CUdeviceptr address) { return give_back(words("mapping", address)); });
 
-  on<Entry::cuLaunchHostFunc_v10000>([this](CUstream, CUhostFn function, void *data) {
+  const auto launch = [this](CUstream, CUhostFn function, void *data) {
     launched.push_back([=] { function(data); });
     return CUDA_SUCCESS;
-  });
+  };
+  on<Entry::cuLaunchHostFunc_v10000>(launch);
+  on<Entry::cuLaunchHostFunc_v10000_ptsz>(launch);
   on<Entry::cuStreamAddCallback_v5000>(
       [this](CUstream stream, CUstreamCallback function, void *data, unsigned) {
         launched.push_back([=] { function(stream, CUDA_ERROR_LAUNCH_FAILED, data); });
