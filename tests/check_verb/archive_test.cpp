@@ -52,9 +52,16 @@ TEST(Archive, A_wheel_that_Python_made_is_read) {
 }
 
 class PackageTest : public testing::TestWithParam<Compression> {};
+
+std::string name_of(const testing::TestParamInfo<Compression> &info) {
+  constexpr const char *names[] = {"none", "gzip", "xz", "zstd"};
+  return names[static_cast<std::size_t>(info.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Compressions, PackageTest,
                          testing::Values(Compression::none, Compression::gzip, Compression::xz,
-                                         Compression::zstd));
+                                         Compression::zstd),
+                         name_of);
 
 TEST_P(PackageTest, The_data_of_a_Debian_package_is_looked_at) {
   const Folder folder;

@@ -12,7 +12,6 @@
 namespace cushim::command {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -177,9 +176,9 @@ TEST(Check, The_report_names_the_file_that_needs_the_newest_driver) {
   const std::string newest = folder.write("b.so", make_elf(linked));
   folder.write("c.so", make_elf({.needed = {"libc.so.6"}}));
   const Outcome told = report(check({.paths = {folder.path()}}));
-  EXPECT_THAT(told.text, EndsWith("3 programs and libraries, 2 of them concerned with CUDA; 0 findings; a "
-                                  "driver of CUDA 12.3 or later is needed, by " +
-                                  newest + " for cuStreamBeginCaptureToGraph.\n"));
+  EXPECT_THAT(told.text, EndsWith("files checked: 3, concerned with CUDA: 2, findings: 0, unchecked: 0\n"
+                                  "driver needed: CUDA 12.3 or later (" +
+                                  newest + ", for cuStreamBeginCaptureToGraph)\n"));
   EXPECT_THAT(told.text, Not(HasSubstr("c.so")));
   EXPECT_EQ(told.json["floor"]["release"], "12.3");
   EXPECT_EQ(told.json["floor"]["name"], newest);
@@ -200,11 +199,11 @@ TEST(Check, Says_what_becomes_of_a_program_without_a_GPU) {
               ElementsAre("It cannot be loaded where there is no NVIDIA driver."));
   EXPECT_THAT(without_gpu({.needed = {"libcudart.so.13"}}),
               ElementsAre("It cannot be loaded where there is no libcudart.so.13.",
-                          HasSubstr("cudaErrorInsufficientDriver"), HasSubstr("no simulated driver")));
+                          HasSubstr("cudaErrorInsufficientDriver"), HasSubstr("no stand-in")));
   EXPECT_THAT(without_gpu({.is_program = true, .static_symbols = {{"cudaGetDeviceCount", true}}}),
-              ElementsAre(HasSubstr("It starts without the driver"), HasSubstr("no simulated driver")));
+              ElementsAre(HasSubstr("It starts without the driver"), HasSubstr("no stand-in")));
   EXPECT_THAT(without_gpu({.is_program = true, .cushim = std::array<std::uint32_t, 3>{1, 0, 0}}),
-              ElementsAre(HasSubstr("can be tested with a mock or a simulated driver")));
+              ElementsAre(HasSubstr("can be tested with a stand-in")));
   EXPECT_THAT(without_gpu({.dynamic_symbols = {{"cuInit"}}}), ElementsAre(HasSubstr("Whoever loads it")));
 }
 

@@ -67,7 +67,7 @@ TEST(CheckCommand, Is_good_if_what_is_forbidden_is_not_there) {
   const Finished finished =
       run({"check", CHECK_SHIMMED, "--forbid", "links", "--forbid", "imports", "--max-driver", "11.2"});
   EXPECT_EQ(finished.exit, 0);
-  EXPECT_THAT(finished.out, HasSubstr("0 findings"));
+  EXPECT_THAT(finished.out, HasSubstr("findings: 0"));
   EXPECT_EQ(finished.error, "");
 }
 

@@ -49,12 +49,12 @@ std::vector<std::string> without_gpu(const FileFacts &facts) {
           fmt::format("It {} without the driver; the runtime library's calls then return an error "
                       "(cudaErrorInsufficientDriver).",
                       started(facts)));
-    say("NVIDIA's runtime library accepts only NVIDIA's driver: no simulated driver can stand under it.");
+    say("NVIDIA's runtime library accepts only NVIDIA's driver: no stand-in works under it.");
   } else if (!facts.links_driver && facts.imports.empty() &&
              (!facts.cushim.empty() || !facts.linked_cushim.empty())) {
     say(
-        fmt::format("It {} without the driver, as far as it goes through cushim, and can be tested with a "
-                    "mock or a simulated driver.",
+        fmt::format("It {} without the driver, as far as it goes through cushim, and can be "
+                    "tested with a stand-in for the driver.",
                     started(facts)));
   }
   return sentences;
@@ -194,16 +194,15 @@ Outcome report(const CheckReport &report) {
         {{"name", finding.name}, {"rule", finding.rule}, {"text", finding.text}});
     outcome.text += fmt::format("finding[{}]: {} {}\n", finding.rule, finding.name, finding.text);
   }
-  outcome.text += fmt::format("{} programs and libraries, {} of them concerned with CUDA; {} findings",
-                              report.files.size(), concerned, report.findings.size());
-  if (!report.unchecked.empty()) outcome.text += fmt::format("; {} unchecked", report.unchecked.size());
+  outcome.text +=
+      fmt::format("files checked: {}, concerned with CUDA: {}, findings: {}, unchecked: {}\n",
+                  report.files.size(), concerned, report.findings.size(), report.unchecked.size());
   if (const FileFacts *most = most_demanding(report)) {
     outcome.json["floor"] = to_json(most->floor());
     outcome.json["floor"]["name"] = most->name;
-    outcome.text += fmt::format("; a driver of CUDA {} or later is needed, by {} for {}",
+    outcome.text += fmt::format("driver needed: CUDA {} or later ({}, for {})\n",
                                 release_text(most->floor()->version), most->name, most->floor()->symbol);
   }
-  outcome.text += ".\n";
   return outcome;
 }
 
