@@ -41,6 +41,9 @@ static bool is_open(const CushimDriverState *state) {
   return __atomic_load_n(&state->resolver.lookup, __ATOMIC_ACQUIRE) != CUSHIM_LOOKUP_NONE;
 }
 
+static const CushimFunction missing_symbol = (CushimFunction)cushim_missing_symbol;
+static const CushimFunction missing_driver = (CushimFunction)cushim_missing_driver;
+
 static bool in_table(int slot) { return slot >= 0 && slot < CUSHIM_TABLE_CAPACITY; }
 
 static CushimCell *cell(CushimDriver *driver, int slot) {
@@ -63,13 +66,13 @@ static bool is_unresolved(CushimFunction function, int slot) {
   CushimFunction lazy;
   const char *stub = cushim_lazy_stubs + slot * CUSHIM_LAZY_STUB_SIZE;
   memcpy(&lazy, &stub, sizeof lazy);
-  return function == lazy || function == cushim_missing_driver_stub(slot);
+  return function == lazy || function == missing_driver;
 }
 
 /* Says what the slot's own function is, null for missing; the first to say so is believed. The lock
  * is held. */
 static void settle(CushimDriverState *state, int slot, CushimFunction function) {
-  if (function == NULL) function = cushim_missing_symbol_stub(slot);
+  if (function == NULL) function = missing_symbol;
   if (is_unresolved(own(state, slot), slot))
     __atomic_store_n(own_cell(state, slot), function, __ATOMIC_RELEASE);
 }
@@ -101,8 +104,7 @@ static CushimDriver *allocate(void) {
   driver->size = sizeof *driver;
   driver->state = state;
   state->driver = driver;
-  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot)
-    *cell(driver, slot) = cushim_missing_driver_stub(slot);
+  for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot) *cell(driver, slot) = missing_driver;
   return driver;
 }
 
@@ -167,7 +169,7 @@ void cushim_close_default(const CushimDiagnosis *failure) {
   if (!is_open(state)) {
     state->failure = *failure;
     for (int slot = 0; slot < CUSHIM_TABLE_CAPACITY; ++slot)
-      __atomic_store_n(own_cell(state, slot), cushim_missing_driver_stub(slot), __ATOMIC_RELEASE);
+      __atomic_store_n(own_cell(state, slot), missing_driver, __ATOMIC_RELEASE);
     __atomic_store_n(&state->absent, true, __ATOMIC_RELEASE);
   }
   cushim_unlock();
@@ -233,7 +235,7 @@ CushimFunction cushim_own_function(CushimDriver *driver, int slot) {
   cushim_lock();
   const CushimFunction function = own(driver->state, slot);
   cushim_unlock();
-  return is_unresolved(function, slot) || function == cushim_missing_symbol_stub(slot) ? NULL : function;
+  return is_unresolved(function, slot) || function == missing_symbol ? NULL : function;
 }
 
 bool cushim_supports(CushimDriver *driver, int slot) { return cushim_own_function(driver, slot) != NULL; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the shim share. Arrows point one way:
- *   load -> find -> elf;  load -> driver -> resolve, stubs, entries;  all -> diagnose;
+ *   load -> find -> elf;  load -> driver -> resolve, lazy, entries;  all -> diagnose;
  *   current and copies stand alone. */
 #ifndef CUSHIM_INTERNAL_H
 #define CUSHIM_INTERNAL_H
@@ -23,12 +23,11 @@ static inline CushimFunction cushim_as_function(void *object) {
 _Static_assert(sizeof(CushimDriver) == 2 * sizeof(void *) + CUSHIM_TABLE_CAPACITY * sizeof(CushimFunction),
                "an entry of the table is one pointer");
 
-/* ---- stubs.c, lazy.S --------------------------------------------------------------------------*/
+/* ---- lazy.S -----------------------------------------------------------------------------------*/
 
-/* A function of the slot's type that returns SHARED_OBJECT_SYMBOL_NOT_FOUND, or
- * SHARED_OBJECT_INIT_FAILED. Also for slots that this library does not know. */
-CushimFunction cushim_missing_symbol_stub(int slot);
-CushimFunction cushim_missing_driver_stub(int slot);
+/* Functions for any slot that return SHARED_OBJECT_SYMBOL_NOT_FOUND and SHARED_OBJECT_INIT_FAILED. */
+CUresult cushim_missing_symbol(void);
+CUresult cushim_missing_driver(void);
 
 /* The default driver. Its entries start as stubs that bind themselves at their first call. */
 extern CushimDriver cushim_default;

@@ -1,11 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The default driver's table, and the stubs that it starts with: one for each slot, 16 bytes apart.
- * At its first call an entry saves the arguments, lets cushim_bind() put the driver's function into
- * the table, and jumps there. In assembly because it must pass on arguments of every type, also of
- * entries whose types the headers that this library is built with do not know. */
+/* What entries hold that are not the driver's own, in assembly because it must do for arguments of
+ * every type, also of types that the headers do not know which this library is built with.
+ *
+ * Two functions return an error, whatever they are called with. The default driver's table starts with
+ * lazy stubs, one for each slot, 16 bytes apart: at its first call an entry saves the arguments, lets
+ * cushim_bind() put the driver's function into the table, and jumps there. */
 #define CAPACITY 1024 /* CUSHIM_TABLE_CAPACITY; driver.c asserts that they agree */
 
         .text
+        .macro  returning name, code
+        .balign 16
+        .globl  \name
+        .hidden \name
+        .type   \name, %function
+\name:
+        .cfi_startproc
+#if defined(__x86_64__)
+        endbr64
+        movl    $\code, %eax
+#else
+        hint    #34             /* bti c */
+        mov     w0, #\code
+#endif
+        ret
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        returning cushim_missing_symbol, 302 /* CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND */
+        returning cushim_missing_driver, 303 /* CUDA_ERROR_SHARED_OBJECT_INIT_FAILED */
+
         .balign 16
         .globl  cushim_lazy_stubs
         .hidden cushim_lazy_stubs
