@@ -16,26 +16,23 @@ inline namespace v1 {
 #if defined(__cpp_lib_source_location)
 using Where = std::source_location;
 #else
-class Where {  // Clang 14
+class Where {  // Clang 14; without the function, so that it travels in registers and costs nothing
  public:
   constexpr Where() noexcept = default;
   static constexpr Where current(const char *file = __builtin_FILE(),
-                                 const char *function = __builtin_FUNCTION(),
                                  std::uint_least32_t line = __builtin_LINE()) noexcept {
     Where where;
     where.file_ = file;
-    where.function_ = function;
     where.line_ = line;
     return where;
   }
   constexpr std::uint_least32_t line() const noexcept { return line_; }
   constexpr std::uint_least32_t column() const noexcept { return 0; }
   constexpr const char *file_name() const noexcept { return file_; }
-  constexpr const char *function_name() const noexcept { return function_; }
+  constexpr const char *function_name() const noexcept { return ""; }
 
  private:
   const char *file_ = "";
-  const char *function_ = "";
   std::uint_least32_t line_ = 0;
 };
 #endif
