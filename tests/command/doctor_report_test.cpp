@@ -77,5 +77,16 @@ TEST(DoctorReport, What_a_device_did_not_tell_is_unknown_and_null) {
   EXPECT_TRUE(told.json["devices"][0]["memory"].is_null());
 }
 
+TEST(DoctorReport, A_call_that_failed_is_a_finding) {
+  DoctorReport made;
+  made.driver.emplace();
+  made.devices.emplace_back();
+  EXPECT_EQ(report(made).exit, Exit::good);
+  made.devices[0].failures = {"cuDeviceGetName: CUDA_ERROR_UNKNOWN (999)"};
+  EXPECT_EQ(report(made).exit, Exit::finding);
+  EXPECT_THAT(report(made).text, Not(HasSubstr("Nothing is wrong")));
+  EXPECT_FALSE(report(made).json["good"]);
+}
+
 }  // namespace
 }  // namespace cushim::command

@@ -61,6 +61,9 @@ struct DoctorReport {
   std::vector<DeviceReport> devices;
   std::vector<std::string> failures;  // calls that failed for no device in particular
   std::vector<Variable> environment;
+
+  // Whether there is nothing to do: no problem, and no call that failed.
+  bool is_good() const;
 };
 
 struct DoctorOptions {
@@ -74,7 +77,7 @@ struct DoctorOptions {
 DoctorReport examine(const DoctorOptions &options);
 
 // The report as it is printed. Exit::no_driver if no library was accepted, Exit::finding for any other
-// problem.
+// problem or a call that failed.
 Outcome report(const DoctorReport &report);
 
 }  // namespace cushim::command

@@ -150,7 +150,10 @@ std::string to_text(const DoctorReport &report) {
   if (report.driver) text += driver_text(*report.driver);
   for (const DeviceReport &device : report.devices) text += device_text(device);
   for (const std::string &failure : report.failures) text += line("Failed", failure);
-  if (report.problems.empty()) text += "Nothing is wrong.\n";
+  if (report.is_good())
+    text += "Nothing is wrong.\n";
+  else if (report.problems.empty())
+    text += "The driver was found, but calls of it failed: see above, and cushim explain.\n";
   return text;
 }
 
@@ -212,7 +215,7 @@ Json to_array(const std::vector<Value> &values) {
 }
 
 Json to_json(const DoctorReport &report) {
-  Json json{{"cushim", cushim_version()}, {"good", report.problems.empty()}};
+  Json json{{"cushim", cushim_version()}, {"good", report.is_good()}};
   json["problems"] = to_array(report.problems);
   json["tried"] = to_array(report.attempts);
   json["environment"] = Json::object();
@@ -225,11 +228,17 @@ Json to_json(const DoctorReport &report) {
 
 }  // namespace
 
+bool DoctorReport::is_good() const {
+  return problems.empty() && failures.empty() &&
+         std::all_of(devices.begin(), devices.end(),
+                     [](const DeviceReport &device) { return device.failures.empty(); });
+}
+
 Outcome report(const DoctorReport &report) {
   Outcome outcome{Exit::good, to_text(report), to_json(report)};
   if (!report.driver)
     outcome.exit = Exit::no_driver;
-  else if (!report.problems.empty())
+  else if (!report.is_good())
     outcome.exit = Exit::finding;
   return outcome;
 }
