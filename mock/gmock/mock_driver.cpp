@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state.hpp"
+
+#include <cstdio>
+
+namespace cushim {
+inline namespace v1 {
+namespace mock {
+namespace {
+
+void add_failure(const std::string &message) {
+  testing::internal::AssertHelper(testing::TestPartResult::kNonFatalFailure, nullptr, -1, message.c_str()) =
+      testing::Message();
+}
+
+void fail_call_after_end(const char *symbol, const char *driver) {
+  const std::string message = std::string("cushim: ") + symbol + " was called on the " + driver +
+                              ", which has ended; it returned CUDA_ERROR_DEINITIALIZED";
+  const testing::UnitTest &test = *testing::UnitTest::GetInstance();
+  if (test.current_test_info() != nullptr || test.current_test_suite() != nullptr)
+    add_failure(message);
+  else
+    std::fprintf(stderr, "%s\n", message.c_str());
+}
+
+// Copies of cushim have a current driver each; a mock is current in one of them only.
+void warn_of_copies() {
+  std::string others;
+  int count = 0;
+  for (const Copy &copy : copies()) {
+    ++count;
+    if (!copy.is_this_one) others += (others.empty() ? "" : ", ") + copy.path;
+  }
+  if (count > 1)
+    std::fprintf(
+        stderr,
+        "cushim: mock drivers do not reach what calls the driver through other copies of cushim: %s\n",
+        others.c_str());
+}
+
+bool prepare() {
+  Frame::on_call_after_end(fail_call_after_end);
+  warn_of_copies();
+  return true;
+}
+
+std::string release(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+
+MockDriver::State::State(int version) : frame_(Frame::take(*this, "mock driver", version)) {
+  static const bool prepared = prepare();
+  static_cast<void>(prepared);
+}
+
+MockDriver::State::~State() { frame_.retire(); }
+
+AnyExpected &MockDriver::State::expected(int slot, const MockDriver &mock, const void *owner, Make make) {
+  if (!frame_.driver().supports(static_cast<Entry>(slot)))
+    add_failure(std::string("The mock driver plays CUDA ") + release(frame_.driver().version()) +
+                ", which does not have " + cushim_entry(slot)->symbol + "; it came with " +
+                release(cushim_entry(slot)->version) + ".");
+  const std::lock_guard lock(mutex_);
+  if (AnyExpected *const present = expected(slot)) return *present;
+  kept_.push_back(make(mock, owner, slot));
+  expected_[slot].store(kept_.back().get(), std::memory_order_release);
+  return *kept_.back();
+}
+
+std::string MockDriver::State::set_variants(int slot) const {
+  const CushimEntryInfo &called = *cushim_entry(slot);
+  std::string text;
+  for (int other = 0; other < cushim_entry_count(); ++other) {
+    const CushimEntryInfo &row = *cushim_entry(other);
+    if (other == slot || expected(other) == nullptr || std::string_view(row.base) != called.base) continue;
+    text += std::string("\nAn expectation exists for ") + row.symbol + ": ";
+    if (std::string_view(row.thread) != called.thread)
+      text +=
+          "one file was compiled with per-thread default streams (CUDA_API_PER_THREAD_DEFAULT_STREAM) and "
+          "one "
+          "without.";
+    else
+      text += "the ABI of CUDA " + release(row.version) + ", while the call was of that of CUDA " +
+              release(called.version) +
+              ". They were compiled with different headers, or looked up with different "
+              "versions.";
+  }
+  return text;
+}
+
+CUresult MockDriver::State::fail(const Call &call) const {
+  const CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+  add_failure("The mock driver got a call for which nothing is set:\n    " + call.in_words() +
+              "\n  Returned: " + result_in_words(result) + set_variants(static_cast<int>(call.entry)));
+  return result;
+}
+
+MockDriver::MockDriver(int version) : state_(std::make_unique<State>(version)) {}
+
+MockDriver::~MockDriver() = default;
+
+Driver &MockDriver::driver() const noexcept { return state_->frame().driver(); }
+
+void MockDriver::allow_unset(CUresult answer) noexcept { state_->allow_unset(answer); }
+
+AnyExpected &MockDriver::expected(int slot, Make make) {
+  return state_->expected(slot, *this, static_cast<testing::StrictMock<Registration> *>(this), make);
+}
+
+std::string MockDriver::set_variants(int slot) const { return state_->set_variants(slot); }
+
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim

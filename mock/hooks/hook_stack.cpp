@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/mock/hook.hpp>
+
+#include <algorithm>
+
+namespace cushim {
+inline namespace v1 {
+namespace mock {
+
+thread_local const HookStack::Call *HookStack::Call::innermost_ = nullptr;
+
+HookStack::Call::Call(const HookStack &stack) : outer_(innermost_) {
+  {
+    const std::lock_guard lock(stack.mutex_);
+    layers_ = stack.layers_;
+    for (const auto &layer : *layers_) ++layer->inside;
+  }
+  innermost_ = this;
+}
+
+HookStack::Call::~Call() {
+  innermost_ = outer_;
+  for (const auto &layer : *layers_)
+    if (--layer->inside == 0) layer->inside.notify_all();
+}
+
+bool HookStack::is_inside(const AnyLayer &layer) noexcept {
+  for (const Call *call = Call::innermost_; call != nullptr; call = call->outer_)
+    for (const auto &one : *call->layers_)
+      if (one.get() == &layer) return true;
+  return false;
+}
+
+template <class Edit>
+void HookStack::change(Edit edit) {
+  const std::lock_guard lock(mutex_);
+  Layers copy = *layers_;
+  edit(copy);
+  layers_ = std::make_shared<const Layers>(std::move(copy));
+}
+
+void HookStack::push(std::shared_ptr<AnyLayer> layer) {
+  change([&](Layers &layers) { layers.push_back(std::move(layer)); });
+}
+
+void HookStack::erase(const AnyLayer &layer) {
+  change(
+      [&](Layers &layers) { std::erase_if(layers, [&](const auto &one) { return one.get() == &layer; }); });
+}
+
+bool HookStack::is_empty() const {
+  const std::lock_guard lock(mutex_);
+  return layers_->empty();
+}
+
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim

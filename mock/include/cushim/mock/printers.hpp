@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How GoogleTest prints results and handles: "CUDA_ERROR_INVALID_HANDLE (400, invalid handle)",
+// "legacy stream". Included by all headers of the mock driver, so that every file prints the same.
+#pragma once
+
+#include <cushim/mock/words.hpp>
+
+#include <ostream>
+
+// In the global namespace, as the types that they print.
+inline void PrintTo(CUresult result, std::ostream *out) { *out << cushim::mock::result_in_words(result); }
+
+#define CUSHIM_HANDLE(type, noun) \
+  inline void PrintTo(type handle, std::ostream *out) { *out << cushim::mock::handle_in_words(noun, handle); }
+CUSHIM_HANDLES(CUSHIM_HANDLE)
+#undef CUSHIM_HANDLE
+
+// Flags that have a type: the base name is a call that takes them.
+#define CUSHIM_FLAGS(type, base)                                              \
+  inline void PrintTo(type flags, std::ostream *out) {                        \
+    *out << cushim::mock::flags_in_words(base, static_cast<unsigned>(flags)); \
+  }
+CUSHIM_FLAGS(CUctx_flags, "cuCtxCreate")
+CUSHIM_FLAGS(CUevent_flags, "cuEventCreate")
+CUSHIM_FLAGS(CUevent_record_flags, "cuEventRecordWithFlags")
+CUSHIM_FLAGS(CUevent_wait_flags, "cuStreamWaitEvent")
+CUSHIM_FLAGS(CUipcMem_flags, "cuIpcOpenMemHandle")
+CUSHIM_FLAGS(CUmemAttach_flags, "cuMemAllocManaged")
+CUSHIM_FLAGS(CUstream_flags, "cuStreamCreate")
+CUSHIM_FLAGS(CUstreamWaitValue_flags, "cuStreamWaitValue32")
+CUSHIM_FLAGS(CUstreamWriteValue_flags, "cuStreamWriteValue32")
+#undef CUSHIM_FLAGS

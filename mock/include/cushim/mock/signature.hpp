@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function type of each entry point, by row of the list.
+#pragma once
+
+#include <cushim/driver.hpp>
+
+namespace cushim {
+inline namespace v1 {
+namespace mock {
+
+template <int slot>
+struct SignatureOf;  // not defined for a row that the CUDA headers in use cannot type
+
+// clang-format off
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  template <> struct SignatureOf<slot> { using type = CUresult parameters; };
+#include <cushim/entry_points.inc>
+// clang-format on
+
+// Signature<Entry::cuMemAlloc> is CUresult(CUdeviceptr *, size_t).
+template <Entry entry>
+using Signature = typename SignatureOf<static_cast<int>(entry)>::type;
+
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim

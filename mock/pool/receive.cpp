@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receive.hpp"
+
+#include "pool.hpp"
+
+namespace cushim {
+inline namespace v1 {
+namespace mock {
+
+template <class... Arguments>
+CUresult receive(int place, Arguments... arguments) {
+  Frame &frame = pool().frames[frame_of(place)];
+  const int slot = slot_of(place);
+  const Frame::Inside inside(frame);
+  if (!inside) return frame.refuse(slot);
+  AnyReceiver *const receiver = frame.receiver(slot);
+  if (receiver == nullptr) return frame.call_below(slot, arguments...);
+  return static_cast<Receiver<CUresult(Arguments...)> *>(receiver)->receive(arguments...);
+}
+
+namespace {
+
+template <class Signature>
+struct ReceiveOf;
+template <class... Arguments>
+struct ReceiveOf<CUresult(Arguments...)> {
+  static constexpr CUresult (*function)(int, Arguments...) = &receive<Arguments...>;
+};
+
+}  // namespace
+
+// Instantiates them: functions.cpp refers to them by name.
+extern const Function every_receive[];
+const Function every_receive[] = {
+// clang-format off
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  reinterpret_cast<Function>(ReceiveOf<CUresult parameters>::function),
+#include <cushim/entry_points.inc>
+    // clang-format on
+};
+
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim

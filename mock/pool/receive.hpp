@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the functions of all frames lead: one receive() for each type of function, instantiated in
+// receive.cpp for every row of the list.
+#pragma once
+
+#include <cushim/mock/frame.hpp>
+
+namespace cushim {
+inline namespace v1 {
+namespace mock {
+
+// A frame's number and a row's slot, as one argument.
+constexpr int place(int frame, int slot) { return frame * CUSHIM_TABLE_CAPACITY + slot; }
+constexpr int frame_of(int place) { return place / CUSHIM_TABLE_CAPACITY; }
+constexpr int slot_of(int place) { return place % CUSHIM_TABLE_CAPACITY; }
+
+template <class... Arguments>
+CUresult receive(int place, Arguments... arguments);
+
+// The function of a frame for a row; null if these headers cannot type it.
+Function frame_function(int frame, int slot) noexcept;
+
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim

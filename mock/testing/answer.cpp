@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <cushim/testing/answer.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <sstream>
+
+#include "options.hpp"
+#include "record.hpp"
+
+namespace cushim::testing {
+
+namespace {
+
+std::mutex mutex;
+
+Answers &answers() {
+  static Answers answers;
+  return answers;
+}
+
+std::string running_test() {
+  const ::testing::TestInfo *info = ::testing::UnitTest::GetInstance()->current_test_info();
+  return info == nullptr ? "" : std::string(info->test_suite_name()) + "." + info->name();
+}
+
+// A value must fit into its line.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void add(const std::string &test, const std::string &wanted, const std::string &value) {
+  auto &lines = answers()[test];
+  std::string key = wanted;
+  const auto taken = [&] {
+    return std::any_of(lines.begin(), lines.end(), [&](const auto &line) { return line.first == key; });
+  };
+  for (int again = 2; taken(); ++again) key = wanted + " #" + std::to_string(again);
+  lines.emplace_back(key, value);
+}
+
+}  // namespace
+
+std::string name_of(CUresult code) {
+  switch (static_cast<int>(code)) {
+#define CUSHIM_RESULT(code, name) \
+  case code:                      \
+    return #name " (" #code ")";
+#include <cushim/results.inc>
+  }
+  return "unknown (" + std::to_string(static_cast<int>(code)) + ")";
+}
+
+void detail::record(std::string_view key, std::string value) {
+  const std::string test = running_test();
+  if (test.empty()) return;  // in a child's body: its parent answers
+  const std::string kept_key = one_line(std::string(key));
+  value = one_line(std::move(value));
+  const std::lock_guard lock(mutex);
+  if (options().is_fresh) {
+    // At once, since this process may not live to its end.
+    const std::string line = line_of(test, kept_key, value) + "\n";
+    if (write(options().child_file, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+      ADD_FAILURE() << "cushim: an answer could not be written";
+    return;
+  }
+  add(test, kept_key, value);
+}
+
+CUresult answer(std::string_view key, CUresult code) {
+  detail::record(key, name_of(code));
+  return code;
+}
+
+bool answer(std::string_view key, bool value) {
+  detail::record(key, value ? "true" : "false");
+  return value;
+}
+
+std::string answer(std::string_view key, std::string value) {
+  detail::record(key, value);
+  return value;
+}
+
+Answers recorded() {
+  const std::lock_guard lock(mutex);
+  return answers();
+}
+
+void take_over(const std::string &lines) {
+  Answers theirs;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) add_line(theirs, line);
+  const std::lock_guard lock(mutex);
+  for (const auto &[test, keys] : theirs)
+    for (const auto &[key, value] : keys) add(test, key, value);
+}
+
+}  // namespace cushim::testing

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main program of tests: chooses the driver, runs GoogleTest, judges the answers.
+#include <cushim/testing.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "child.hpp"
+#include "options.hpp"
+#include "record.hpp"
+#include "spawn.hpp"
+#include "summary.hpp"
+#include "watchdog.hpp"
+
+namespace {
+
+using namespace cushim::testing;
+
+enum Status { good = 0, failed = 1, wrong_use = 2, skipped = 77 };
+
+class TestWatcher : public ::testing::EmptyTestEventListener {
+ public:
+  explicit TestWatcher(Watchdog &watchdog) : watchdog_(watchdog) {}
+  void OnTestStart(const ::testing::TestInfo &test) override {
+    watchdog_.watch(std::string(test.test_suite_name()) + "." + test.name());
+  }
+  void OnTestEnd(const ::testing::TestInfo &) override { watchdog_.watch(""); }
+
+ private:
+  Watchdog &watchdog_;
+};
+
+// Makes the wanted driver current for the rest of the process.
+int choose_driver(const std::string &wanted) {
+  if (wanted == "sim") {
+    std::cerr << "cushim: --driver=sim: there is no simulated driver in this build\n";
+    return wrong_use;
+  }
+  const bool is_library = wanted != "default" && wanted != "real";
+  if (wanted == "real") unsetenv("CUSHIM_LIBRARY");  // what that names may be another than the machine's
+  const cushim::Loaded loaded =
+      is_library ? cushim::Driver::load({.library = wanted.c_str()}) : cushim::Driver::load();
+  if (!loaded) {
+    std::cerr << loaded.diagnosis.text() << "\n";
+    // Where somebody says what the machine has, or which driver is wanted, its absence is a fault.
+    const bool declared = std::getenv("CUSHIM_TEST_HAS") != nullptr;
+    if (is_library || wanted == "real" || declared) return failed;
+    std::cerr << "cushim-skip: " << loaded.diagnosis.name() << "\n";
+    return skipped;
+  }
+  static std::optional<cushim::ScopedDriver> scope;
+  scope.emplace(*loaded);
+  return good;
+}
+
+int report(const Summary &summary) {
+  int status = good;
+  const auto complain = [&](const std::string &what) {
+    std::cerr << "cushim: " << what << "\n";
+    status = failed;
+  };
+  std::optional<Comparison> comparison;
+  if (!options().compare_answers.empty()) {
+    Answers expected;
+    if (const std::string error = read_answers(options().compare_answers, expected); !error.empty()) {
+      complain(error);
+    } else {
+      comparison = compare(expected, recorded());
+      std::cout << comparison->table(expected);
+      if (!comparison->different.empty() || !comparison->missing.empty())
+        complain("this driver does not answer as recorded in " + options().compare_answers);
+    }
+  }
+  if (!options().write_answers.empty()) {
+    if (const std::string error = write_answers(options().write_answers, recorded()); !error.empty())
+      complain(error);
+  }
+  if (!options().summary.empty()) {
+    std::ofstream file(options().summary);
+    file << summary.json(comparison ? &*comparison : nullptr);
+    file.close();
+    if (!file) complain("cannot write " + options().summary);
+  }
+  if (const std::string more = undeclared(); !more.empty())
+    std::cout << "cushim: found but not declared in CUSHIM_TEST_HAS: " << more << "\n";
+  std::cout << "cushim: " << summary.text() << "\n";
+  if (summary.executed() == 0) complain("no test was executed");
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  Options given;
+  if (const std::string error = parse(argc, argv, given); !error.empty()) {
+    std::cerr << "cushim: " << error << "\n";
+    return wrong_use;
+  }
+  set_options(given);
+  if (::testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
+  if (const int status = choose_driver(given.driver); status != good) return status;
+
+  Watchdog watchdog(given.limit_seconds);
+  if (!given.child.empty()) {
+    watchdog.watch("child " + given.child);
+    return run_child(given.child, given.child_file);
+  }
+  if (given.is_fresh) end_with_parent();
+  auto &listeners = ::testing::UnitTest::GetInstance()->listeners();
+  auto owned = std::make_unique<Summary>();
+  Summary &summary = *owned;
+  listeners.Append(owned.release());
+  listeners.Append(new TestWatcher(watchdog));
+  const int tests = RUN_ALL_TESTS();
+  if (given.is_fresh) return tests;
+  const int judged = report(summary);
+  return tests != 0 ? tests : judged;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+#include "machine.hpp"
+
+namespace cushim::testing {
+
+namespace {
+
+// A driver that crashes gives no answer to be measured by.
+constexpr const char *crashed = "crashed";
+
+std::string suite_of(const std::string &test) {
+  std::string suite = test.substr(0, test.find('.'));
+  if (const auto slash = suite.find('/'); slash != std::string::npos) suite = suite.substr(slash + 1);
+  return suite;
+}
+
+const std::string *find(const Answers &answers, const std::string &test, const std::string &key) {
+  const auto keys = answers.find(test);
+  if (keys == answers.end()) return nullptr;
+  for (const auto &[known, value] : keys->second)
+    if (known == key) return &value;
+  return nullptr;
+}
+
+}  // namespace
+
+std::string line_of(const std::string &test, const std::string &key, const std::string &value) {
+  return test + ": " + key + " = " + value;
+}
+
+bool add_line(Answers &answers, const std::string &line) {
+  if (line.empty() || line.front() == '#') return true;
+  // A key is the text of a call and may hold " = "; a value does not.
+  const auto colon = line.find(": ");
+  const auto equals = line.rfind(" = ");
+  if (colon == std::string::npos || equals == std::string::npos || equals < colon + 2) return false;
+  answers[line.substr(0, colon)].emplace_back(line.substr(colon + 2, equals - colon - 2),
+                                              line.substr(equals + 3));
+  return true;
+}
+
+std::string read_answers(const std::string &path, Answers &answers) {
+  std::ifstream file(path);
+  if (!file) return "cannot read " + path;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (!add_line(answers, line)) return path + ":" + std::to_string(number) + ": not an answer: " + line;
+  }
+  return answers.empty() ? path + " holds no answer" : "";
+}
+
+std::string write_answers(const std::string &path, const Answers &answers) {
+  std::ofstream file(path);
+  const Machine machine = describe_machine();
+  file << "# Answers of a CUDA driver. One a line: test, what was asked, what it said.\n"
+       << "# driver " << machine.library << ", version " << machine.version << "\n";
+  for (const std::string &name : machine.gpus) file << "# gpu " << name << "\n";
+  for (const auto &[test, keys] : answers)
+    for (const auto &[key, value] : keys) file << line_of(test, key, value) << "\n";
+  file.close();
+  return file ? "" : "cannot write " + path;
+}
+
+Comparison compare(const Answers &expected, const Answers &actual) {
+  Comparison result;
+  for (const auto &[test, keys] : expected) {
+    for (const auto &[key, value] : keys) {
+      const std::string *given = find(actual, test, key);
+      // Where the recorded process crashed, what the test would have asked afterwards is not known.
+      if (value == crashed || (given != nullptr && *given == value))
+        ++result.same;
+      else if (given == nullptr)
+        result.missing.push_back({test, key, value, ""});
+      else
+        result.different.push_back({test, key, value, *given});
+    }
+  }
+  for (const auto &[test, keys] : actual)
+    for (const auto &[key, value] : keys)
+      if (find(expected, test, key) == nullptr) ++result.not_recorded;
+  return result;
+}
+
+std::string Comparison::table(const Answers &expected) const {
+  struct Row {
+    std::size_t recorded = 0, different = 0, missing = 0;
+  };
+  std::map<std::string, Row> rows;
+  Row all;
+  for (const auto &[test, keys] : expected) rows[suite_of(test)].recorded += keys.size();
+  for (const Line &line : different) ++rows[suite_of(line.test)].different;
+  for (const Line &line : missing) ++rows[suite_of(line.test)].missing;
+
+  std::ostringstream text;
+  const auto print = [&](const std::string &name, const Row &row) {
+    text << std::left << std::setw(28) << name << std::right << std::setw(9) << row.recorded << std::setw(9)
+         << row.recorded - row.different - row.missing << std::setw(11) << row.different << std::setw(9)
+         << row.missing << "\n";
+  };
+  text << std::left << std::setw(28) << "answers" << std::right << std::setw(9) << "recorded" << std::setw(9)
+       << "same" << std::setw(11) << "different" << std::setw(9) << "missing"
+       << "\n";
+  for (const auto &[name, row] : rows) {
+    print(name, row);
+    all.recorded += row.recorded;
+    all.different += row.different;
+    all.missing += row.missing;
+  }
+  print("all", all);
+  if (not_recorded > 0) text << not_recorded << " answers are not in the file\n";
+
+  constexpr std::size_t shown = 100;
+  for (const auto &[title, lines] : {std::pair{"different", &different}, {"missing", &missing}}) {
+    if (lines->empty()) continue;
+    text << title << ":\n";
+    for (std::size_t i = 0; i < std::min(shown, lines->size()); ++i) {
+      const Line &line = (*lines)[i];
+      text << "  " << line_of(line.test, line.key, line.expected);
+      if (!line.actual.empty()) text << "; here " << line.actual;
+      text << "\n";
+    }
+    if (lines->size() > shown) text << "  and " << lines->size() - shown << " more\n";
+  }
+  return text.str();
+}
+
+}  // namespace cushim::testing

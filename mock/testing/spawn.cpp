@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spawn.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "options.hpp"
+
+extern char **environ;  // NOLINT: the name that POSIX gives it
+
+namespace cushim::testing {
+
+pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
+  constexpr int inherited = 3;
+  std::vector<std::string> words = {
+      "/proc/self/exe", "--driver=" + options().driver, "--cushim-file=" + std::to_string(inherited),
+      // Less than this process's own limit, so that the child is the one to tell.
+      "--limit=" + std::to_string(options().limit_seconds * 3 / 4)};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char *> argv;
+  for (std::string &word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+
+  std::vector<char *> environment;
+  for (char **variable = environ; *variable != nullptr; ++variable)
+    if (!std::string_view(*variable).starts_with("GTEST_")) environment.push_back(*variable);
+  environment.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // A duplicate, since a descriptor that is 3 already would stay closed on exec.
+  const int moved = fcntl(file, F_DUPFD_CLOEXEC, inherited + 1);
+  posix_spawn_file_actions_adddup2(&actions, moved, inherited);
+  if (output >= 0) {
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  }
+  pid_t process = -1;
+  const int error =
+      posix_spawn(&process, "/proc/self/exe", &actions, nullptr, argv.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(moved);
+  if (error != 0)
+    throw std::runtime_error("cannot start this program again: " + std::generic_category().message(error));
+  return process;
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) return -SIGKILL;
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
+}  // namespace cushim::testing

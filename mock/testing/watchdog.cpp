@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watchdog.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace cushim::testing {
+
+Watchdog::Watchdog(int limit_seconds) : limit_seconds_(limit_seconds), thread_([this] { run(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::watch(std::string what) {
+  {
+    const std::lock_guard lock(mutex_);
+    watched_ = std::move(what);
+    ++turn_;
+  }
+  changed_.notify_all();
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  while (!ended_) {
+    if (watched_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const int turn = turn_;
+    const bool moved = changed_.wait_for(lock, std::chrono::seconds(limit_seconds_),
+                                         [&] { return ended_ || turn_ != turn; });
+    if (moved) continue;
+    std::fprintf(stderr, "cushim: %s did not end within %d s; giving up\n", watched_.c_str(), limit_seconds_);
+    std::abort();
+  }
+}
+
+}  // namespace cushim::testing

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace cushim::testing {
+
+// Ends the process, with a message, if one thing takes longer than the limit: a driver call that hangs
+// cannot be interrupted.
+class Watchdog {
+ public:
+  explicit Watchdog(int limit_seconds);
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+  ~Watchdog();
+
+  // From now on the limit counts for this; empty for nothing.
+  void watch(std::string what);
+
+ private:
+  void run();
+
+  const int limit_seconds_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string watched_;
+  int turn_ = 0;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cushim::testing
