@@ -51,9 +51,9 @@ void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, 
   if (diagnosis->attempt_count == CUSHIM_MAX_ATTEMPTS) return;
   CushimAttempt *attempt = &diagnosis->attempts[diagnosis->attempt_count++];
   attempt->outcome = outcome;
-  snprintf(attempt->place, sizeof attempt->place, "%s", place);
-  snprintf(attempt->library, sizeof attempt->library, "%s", library);
-  snprintf(attempt->detail, sizeof attempt->detail, "%s", detail);
+  cushim_copy_text(attempt->place, sizeof attempt->place, place);
+  cushim_copy_text(attempt->library, sizeof attempt->library, library);
+  cushim_copy_text(attempt->detail, sizeof attempt->detail, detail);
 }
 
 __attribute__((format(printf, 4, 5))) static void conclude(CushimDiagnosis *diagnosis, CushimDiagnosisId id,

@@ -94,7 +94,7 @@ static bool try_library(const char *place, const char *library, CushimFound *fou
   found->handle = handle;
   struct link_map *map = NULL;
   const bool known = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] != '\0';
-  snprintf(found->path, sizeof found->path, "%s", known ? map->l_name : library);
+  cushim_copy_text(found->path, sizeof found->path, known ? map->l_name : library);
   return true;
 }
 
@@ -170,7 +170,6 @@ static const char *environment(void) {
 }
 
 bool cushim_find(const char *library, CushimFound *found, CushimDiagnosis *diagnosis) {
-  memset(found, 0, sizeof *found);
   const char *place = "given";
   if (library == NULL) {
     library = environment();

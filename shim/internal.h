@@ -23,6 +23,14 @@ static inline CushimFunction cushim_as_function(void *object) {
 _Static_assert(sizeof(CushimDriver) == 2 * sizeof(void *) + CUSHIM_TABLE_CAPACITY * sizeof(CushimFunction),
                "an entry of the table is one pointer");
 
+/* Copies a text, cut to its room; a first call of the driver passes here, and snprintf would show. */
+static inline void cushim_copy_text(char *to, size_t capacity, const char *from) {
+  size_t length = 0;
+  while (length + 1 < capacity && from[length] != '\0') ++length;
+  __builtin_memcpy(to, from, length);
+  to[length] = '\0';
+}
+
 /* ---- lazy.S -----------------------------------------------------------------------------------*/
 
 /* Functions for any slot that return SHARED_OBJECT_SYMBOL_NOT_FOUND and SHARED_OBJECT_INIT_FAILED. */
