@@ -42,6 +42,7 @@ static const Place system_wide[] = {
 
 /* Asks an opened library whether it is a driver. cuDriverGetVersion works before cuInit; the
  * toolkit's link stub answers CUDA_ERROR_STUB_LIBRARY to everything. */
+CUSHIM_CALLS_DRIVER
 static CushimDiagnosisId validate(void *handle, int *version, char *detail, size_t capacity) {
   typedef CUresult(CUDAAPI * GetVersion)(int *);
   const GetVersion get_version = (GetVersion)cushim_as_function(dlsym(handle, "cuDriverGetVersion"));

@@ -20,6 +20,14 @@ static inline CushimFunction cushim_as_function(void *object) {
   return function;
 }
 
+/* For a function that calls the driver through a pointer: the driver is not part of the program that
+ * -fsanitize=cfi checks. As in CushimEntry (cushim/table.h). */
+#if defined(__clang__)
+#define CUSHIM_CALLS_DRIVER __attribute__((no_sanitize("cfi-icall", "function")))
+#else
+#define CUSHIM_CALLS_DRIVER
+#endif
+
 _Static_assert(sizeof(CushimDriver) == 2 * sizeof(void *) + CUSHIM_TABLE_CAPACITY * sizeof(CushimFunction),
                "an entry of the table is one pointer");
 

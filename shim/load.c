@@ -25,6 +25,7 @@ static CushimDriver *open_driver(const char *library, CushimDiagnosis *diagnosis
   return driver;
 }
 
+CUSHIM_CALLS_DRIVER
 CushimDriver *cushim_load(const CushimLoadOptions *options, CushimDiagnosis *diagnosis) {
   CushimLoadOptions asked = {sizeof asked, NULL, 0, false};
   if (options != NULL) memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);

@@ -24,6 +24,7 @@ CushimResolver cushim_make_resolver(void *handle, int version) {
   return resolver;
 }
 
+CUSHIM_CALLS_DRIVER
 CushimFunction cushim_resolve(const CushimResolver *resolver, int slot) {
   const CushimEntryInfo *entry = cushim_entry(slot);
   /* A driver answers an error to a version above its own; what came later it cannot have. */

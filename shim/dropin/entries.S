@@ -4,9 +4,7 @@
  * use do not have), and because a compiler may copy the arguments that lie on the stack.
  *
  * Hidden: a program or library that links this file uses these functions itself and shows them to nobody,
- * so a driver that is loaded into the same process goes on calling its own.
- *
- * The functions lie 32 bytes apart, in the order of their slots, for lookup.c to find them. */
+ * so a driver that is loaded into the same process goes on calling its own. */
 #define CUDA_VERSION 0 /* the list wants a number; rows are the same under all headers here */
 
 #if defined(__x86_64__)
@@ -38,14 +36,9 @@
         .hidden cushim_look_up, cushim_look_up_v2
 
         .text
-        .balign 32
-        .globl  cushim_drop_in
-        .hidden cushim_drop_in
-        .type   cushim_drop_in, %function
-cushim_drop_in:
         .cfi_startproc
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
-        .balign 32; \
+        .balign 16; \
         .globl symbol; \
         .hidden symbol; \
         .type symbol, %function; \
@@ -62,7 +55,6 @@ symbol: \
 #define CUSHIM_ENTRY_UNTYPED CUSHIM_ENTRY
 #include <cushim/entry_points.inc>
         .cfi_endproc
-        .size   cushim_drop_in, . - cushim_drop_in
 
 /* Indirect branch tracking and shadow stack, or branch target identification, are respected here. */
         .section .note.gnu.property, "a", %note

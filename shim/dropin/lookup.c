@@ -8,8 +8,24 @@
 #undef cuGetProcAddress
 #undef cuGetProcAddress_v2
 
-enum { FUNCTION_SIZE = 32 }; /* entries.S */
-extern const char cushim_drop_in[CUSHIM_ENTRY_COUNT * FUNCTION_SIZE] __attribute__((visibility("hidden")));
+typedef void (*Function)(void);
+
+/* The library's functions with their types, under names that no header has: a program that is checked by
+ * -fsanitize=cfi may then call what it looked up. */
+/* clang-format off */
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  __attribute__((visibility("hidden"))) CUresult CUDAAPI cushim_drop_in_##symbol parameters __asm__(#symbol);
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) \
+  __attribute__((visibility("hidden"))) CUresult CUDAAPI cushim_drop_in_##symbol(void) __asm__(#symbol);
+#include <cushim/entry_points.inc>
+
+static const Function functions[] = {
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  (Function)cushim_drop_in_##symbol,
+#define CUSHIM_ENTRY_UNTYPED CUSHIM_ENTRY
+#include <cushim/entry_points.inc>
+};
+/* clang-format on */
 
 /* The second ABI's last argument; the headers of the first do not have its type. */
 #if CUDA_VERSION >= 12000
@@ -34,9 +50,7 @@ CALLS_THE_DRIVER CUresult CUDAAPI cushim_look_up_v2(const char *base, void **fun
 static void substitute(CUresult result, const char *base, void **function, int version, cuuint64_t flags) {
   if (result != CUDA_SUCCESS || base == NULL || function == NULL || *function == NULL) return;
   const int slot = cushim_find_version(base, version, (flags & 2) != 0); /* 2 is PER_THREAD_DEFAULT_STREAM */
-  if (slot < 0) return;
-  const char *ours = cushim_drop_in + slot * FUNCTION_SIZE;
-  memcpy(function, &ours, sizeof ours);
+  if (slot >= 0) memcpy(function, &functions[slot], sizeof functions[slot]);
 }
 
 CUresult CUDAAPI cushim_look_up(const char *base, void **function, int version, cuuint64_t flags) {
