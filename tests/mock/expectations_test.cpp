@@ -20,7 +20,6 @@ using cushim::mock::Returns;
 using testing::_;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 const CUevent kEvent = reinterpret_cast<CUevent>(0x7f10);
 const CUstream kStream = reinterpret_cast<CUstream>(0x7f20);
@@ -116,7 +115,67 @@ TEST(Expectation, After_they_are_cleared_a_call_is_unset_again) {
   const std::string text = failures_of([&] { result = mock.driver().cuInit(0); });
   EXPECT_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_THAT(text, HasSubstr("nothing is set:\n    cuInit(Flags = 0)"));
-  EXPECT_THAT(text, Not(HasSubstr("Uninteresting")));
+}
+
+TEST(Expectation, After_they_are_cleared_a_call_without_parameters_is_unset_again_too) {
+  MockDriver mock;
+  EXPECT_CALL(mock, cuCtxSynchronize());
+  EXPECT_EQ(mock.driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_TRUE(testing::Mock::VerifyAndClearExpectations(&mock));
+  EXPECT_THAT(failures_of([&] { EXPECT_EQ(mock.driver().cuCtxSynchronize(), CUDA_ERROR_NOT_SUPPORTED); }),
+              HasSubstr("nothing is set:\n    cuCtxSynchronize()"));
+}
+
+TEST(Expectation, After_all_is_cleared_defaults_are_gone_too_and_can_be_set_again) {
+  MockDriver mock;
+  ON_CALL(mock, cuInit).WillByDefault(Returns(CUDA_ERROR_NO_DEVICE));
+  EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NO_DEVICE);
+  EXPECT_TRUE(testing::Mock::VerifyAndClear(&mock));
+  EXPECT_THAT(failures_of([&] { EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NOT_SUPPORTED); }),
+              HasSubstr("nothing is set"));
+  ON_CALL(mock, cuInit(1)).WillByDefault(Returns(CUDA_ERROR_STUB_LIBRARY));
+  EXPECT_EQ(mock.driver().cuInit(1), CUDA_ERROR_STUB_LIBRARY);
+  EXPECT_THAT(failures_of([&] { EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NOT_SUPPORTED); }),
+              HasSubstr("nothing is set"));
+}
+
+TEST(Expectation, ON_CALL_says_what_an_expectation_without_an_action_returns) {
+  MockDriver mock;
+  ON_CALL(mock, cuInit).WillByDefault(Returns(CUDA_ERROR_NO_DEVICE));
+  EXPECT_CALL(mock, cuInit(0));
+  EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NO_DEVICE);
+}
+
+TEST(Expectation, A_call_inside_an_action_does_not_disturb_the_outer_one) {
+  MockDriver mock;
+  EXPECT_CALL(mock, cuInit(1)).WillOnce([&](unsigned) {
+    EXPECT_EQ(mock.driver().cuInit(2), CUDA_SUCCESS);  // expected without an action
+    return CUDA_ERROR_NO_DEVICE;
+  });
+  EXPECT_CALL(mock, cuInit(2));
+  EXPECT_EQ(mock.driver().cuInit(1), CUDA_ERROR_NO_DEVICE);
+}
+
+TEST(Expectation, Where_failures_are_thrown_an_unexpected_call_throws_and_defaults_do_not) {
+  MockDriver mock;
+  ON_CALL(mock, cuCtxSynchronize).WillByDefault(Returns(CUDA_ERROR_LAUNCH_FAILED));
+  EXPECT_CALL(mock, cuInit(0)).Times(0);
+  const bool before = GTEST_FLAG_GET(throw_on_failure);
+  GTEST_FLAG_SET(throw_on_failure, true);
+  CUresult defaulted = CUDA_SUCCESS;
+  bool threw = false;
+  const std::string text = failures_of([&] {
+    defaulted = mock.driver().cuCtxSynchronize();
+    try {
+      mock.driver().cuInit(1);
+    } catch (const std::runtime_error &) {
+      threw = true;
+    }
+  });
+  GTEST_FLAG_SET(throw_on_failure, before);
+  EXPECT_EQ(defaulted, CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_TRUE(threw);
+  EXPECT_THAT(text, HasSubstr("Unexpected mock function call"));
 }
 
 TEST(Expectation, ON_CALL_answers_without_being_expected) {
@@ -137,6 +196,7 @@ TEST(Expectation, A_call_with_other_arguments_fails_the_test_and_does_not_succee
   EXPECT_THAT(text, HasSubstr("Unexpected mock function call"));
   EXPECT_THAT(text, HasSubstr("cuEventRecord(event 0x7f10, legacy stream)"));
   EXPECT_THAT(text, HasSubstr("stream 0x7f20"));
+  EXPECT_THAT(text, HasSubstr("Returns: CUDA_ERROR_NOT_SUPPORTED"));
   EXPECT_EQ(mock.driver().cuEventRecord(kEvent, kStream), CUDA_SUCCESS);
 }
 

@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace cushim {
 inline namespace v1 {
@@ -30,25 +32,39 @@ class Failures {
   Failures(const Failures &) = delete;
   Failures &operator=(const Failures &) = delete;
 
-  enum class Verdict {
-    answered,    // by an expectation or a default that the test has set
-    unexpected,  // no expectation matches the arguments, or it is used up
-    unset,       // nothing is set any more
-  };
-
-  // Passes them on, with what is known about the row's variants added to GoogleMock's own words. What
-  // it says of an unset call is left out, for MockDriver says it better.
-  Verdict pass_on(const MockDriver &mock, int slot) {
+  // Passes them on, with what is known about the row's variants added to what GoogleMock says of an
+  // unexpected call. Whether it said that.
+  bool pass_on(const MockDriver &mock, int slot) {
     reporter_.reset();
-    return results_.size() == 0 ? Verdict::answered : pass_on_all(mock, slot);
+    return results_.size() != 0 && pass_on_all(mock, slot);
   }
 
  private:
   using Reporter = testing::ScopedFakeTestPartResultReporter;
-  Verdict pass_on_all(const MockDriver &mock, int slot);
+  bool pass_on_all(const MockDriver &mock, int slot);
 
   testing::TestPartResultArray results_;
   std::optional<Reporter> reporter_;
+};
+
+// Shared by what GoogleMock is given, to learn when it has cleared it.
+using Token = std::shared_ptr<const bool>;
+
+// A matcher that also holds a token.
+template <class T>
+class WithToken : public testing::MatcherInterface<T> {
+ public:
+  WithToken(testing::Matcher<T> matcher, Token token)
+      : matcher_(std::move(matcher)), token_(std::move(token)) {}
+  bool MatchAndExplain(T value, testing::MatchResultListener *listener) const override {
+    return matcher_.MatchAndExplain(value, listener);
+  }
+  void DescribeTo(std::ostream *out) const override { matcher_.DescribeTo(out); }
+  void DescribeNegationTo(std::ostream *out) const override { matcher_.DescribeNegationTo(out); }
+
+ private:
+  testing::Matcher<T> matcher_;
+  Token token_;
 };
 
 // What the test has set for one row of one mock.
@@ -63,16 +79,21 @@ class Expected;
 template <class... Arguments>
 class Expected<CUresult(Arguments...)> : public AnyExpected {
  public:
-  // Answers a call; nothing if nothing is set any more.
+  // Answers a call; nothing if nothing is set that covers it.
   virtual std::optional<CUresult> answer(Arguments... arguments) = 0;
 };
 
-// GoogleMock's own mocker, what MOCK_METHOD makes for a method, and used with the same calls.
+// GoogleMock's own mocker: what MOCK_METHOD makes for a method, used with the same calls.
+//
+// Below all that the test sets lies a default of ours, by which a call for which nothing is set is told
+// from one that the test expects without saying what it returns.
 template <class Signature>
 class Mocker;
 
 template <class... Arguments>
 class Mocker<CUresult(Arguments...)> final : public Expected<CUresult(Arguments...)> {
+  using Signature = CUresult(Arguments...);
+
  public:
   // GoogleMock knows the MockDriver by the address `owner`.
   Mocker(const MockDriver &mock, const void *owner, int slot) : mock_(mock), slot_(slot) {
@@ -80,28 +101,99 @@ class Mocker<CUresult(Arguments...)> final : public Expected<CUresult(Arguments.
     mocker_.RegisterOwner(owner);
   }
 
-  testing::MockSpec<CUresult(Arguments...)> with(const testing::Matcher<Arguments> &...matchers) {
+  testing::MockSpec<Signature> to_expect(const testing::Matcher<Arguments> &...matchers) {
+    set_default();
+    if constexpr (sizeof...(Arguments) == 0)
+      return mocker_.With();
+    else
+      return with_token(matchers...);
+  }
+
+  testing::MockSpec<Signature> to_default(const testing::Matcher<Arguments> &...matchers) {
+    set_default();
     return mocker_.With(matchers...);
   }
 
+  // Held by every expectation that is not cleared.
+  const Token &expectations() const noexcept { return expectations_; }
+
   std::optional<CUresult> answer(Arguments... arguments) override {
+    if (default_.expired()) return std::nullopt;  // all was cleared
+    const bool outer = std::exchange(is_defaulted(), false);
     Failures failures;
-    const CUresult result = mocker_.Invoke(arguments...);
-    switch (failures.pass_on(mock_, slot_)) {
-      case Failures::Verdict::answered:
-        return result;
-      case Failures::Verdict::unexpected:
-        return CUDA_ERROR_NOT_SUPPORTED;
-      case Failures::Verdict::unset:
-        break;
-    }
+    CUresult result = mocker_.Invoke(arguments...);
+    const bool is_default = std::exchange(is_defaulted(), outer);
+    const bool is_unexpected = failures.pass_on(mock_, slot_);
+    if (!is_default || is_unexpected) return result;
+    if (expectations_.use_count() > 1) return CUDA_SUCCESS;
     return std::nullopt;
   }
 
  private:
+  // Whether our default has answered, in the innermost call of this thread.
+  static bool &is_defaulted() noexcept {
+    thread_local bool is_defaulted = false;
+    return is_defaulted;
+  }
+
+  void set_default() {
+    if (!default_.expired()) return;
+    const Token token = std::make_shared<bool>();
+    default_ = token;
+    mocker_.With(testing::A<Arguments>()...)
+        .InternalDefaultActionSetAt("cushim's mock driver", -1, "", "")
+        .WillByDefault([token](Arguments...) {
+          is_defaulted() = true;
+          return CUDA_ERROR_NOT_SUPPORTED;
+        });
+  }
+
+  template <class First, class... Rest>
+  testing::MockSpec<Signature> with_token(const testing::Matcher<First> &first,
+                                          const testing::Matcher<Rest> &...rest) {
+    return mocker_.With(testing::Matcher<First>(new WithToken<First>(first, expectations_)), rest...);
+  }
+
   const MockDriver &mock_;
   const int slot_;
-  testing::internal::FunctionMocker<CUresult(Arguments...)> mocker_;
+  const Token expectations_ = std::make_shared<bool>();
+  std::weak_ptr<const bool> default_;
+  testing::internal::FunctionMocker<Signature> mocker_;
+};
+
+// What EXPECT_CALL and ON_CALL do with the matchers that they were given.
+template <class Signature>
+class Spec;
+
+template <class... Arguments>
+class Spec<CUresult(Arguments...)> {
+  using Signature = CUresult(Arguments...);
+
+ public:
+  Spec(Mocker<Signature> &mocker, const testing::Matcher<Arguments> &...matchers)
+      : mocker_(mocker), matchers_(matchers...) {}
+
+  // GoogleMock's macros call these three.
+  Spec &operator()(const testing::internal::WithoutMatchers &, void *) { return *this; }
+
+  auto &InternalExpectedAt(const char *file, int line, const char *object, const char *call) {
+    auto &expectation =
+        std::apply([&](const auto &...matchers) { return mocker_.to_expect(matchers...); }, matchers_)
+            .InternalExpectedAt(file, line, object, call);
+    if constexpr (sizeof...(Arguments) == 0)
+      expectation.With(testing::Matcher<const std::tuple<> &>(
+          new WithToken<const std::tuple<> &>(testing::_, mocker_.expectations())));
+    return expectation;
+  }
+
+  auto &InternalDefaultActionSetAt(const char *file, int line, const char *object, const char *call) {
+    return std::apply([&](const auto &...matchers) { return mocker_.to_default(matchers...); }, matchers_)
+        .InternalDefaultActionSetAt(file, line, object, call);
+  }
+
+ private:
+  Mocker<Signature> &mocker_;
+  std::tuple<testing::Matcher<Arguments>...> matchers_;
 };
 
 template <class Signature>
@@ -112,10 +204,10 @@ class Method<CUresult(Arguments...)> {
   using Signature = CUresult(Arguments...);
 
  public:
-  testing::MockSpec<Signature> operator()(const testing::Matcher<Arguments> &...matchers);
+  Spec<Signature> operator()(const testing::Matcher<Arguments> &...matchers);
   // For an expectation without a list of arguments.
-  testing::MockSpec<Signature> operator()(const testing::internal::WithoutMatchers &,
-                                          testing::internal::Function<Signature> *) {
+  Spec<Signature> operator()(const testing::internal::WithoutMatchers &,
+                             testing::internal::Function<Signature> *) {
     return (*this)(testing::A<Arguments>()...);
   }
 

@@ -8,7 +8,8 @@
 //
 // Every entry point can be expected, by the name that <cuda.h> gives the call in the file at hand:
 // cuMemAlloc above means cuMemAlloc_v2. A call for which nothing is set fails the test, with its
-// arguments, and returns CUDA_ERROR_NOT_SUPPORTED; so does one that no expectation matches.
+// arguments, and returns CUDA_ERROR_NOT_SUPPORTED; so does one that no expectation matches. One that is
+// expected without an action returns CUDA_SUCCESS.
 #pragma once
 
 #include <cushim/driver.hpp>
@@ -20,14 +21,14 @@ namespace cushim {
 inline namespace v1 {
 namespace mock {
 
-// What GoogleMock takes a MockDriver for: a mock whose calls without an expectation fail.
+// What GoogleMock takes a MockDriver for: a mock that sees by itself to calls without an expectation.
 class Registration {};
 
 // A mock of the driver. Up to 16 may live at once, less what hooks have taken (cushim/mock/frame.hpp).
 // Calls and expectations from any thread. Expectations are verified when it ends, and by
 // testing::Mock::VerifyAndClearExpectations(&mock). It waits at its end for the calls inside, and must not
 // end inside one. What is set with ON_CALL is answered without being expected.
-class MockDriver : private testing::StrictMock<Registration> {
+class MockDriver : private testing::NiceMock<Registration> {
  public:
   // Plays a driver of this version (12040 is 12.4): what came later it does not have. Throws
   // PoolExhausted. Makes no driver call.
@@ -71,9 +72,9 @@ class MockDriver : private testing::StrictMock<Registration> {
 };
 
 template <class... Arguments>
-testing::MockSpec<CUresult(Arguments...)> Method<CUresult(Arguments...)>::operator()(
+Spec<CUresult(Arguments...)> Method<CUresult(Arguments...)>::operator()(
     const testing::Matcher<Arguments> &...matchers) {
-  return static_cast<Mocker<Signature> &>(mock_.expected(slot_, &make)).with(matchers...);
+  return {static_cast<Mocker<Signature> &>(mock_.expected(slot_, &make)), matchers...};
 }
 
 }  // namespace mock
