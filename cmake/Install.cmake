@@ -9,6 +9,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cushim")
 install(TARGETS cushim EXPORT cushim
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS cushim_cuda_driver EXPORT cushim ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/cushim" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT dev FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
@@ -22,6 +23,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/package/cushim-config.cmake"
   "${PROJECT_BINARY_DIR}/package/cushim-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/CudaHeaders.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/ReplaceCudaDriver.cmake"
   DESTINATION ${package_dir} COMPONENT dev)
 
 # Relative to itself, so that a package may be moved.
@@ -36,6 +38,8 @@ set(pkgconfig_libs_private "")
 if(CMAKE_DL_LIBS)
   set(pkgconfig_libs_private "-l${CMAKE_DL_LIBS}")
 endif()
-configure_file("${CMAKE_CURRENT_LIST_DIR}/cushim.pc.in" "${PROJECT_BINARY_DIR}/package/cushim.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/package/cushim.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
-  COMPONENT dev)
+foreach(package cushim cushim-cuda-driver)
+  configure_file("${CMAKE_CURRENT_LIST_DIR}/${package}.pc.in" "${PROJECT_BINARY_DIR}/package/${package}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/package/${package}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT dev)
+endforeach()

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts of this folder share. Each is run by ctest with
 #   SOURCE   cushim's sources          WORK   an empty folder of the test's own
-#   HEADERS  the folder of cuda.h      C, CXX, GENERATOR, READELF   the tools in use
+#   HEADERS  the folder of cuda.h      C, CXX, LAUNCHER, GENERATOR, READELF   the tools in use
 set(ENV{CUDA_PATH} "")
 set(ENV{CUDA_HOME} "")
 set(ENV{CUDAToolkit_ROOT} "")
+set(ENV{CMAKE_C_COMPILER_LAUNCHER} "${LAUNCHER}")
+set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 
@@ -27,13 +29,12 @@ function(configure source build)
   run(${command})
 endfunction()
 
-# run_programs(<build>): the two user's programs run, need no driver to start, and the C one no C++.
+# run_programs(<build>): the user's programs run, need no driver to start, and the C ones no C++.
 function(run_programs build)
-  run(${build}/c_program)
-  run(${build}/cxx_program)
-  foreach(program c_program cxx_program)
+  foreach(program c_program cxx_program unmodified)
+    run(${build}/${program})
     execute_process(COMMAND ${READELF} -d ${build}/${program} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
-    if(dynamic MATCHES "libcuda" OR (program STREQUAL "c_program" AND dynamic MATCHES "libstdc|libc\\+\\+"))
+    if(dynamic MATCHES "libcuda" OR (NOT program STREQUAL "cxx_program" AND dynamic MATCHES "libstdc|libc\\+\\+"))
       message(FATAL_ERROR "${program} needs a library that it should not:\n${dynamic}")
     endif()
   endforeach()

@@ -16,10 +16,13 @@ file(GLOB_RECURSE installed RELATIVE ${WORK}/installed LIST_DIRECTORIES false ${
 file(GLOB_RECURSE headers RELATIVE ${SOURCE} ${SOURCE}/include/*)
 set(expected ${headers}
   lib/cmake/cushim/CudaHeaders.cmake
+  lib/cmake/cushim/ReplaceCudaDriver.cmake
   lib/cmake/cushim/cushim-config-version.cmake
   lib/cmake/cushim/cushim-config.cmake
   lib/cmake/cushim/cushim-targets-debug.cmake
   lib/cmake/cushim/cushim-targets.cmake
+  lib/libcushim_cuda_driver.a
+  lib/pkgconfig/cushim-cuda-driver.pc
   lib/pkgconfig/cushim.pc
   share/doc/cushim/LICENSE)
 if(SHARED)
@@ -66,9 +69,15 @@ if(PKG_CONFIG)
   if(NOT SHARED)
     set(kind --static)
   endif()
-  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${kind} cushim
-    OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  separate_arguments(flags UNIX_COMMAND "${flags}")
-  run(${C} -isystem ${HEADERS} ${CMAKE_CURRENT_LIST_DIR}/program.c ${flags} -o ${WORK}/pkgconfig_program)
-  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/installed/lib ${WORK}/pkgconfig_program)
+  foreach(package cushim cushim-cuda-driver)
+    execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${kind} ${package}
+      OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(flags UNIX_COMMAND "${flags}")
+    set(source program.c)
+    if(package STREQUAL "cushim-cuda-driver")
+      set(source unmodified.c)
+    endif()
+    run(${C} -isystem ${HEADERS} ${CMAKE_CURRENT_LIST_DIR}/${source} ${flags} -o ${WORK}/${package}_program)
+    run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/installed/lib ${WORK}/${package}_program)
+  endforeach()
 endif()
