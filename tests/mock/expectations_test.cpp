@@ -156,10 +156,10 @@ TEST(Expectation, A_call_inside_an_action_does_not_disturb_the_outer_one) {
   EXPECT_EQ(mock.driver().cuInit(1), CUDA_ERROR_NO_DEVICE);
 }
 
-TEST(Expectation, Where_failures_are_thrown_an_unexpected_call_throws_and_defaults_do_not) {
+// Not of a call with unexpected arguments: GoogleMock itself ends the program there.
+TEST(Expectation, Where_failures_are_thrown_an_unset_call_throws_and_defaults_do_not) {
   MockDriver mock;
   ON_CALL(mock, cuCtxSynchronize).WillByDefault(Returns(CUDA_ERROR_LAUNCH_FAILED));
-  EXPECT_CALL(mock, cuInit(0)).Times(0);
   const bool before = GTEST_FLAG_GET(throw_on_failure);
   GTEST_FLAG_SET(throw_on_failure, true);
   CUresult defaulted = CUDA_SUCCESS;
@@ -175,7 +175,7 @@ TEST(Expectation, Where_failures_are_thrown_an_unexpected_call_throws_and_defaul
   GTEST_FLAG_SET(throw_on_failure, before);
   EXPECT_EQ(defaulted, CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_TRUE(threw);
-  EXPECT_THAT(text, HasSubstr("Unexpected mock function call"));
+  EXPECT_THAT(text, HasSubstr("nothing is set:\n    cuInit(Flags = 1)"));
 }
 
 TEST(Expectation, ON_CALL_answers_without_being_expected) {
