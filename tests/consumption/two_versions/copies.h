@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What program and plugin both do with the cushim that is theirs. */
+#include <cushim/load.h>
+#include <stdio.h>
+
+static void print_copy(void *who, const CushimCopy *copy) {
+  printf("%s %s %d.%d.%d%s\n", (const char *)who, copy->path, copy->version_major, copy->version_minor,
+         copy->version_patch, copy->is_this_one ? " its own" : "");
+}
+
+static inline void print_copies(char *who) { cushim_copies(print_copy, who); }
