@@ -56,6 +56,18 @@ symbol: \
 #include <cushim/entry_points.inc>
         .cfi_endproc
 
+/* That this file's calls of the driver go through cushim, for those who look at it from outside. */
+#include <cushim/version.h>
+        .section .note.cushim, "a", %note
+        .balign 4
+        .long   1f - 0f
+        .long   3f - 2f
+        .long   2
+0:      .asciz  "cushim"
+1:      .balign 4
+2:      .long   CUSHIM_VERSION_MAJOR, CUSHIM_VERSION_MINOR, CUSHIM_VERSION_PATCH
+3:      .balign 4
+
 /* Indirect branch tracking and shadow stack, or branch target identification, are respected here. */
         .section .note.gnu.property, "a", %note
         .balign 8

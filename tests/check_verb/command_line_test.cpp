@@ -61,6 +61,19 @@ TEST(CheckCommand, Finds_the_copy_of_cushim_in_a_plugin) {
   EXPECT_EQ(file["links_driver"], false);
 }
 
+TEST(CheckCommand, Finds_no_libcuda_in_a_program_that_was_linked_to_the_drop_in_library) {
+  EXPECT_EQ(file_of(CHECK_LINKED)["cushim"]["drop_in"], false);
+  const nlohmann::json file = file_of(CHECK_DROPPED_IN);
+  EXPECT_EQ(file["cushim"]["drop_in"], true);
+  EXPECT_EQ(file["cushim"]["holds"], CUSHIM_VERSION);
+  EXPECT_EQ(file["links_driver"], false);
+  EXPECT_THAT(file["imports"], IsEmpty());
+  EXPECT_THAT(file["without_gpu"], ElementsAre(HasSubstr("starts without the driver")));
+  const Finished finished = run({"check", "--forbid", "links", "--forbid", "imports", CHECK_DROPPED_IN});
+  EXPECT_EQ(finished.exit, 0);
+  EXPECT_THAT(finished.out, HasSubstr("from cushim's drop-in library"));
+}
+
 TEST(CheckCommand, Counts_what_a_driver_exports) { EXPECT_EQ(file_of(CHECK_DRIVER)["exports"], 3); }
 
 TEST(CheckCommand, Is_good_if_what_is_forbidden_is_not_there) {

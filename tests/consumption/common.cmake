@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)  # the policies of the scripts
 # What the scripts of this folder share. Each is run by ctest with
 #   SOURCE   cushim's sources          WORK   an empty folder of the test's own
 #   HEADERS  the folder of cuda.h      C, CXX, LAUNCHER, GENERATOR, READELF   the tools in use

@@ -16,6 +16,10 @@ constexpr std::string_view driver_library = "libcuda.so";
 constexpr std::string_view cushim_library = "libcushim.so";
 constexpr std::string_view runtime_library = "libcudart.so";
 
+// The kinds of cushim's notes: of shim/lazy.S and shim/dropin/entries.S.
+constexpr std::uint32_t note_of_copy = 1;
+constexpr std::uint32_t note_of_drop_in = 2;
+
 // The runtime library turns each of its about 130 error codes into the code's name, so a copy has these
 // names among its texts, stripped or not. Programs that speak of some codes themselves name far fewer.
 constexpr std::size_t most_error_names_without_runtime = 60;
@@ -85,7 +89,9 @@ void look_at_dynamic_symbols(const ElfFile &file, FileFacts &facts) {
 void look_at_cushim(const ElfFile &file, FileFacts &facts) {
   for (const ElfNote &note : file.notes) {
     std::uint32_t version[3];
-    if (note.name != "cushim" || note.type != 1 || note.content.size() != sizeof version) continue;
+    if (note.name != "cushim" || note.content.size() != sizeof version) continue;
+    if (note.type == note_of_drop_in) facts.has_drop_in = true;
+    if (note.type != note_of_copy) continue;
     std::memcpy(version, note.content.data(), sizeof version);
     facts.cushim = fmt::format("{}.{}.{}", version[0], version[1], version[2]);
   }

@@ -45,6 +45,7 @@ struct FileFacts {
   RuntimeFacts runtime;
   std::string cushim;         // version of the copy that the file carries: "1.0.0"
   std::string linked_cushim;  // cushim as a shared library: "libcushim.so.1"
+  bool has_drop_in = false;   // the file's calls of the driver's functions by name go through cushim
 
   // The import that sets which driver is needed, or null; and the same of the names.
   const CushimEntryInfo *floor() const;

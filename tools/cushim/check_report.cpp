@@ -100,6 +100,7 @@ std::vector<std::string> facts_text(const FileFacts &facts) {
   if (facts.runtime.has_device_code) say("Holds device code that the runtime library registers.");
   if (!facts.cushim.empty()) say(fmt::format("Holds cushim {}.", facts.cushim));
   if (!facts.linked_cushim.empty()) say(fmt::format("Links cushim, {}.", facts.linked_cushim));
+  if (facts.has_drop_in) say("Has the driver's functions from cushim's drop-in library.");
   for (const std::string &sentence : without_gpu(facts)) say(sentence);
   return lines;
 }
@@ -150,7 +151,10 @@ Json to_json(const FileFacts &facts) {
             {"holds_copy", copy_text(facts.runtime)},
             {"is_itself", facts.runtime.is_itself},
             {"device_code", facts.runtime.has_device_code}}},
-          {"cushim", {{"holds", text_or_null(facts.cushim)}, {"links", text_or_null(facts.linked_cushim)}}},
+          {"cushim",
+           {{"holds", text_or_null(facts.cushim)},
+            {"links", text_or_null(facts.linked_cushim)},
+            {"drop_in", facts.has_drop_in}}},
           {"without_gpu", without_gpu(facts)}};
 }
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each C++ block of the README is a whole program: it builds, and runs without a GPU as with one.
+# Each C++ block of a page (PAGE) is a whole program: linked to LIBRARY it builds, and runs without a GPU as
+# with one.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
-file(READ ${SOURCE}/README.md rest)
+file(READ ${SOURCE}/${PAGE} rest)
 set(programs "")
 while(rest MATCHES "```cpp\n")
   string(FIND "${rest}" "```cpp\n" start)
@@ -12,15 +13,15 @@ while(rest MATCHES "```cpp\n")
   string(SUBSTRING "${rest}" 0 ${end} program)
   string(SUBSTRING "${rest}" ${end} -1 rest)
   list(LENGTH programs number)
-  file(WRITE ${WORK}/readme_${number}.cpp "${program}")
-  list(APPEND programs ${WORK}/readme_${number}.cpp)
+  file(WRITE ${WORK}/programs/program_${number}.cpp "${program}")
+  list(APPEND programs ${WORK}/programs/program_${number}.cpp)
 endwhile()
 if(NOT programs)
-  message(FATAL_ERROR "the README shows no program")
+  message(FATAL_ERROR "${PAGE} shows no program")
 endif()
 
 configure(${CMAKE_CURRENT_LIST_DIR}/subdirectory ${WORK}/build
-  -DCUSHIM_SOURCE_DIR=${SOURCE} -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS} "-DPROGRAMS=${programs}")
+  -DCUSHIM_SOURCE_DIR=${SOURCE} -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS} -DPROGRAMS=${WORK}/programs -DLIBRARY=${LIBRARY})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(program IN LISTS programs)
   get_filename_component(name ${program} NAME_WE)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Debian packages, one a component, by `cpack` in the build folder.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME cushim)
+set(CPACK_PACKAGE_VENDOR cushim)
+set(CPACK_PACKAGE_CONTACT "the authors of cushim")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+
+set(CPACK_COMPONENTS_ALL runtime dev)
+if(CUSHIM_BUILD_TOOLS)
+  list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+if(CUSHIM_BUILD_MOCK)
+  list(APPEND CPACK_COMPONENTS_ALL mock)
+endif()
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+
+set(same_version "(= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME "libcushim${PROJECT_VERSION_MAJOR}")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME "libcushim-dev")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME "cushim")
+set(CPACK_DEBIAN_MOCK_PACKAGE_NAME "libcushim-mock-dev")
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
+  "The NVIDIA driver without linking it\n What programs need to run that link cushim's shared library.")
+set(CPACK_COMPONENT_DEV_DESCRIPTION
+  "The NVIDIA driver without linking it: headers and libraries\n What programs are built with.")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION
+  "The cushim command\n Finds what is wrong with a machine's driver, and what a binary asks of it.")
+set(CPACK_COMPONENT_MOCK_DESCRIPTION
+  "Mocks and hooks of the NVIDIA driver\n What tests are written with. Programs that ship need none of it.")
+foreach(component DEV TOOLS MOCK)
+  set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "libcushim${PROJECT_VERSION_MAJOR} ${same_version}")
+endforeach()
+set(CPACK_DEBIAN_MOCK_PACKAGE_DEPENDS "libcushim-dev ${same_version}, libgmock-dev")
+foreach(component DEV MOCK)
+  set(CPACK_DEBIAN_${component}_PACKAGE_SECTION libdevel)
+endforeach()
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+
+# What programs and libraries need besides is read off them, where Debian's tool for that is there.
+find_program(CUSHIM_DPKG_SHLIBDEPS dpkg-shlibdeps)
+mark_as_advanced(CUSHIM_DPKG_SHLIBDEPS)
+if(CUSHIM_DPKG_SHLIBDEPS)
+  foreach(component RUNTIME TOOLS)
+    set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
+  endforeach()
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/shim")
+endif()
+include(CPack)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# cpack makes a Debian package of each component. Unpacked, they hold what they should, nothing twice, and
+# serve a user's project; the command runs.
+include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
+configure(${SOURCE} ${WORK}/build -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Release
+  -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS} -DCUSHIM_BUILD_TOOLS=ON -DCUSHIM_BUILD_MOCK=${MOCK}
+  -DCUSHIM_BUILD_TESTS=OFF -DCUSHIM_BUILD_EXAMPLES=OFF)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${CPACK} --config ${WORK}/build/CPackConfig.cmake -B ${WORK}/packages)
+
+set(runtime libcushim${VERSION_MAJOR})
+set(names ${runtime} libcushim-dev cushim)
+if(MOCK)
+  list(APPEND names libcushim-mock-dev)
+endif()
+set(all_files "")
+foreach(name IN LISTS names)
+  file(GLOB package ${WORK}/packages/${name}_*.deb)
+  list(LENGTH package count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "there is not one package ${name}: ${package}")
+  endif()
+  execute_process(COMMAND ${DPKG_DEB} -f ${package} Depends OUTPUT_VARIABLE depends COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT name STREQUAL runtime AND NOT depends MATCHES "${runtime} \\(= ${VERSION}\\)")
+    message(FATAL_ERROR "${name} does not ask for the library of its own version: ${depends}")
+  endif()
+  if(DPKG_SHLIBDEPS AND NOT name MATCHES "-dev$" AND NOT depends MATCHES "libc6 \\(>= ")
+    message(FATAL_ERROR "${name} does not say which libc it needs: ${depends}")
+  endif()
+  file(MAKE_DIRECTORY ${WORK}/only/${name} ${WORK}/root)
+  run(${DPKG_DEB} -x ${package} ${WORK}/only/${name})
+  run(${DPKG_DEB} -x ${package} ${WORK}/root)
+  file(GLOB_RECURSE files RELATIVE ${WORK}/only/${name} LIST_DIRECTORIES false ${WORK}/only/${name}/*)
+  foreach(file IN LISTS files)
+    if(file IN_LIST all_files)
+      message(FATAL_ERROR "${file} is in two packages")
+    endif()
+  endforeach()
+  list(APPEND all_files ${files})
+  set(files_of_${name} "${files}")
+endforeach()
+
+# What a program needs to run is the library alone; what it is built with is elsewhere.
+foreach(file IN LISTS files_of_${runtime})
+  if(NOT file MATCHES "/libcushim\\.so\\.[0-9.]+$|/LICENSE$")
+    message(FATAL_ERROR "${file} is not what a program needs to run")
+  endif()
+endforeach()
+if(NOT files_of_libcushim-dev MATCHES "cushim/cushim\\.hpp.*libcushim\\.so;" OR
+   NOT files_of_libcushim-dev MATCHES "libcushim_cuda_driver\\.a" OR NOT files_of_cushim STREQUAL "usr/bin/cushim")
+  message(FATAL_ERROR "the packages do not hold what they should: ${all_files}")
+endif()
+
+file(GLOB_RECURSE library ${WORK}/root/usr/lib*/libcushim.so.${VERSION_MAJOR})
+get_filename_component(library_folder ${library} DIRECTORY)
+set(ENV{LD_LIBRARY_PATH} ${library_folder})
+run(${WORK}/root/usr/bin/cushim --version)
+configure(${CMAKE_CURRENT_LIST_DIR}/package ${WORK}/package
+  -DCMAKE_PREFIX_PATH=${WORK}/root/usr -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS})
+run(${CMAKE_COMMAND} --build ${WORK}/package)
+run_programs(${WORK}/package)
