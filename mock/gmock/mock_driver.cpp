@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../pool/others.hpp"
 #include "state.hpp"
 
 #include <cstdio>
@@ -23,24 +24,9 @@ void fail_call_after_end(const char *symbol, const char *driver) {
     std::fprintf(stderr, "%s\n", message.c_str());
 }
 
-// Copies of cushim have a current driver each; a mock is current in one of them only.
-void warn_of_copies() {
-  std::string others;
-  int count = 0;
-  for (const Copy &copy : copies()) {
-    ++count;
-    if (!copy.is_this_one) others += (others.empty() ? "" : ", ") + copy.path;
-  }
-  if (count > 1)
-    std::fprintf(
-        stderr,
-        "cushim: mock drivers do not reach what calls the driver through other copies of cushim: %s\n",
-        others.c_str());
-}
-
 bool prepare() {
   Frame::on_call_after_end(fail_call_after_end);
-  warn_of_copies();
+  warn_of_others();
   return true;
 }
 

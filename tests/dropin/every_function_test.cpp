@@ -37,12 +37,15 @@ TEST(DropIn, Every_function_goes_to_its_own_entry_of_the_current_driver) {
   }
 }
 
-#if defined(__x86_64__)
 TEST(DropIn, Every_function_may_be_the_target_of_an_indirect_call_under_branch_tracking) {
+#if defined(__x86_64__)
+  const char *const landing_pad = "\xf3\x0f\x1e\xfa";  // endbr64
+#else
+  const char *const landing_pad = "\x5f\x24\x03\xd5";  // bti c
+#endif
   for (int slot = 0; slot < cushim_entry_count(); ++slot)
-    EXPECT_EQ(std::memcmp(reinterpret_cast<const void *>(kFunctions[slot]), "\xf3\x0f\x1e\xfa", 4), 0)
+    EXPECT_EQ(std::memcmp(reinterpret_cast<const void *>(kFunctions[slot]), landing_pad, 4), 0)
         << cushim_entry(slot)->symbol;
 }
-#endif
 
 }  // namespace

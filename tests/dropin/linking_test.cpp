@@ -22,7 +22,7 @@ std::string output_of(const std::string &command) {
 }
 
 std::string run(const std::string &program, const std::string &library) {
-  return output_of("CUSHIM_LIBRARY=" + library + " " + program);
+  return output_of("CUSHIM_LIBRARY=" + library + " " CUSHIM_TEST_EMULATOR " " + program);
 }
 
 // Names of driver functions that a file shows to others or wants of them.
@@ -69,11 +69,14 @@ TEST(DropInLibrary, It_works_in_a_program_that_links_libcuda) {
   EXPECT_EQ(run(CUSHIM_TEST_PROGRAM_WITH_BOTH, "none"), "linked 103 dropped in 303\n");
 }
 
-#if defined(__x86_64__)
 TEST(DropInLibrary, Its_object_files_keep_control_flow_protection) {
-  const std::string notes = output_of(CUSHIM_TEST_READELF " -n " CUSHIM_TEST_DROP_IN " 2>/dev/null");
-  EXPECT_THAT(notes, HasSubstr("IBT, SHSTK"));
-}
+#if defined(__x86_64__)
+  const char *const protection = "x86 feature: IBT, SHSTK";
+#else
+  const char *const protection = "AArch64 feature: BTI";
 #endif
+  const std::string notes = output_of(CUSHIM_TEST_READELF " -n " CUSHIM_TEST_DROP_IN " 2>/dev/null");
+  EXPECT_THAT(notes, HasSubstr(protection));
+}
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
 
 namespace {
@@ -17,6 +18,15 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
   for (std::string &string : strings) result.push_back(string.data());
   result.push_back(nullptr);
   return result;
+}
+
+// The words that a command line begins with: the emulator's before a program that was built for another
+// machine.
+std::vector<std::string> words_before(const std::string &program) {
+  std::vector<std::string> words;
+  std::istringstream emulator(program.starts_with(CUSHIM_TEST_BUILD) ? CUSHIM_TEST_EMULATOR : "");
+  for (std::string word; emulator >> word;) words.push_back(word);
+  return words;
 }
 
 }  // namespace
@@ -33,7 +43,8 @@ void PrintTo(const Outcome &outcome, std::ostream *stream) {
 
 Outcome run(const std::string &program, const std::vector<std::string> &arguments,
             const Environment &environment) {
-  std::vector<std::string> words{program};
+  std::vector<std::string> words = words_before(program);
+  words.push_back(program);
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables;
   for (const auto &[name, value] : environment) variables.push_back(name + "=" + value);
@@ -47,7 +58,7 @@ Outcome run(const std::string &program, const std::vector<std::string> &argument
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   pid_t child = 0;
-  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, pointers(words).data(),
+  const int error = posix_spawn(&child, words.front().c_str(), &actions, nullptr, pointers(words).data(),
                                 pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
