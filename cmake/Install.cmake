@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is installed: component runtime is what a program needs to run (nothing but the licence if it
-# links the static library), component dev what it is built with. Nothing of NVIDIA's, see
-# tests/consumption.
+# links the static library), component dev what it is built with, component mock what its tests are written
+# with. Nothing of NVIDIA's, see tests/consumption.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cushim")
@@ -16,7 +16,8 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR
 
 install(EXPORT cushim FILE cushim-targets.cmake NAMESPACE cushim:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/cushim-config.cmake.in"
-  "${PROJECT_BINARY_DIR}/package/cushim-config.cmake" INSTALL_DESTINATION ${package_dir})
+  "${PROJECT_BINARY_DIR}/package/cushim-config.cmake" INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/cushim-config-version.cmake"
   COMPATIBILITY SameMajorVersion)
 install(FILES
@@ -25,6 +26,16 @@ install(FILES
   "${CMAKE_CURRENT_LIST_DIR}/CudaHeaders.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/ReplaceCudaDriver.cmake"
   DESTINATION ${package_dir} COMPONENT dev)
+
+if(CUSHIM_BUILD_MOCK)
+  install(TARGETS cushim_hooks EXPORT cushim-mock ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mock)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/mock/include/cushim" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    COMPONENT mock FILES_MATCHING PATTERN "*.hpp")
+  install(EXPORT cushim-mock FILE cushim-mock-targets.cmake NAMESPACE cushim::
+    DESTINATION ${package_dir} COMPONENT mock)
+  # As sources, for the GoogleMock of the user's project.
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/mock/gmock" DESTINATION ${CMAKE_INSTALL_DATADIR}/cushim COMPONENT mock)
+endif()
 
 # Relative to itself, so that a package may be moved.
 file(RELATIVE_PATH pkgconfig_to_include

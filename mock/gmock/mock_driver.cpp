@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../pool/others.hpp"
 #include "state.hpp"
 
 #include <cstdio>
@@ -26,7 +25,6 @@ void fail_call_after_end(const char *symbol, const char *driver) {
 
 bool prepare() {
   Frame::on_call_after_end(fail_call_after_end);
-  warn_of_others();
   return true;
 }
 
@@ -42,18 +40,6 @@ MockDriver::State::State(int version) : frame_(Frame::take(*this, "mock driver",
 }
 
 MockDriver::State::~State() { frame_.retire(); }
-
-AnyExpected &MockDriver::State::expected(int slot, const MockDriver &mock, const void *owner, Make make) {
-  if (!frame_.driver().supports(static_cast<Entry>(slot)))
-    add_failure(std::string("The mock driver plays CUDA ") + release(frame_.driver().version()) +
-                ", which does not have " + cushim_entry(slot)->symbol + "; it came with " +
-                release(cushim_entry(slot)->version) + ".");
-  const std::lock_guard lock(mutex_);
-  if (AnyExpected *const present = expected(slot)) return *present;
-  kept_.push_back(make(mock, owner, slot));
-  expected_[slot].store(kept_.back().get(), std::memory_order_release);
-  return *kept_.back();
-}
 
 std::string MockDriver::State::set_variants(int slot) const {
   const CushimEntryInfo &called = *cushim_entry(slot);
@@ -76,7 +62,7 @@ std::string MockDriver::State::set_variants(int slot) const {
   return text;
 }
 
-CUresult MockDriver::State::fail(const Call &call) const {
+CUresult MockDriver::State::unset(const Call &call) {
   const CUresult result = CUDA_ERROR_NOT_SUPPORTED;
   add_failure("The mock driver got a call for which nothing is set:\n    " + call.in_words() +
               "\n  Returned: " + result_in_words(result) + set_variants(static_cast<int>(call.entry)));
@@ -92,7 +78,16 @@ Driver &MockDriver::driver() const noexcept { return state_->frame().driver(); }
 void MockDriver::allow_unset(CUresult answer) noexcept { state_->allow_unset(answer); }
 
 AnyExpected &MockDriver::expected(int slot, Make make) {
-  return state_->expected(slot, *this, static_cast<testing::NiceMock<Registration> *>(this), make);
+  if (!driver().supports(static_cast<Entry>(slot))) {
+    const CushimEntryInfo &row = *cushim_entry(slot);
+    add_failure(std::string("The mock driver plays CUDA ") + release(driver().version()) +
+                ", which does not have " + row.symbol +
+                (row.version > driver().version()
+                     ? "; it came with " + release(row.version) + "."
+                     : "; the mock library was built with CUDA headers that cannot type it."));
+  }
+  const void *const owner = static_cast<testing::NiceMock<Registration> *>(this);
+  return state_->expected(slot, [&] { return make(*this, owner, slot); });
 }
 
 std::string MockDriver::set_variants(int slot) const { return state_->set_variants(slot); }

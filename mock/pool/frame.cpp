@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lookup.hpp"
+#include "others.hpp"
 #include "pool.hpp"
 #include "receive.hpp"
 
@@ -73,6 +74,7 @@ void Frame::set_driver(const std::string &name, int version) {
 }
 
 Frame &Frame::take(Owner &owner, const std::string &name, int version) {
+  [[maybe_unused]] static const bool warned = (warn_of_others(), true);
   const std::lock_guard lock(pool().mutex);
   Frame &frame = free_frame(name);
   const std::lock_guard frame_lock(frame.mutex_);

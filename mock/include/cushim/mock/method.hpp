@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 
+#include <cushim/mock/expected.hpp>
 #include <cushim/mock/printers.hpp>
 
 #include <memory>
@@ -65,22 +66,6 @@ class WithToken : public testing::MatcherInterface<T> {
  private:
   testing::Matcher<T> matcher_;
   Token token_;
-};
-
-// What the test has set for one row of one mock.
-class AnyExpected {
- public:
-  virtual ~AnyExpected() = default;
-};
-
-template <class Signature>
-class Expected;
-
-template <class... Arguments>
-class Expected<CUresult(Arguments...)> : public AnyExpected {
- public:
-  // Answers a call; nothing if nothing is set that covers it.
-  virtual std::optional<CUresult> answer(Arguments... arguments) = 0;
 };
 
 // GoogleMock's own mocker: what MOCK_METHOD makes for a method, used with the same calls.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mock driver does with a call, for every type of entry: hands it to what the test has set, or fails.
+// What becomes of a call, for every type of entry: it goes to what the test has set.
+#include <cushim/mock/expected.hpp>
+
 #include <array>
 
-#include "../pool/lookup.hpp"
-#include "state.hpp"
+#include "lookup.hpp"
 
 namespace cushim {
 inline namespace v1 {
@@ -16,30 +17,30 @@ class Row;
 template <class... Arguments>
 class Row<CUresult(Arguments...)> final : public Receiver<CUresult(Arguments...)> {
  public:
-  Row(MockDriver::State &state, int slot) noexcept : state_(state), slot_(slot) {}
+  Row(ExpectedRows &rows, int slot) noexcept : rows_(rows), slot_(slot) {}
 
   CUresult receive(Arguments... arguments) override {
-    if (AnyExpected *const expected = state_.expected(slot_)) {
+    if (AnyExpected *const expected = rows_.expected(slot_)) {
       const auto answer = static_cast<Expected<CUresult(Arguments...)> *>(expected)->answer(arguments...);
       if (answer) return *answer;
     }
-    if constexpr (requires { look_up(state_.frame(), arguments...); })
-      return look_up(state_.frame(), arguments...);
-    if (const auto allowed = state_.allowed()) return *allowed;
+    if constexpr (requires { look_up(rows_.frame(), arguments...); })
+      return look_up(rows_.frame(), arguments...);
+    if (const auto allowed = rows_.allowed()) return *allowed;
     const std::array<Value, sizeof...(Arguments)> values{Value(arguments)...};
-    return state_.fail({static_cast<Entry>(slot_), values});
+    return rows_.unset({static_cast<Entry>(slot_), values});
   }
 
  private:
-  MockDriver::State &state_;
+  ExpectedRows &rows_;
   const int slot_;
 };
 
-using Make = std::unique_ptr<AnyReceiver> (*)(MockDriver::State &, int slot);
+using Make = std::unique_ptr<AnyReceiver> (*)(ExpectedRows &, int slot);
 
 template <class Signature>
-std::unique_ptr<AnyReceiver> make(MockDriver::State &state, int slot) {
-  return std::make_unique<Row<Signature>>(state, slot);
+std::unique_ptr<AnyReceiver> make(ExpectedRows &rows, int slot) {
+  return std::make_unique<Row<Signature>>(rows, slot);
 }
 
 constexpr Make kRows[] = {
@@ -52,7 +53,7 @@ constexpr Make kRows[] = {
 
 }  // namespace
 
-std::unique_ptr<AnyReceiver> MockDriver::State::make_receiver(int slot) { return kRows[slot](*this, slot); }
+std::unique_ptr<AnyReceiver> ExpectedRows::make_receiver(int slot) { return kRows[slot](*this, slot); }
 
 }  // namespace mock
 }  // namespace v1
