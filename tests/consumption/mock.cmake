@@ -3,10 +3,9 @@
 # (its sources; empty for the system's). No second copy of GoogleTest: where the user has one, the search for
 # another is an error.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
-set(launcher -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 
 if(INSTALLED)
-  configure(${SOURCE} ${WORK}/build ${launcher} -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS}
+  configure(${SOURCE} ${WORK}/build -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS}
     -DCUSHIM_BUILD_TOOLS=OFF -DCUSHIM_BUILD_TESTS=OFF -DCUSHIM_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib)
   run(${CMAKE_COMMAND} --build ${WORK}/build)
 
@@ -43,7 +42,7 @@ set(own "")
 if(GOOGLETEST)
   set(own -DGOOGLETEST=${GOOGLETEST} -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
 endif()
-configure(${CMAKE_CURRENT_LIST_DIR}/mock ${WORK}/user ${launcher} ${own} -DINSTALLED=${INSTALLED}
+configure(${CMAKE_CURRENT_LIST_DIR}/mock ${WORK}/user ${own} -DINSTALLED=${INSTALLED}
   -DCMAKE_PREFIX_PATH=${WORK}/installed -DCUSHIM_SOURCE_DIR=${SOURCE} -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS})
 run(${CMAKE_COMMAND} --build ${WORK}/user --target user_test user_hook)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/user -R user_ --no-tests=error --output-on-failure)
