@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line for each call of a driver: cuInit(Flags = 0) = CUDA_SUCCESS (0)
+#pragma once
+
+#include <cushim/mock/hook.hpp>
+#include <cushim/mock/words.hpp>
+
+#include <array>
+#include <mutex>
+#include <ostream>
+
+// Logs from its beginning to its end, the calls of all threads: CallLog<&cuInit, &cuDeviceGetCount>.
+template <auto... functions>
+class CallLog {
+ public:
+  CallLog(cushim::Driver &driver, std::ostream &out)
+      : out_(out), hooks_{cushim::hook::after<functions>(driver, [this](CUresult result, auto... arguments) {
+          log(cushim::entry_of<functions>(), result, arguments...);
+        })...} {}
+
+ private:
+  void log(cushim::Entry entry, CUresult result, auto... arguments) {
+    const std::array<cushim::mock::Value, sizeof...(arguments)> values{cushim::mock::Value(arguments)...};
+    const std::string call = cushim::mock::Call{entry, values}.in_words();
+    const std::lock_guard lock(mutex_);
+    out_ << call << " = " << cushim::mock::result_in_words(result) << '\n';
+  }
+
+  std::ostream &out_;
+  std::mutex mutex_;
+  cushim::hook::Hook hooks_[sizeof...(functions)];  // last: they end before what they use
+};
