@@ -24,6 +24,7 @@ std::atomic<Frame::Report> report{print_call_after_end};
 // What the shim asks for while it makes the driver of a frame.
 struct Resolution {
   const Frame &frame;
+  const Owner &owner;
   int version;
   int next = 0;  // the shim goes through the list in order
 
@@ -31,8 +32,10 @@ struct Resolution {
     int slot = next < cushim_entry_count() ? next : 0;
     if (std::strcmp(cushim_entry(slot)->symbol, symbol) != 0) slot = cushim_find_symbol(symbol);
     next = slot + 1;
-    return cushim_entry(slot)->version <= version ? frame.function(slot) : nullptr;
+    return is_in_release(slot) && owner.serves(slot) ? frame.function(slot) : nullptr;
   }
+
+  bool is_in_release(int slot) const { return cushim_entry(slot)->version <= version; }
 };
 
 }  // namespace
@@ -59,18 +62,22 @@ Frame &Frame::free_frame(const std::string &name) {
 }
 
 // Finds or makes the driver of this name and version; one that lived here before has the same functions.
-void Frame::set_driver(const std::string &name, int version) {
+void Frame::set_driver(const Owner &owner, const std::string &name, int version) {
   for (Driver *one : drivers_)
     if (one->name() == name && one->version() == version) {
       driver_ = one;
       return;
     }
-  Resolution resolution{*this, version};
+  Resolution resolution{*this, owner, version};
   driver_ = &Driver::from_functions(
       name.c_str(), version,
       [](void *data, const char *symbol) { return static_cast<Resolution *>(data)->resolve(symbol); },
       &resolution);
   drivers_.push_back(driver_);
+  // A call of what the owner does not serve is its to answer all the same.
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
+    if (resolution.is_in_release(slot) && !owner.serves(slot))
+      cushim_overlay(driver_, slot, function(slot));
 }
 
 Frame &Frame::take(Owner &owner, const std::string &name, int version) {
@@ -78,7 +85,7 @@ Frame &Frame::take(Owner &owner, const std::string &name, int version) {
   const std::lock_guard lock(pool().mutex);
   Frame &frame = free_frame(name);
   const std::lock_guard frame_lock(frame.mutex_);
-  frame.set_driver(name, version);
+  frame.set_driver(owner, name, version);
   frame.name_ = name;
   frame.owner_ = &owner;
   frame.in_use_ = true;

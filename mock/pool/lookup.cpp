@@ -22,10 +22,12 @@ CUresult look_up(const Frame &frame, const char *base, void **function, int vers
                  int &status) noexcept {
   if (base == nullptr || function == nullptr || version > frame.driver().version() || flags > 3)
     return CUDA_ERROR_INVALID_VALUE;
+  if (version < 0) version = frame.driver().version();  // as driver 580 takes it
   const int slot = cushim_find_version(base, version, is_per_thread(flags));
   const bool is_served = slot >= 0 && frame.driver().supports(static_cast<Entry>(slot));
   store(function, is_served ? frame.function(slot) : nullptr);
-  const bool is_known = cushim_find_version(base, frame.driver().version(), false) >= 0;
+  const int newest = cushim_find_version(base, frame.driver().version(), false);
+  const bool is_known = newest >= 0 && frame.driver().supports(static_cast<Entry>(newest));
   status = is_served ? kFound : is_known ? kVersionTooLow : kNoSymbol;
   return CUDA_SUCCESS;
 }

@@ -54,9 +54,9 @@ TEST_F(Events, Without_a_context_the_flags_are_looked_at) {
   EXPECT_ANSWER(driver().cuEventCreate(&event_out, ~0u), CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_F(Events, Without_a_context_the_place_is_looked_at) {
+TEST_F(Events, Without_a_context_the_place_is_not_looked_at) {
   NEED(driver().cuCtxSetCurrent(nullptr));
-  EXPECT_ANSWER(driver().cuEventCreate(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuEventCreate(nullptr, 0), CUDA_ERROR_INVALID_CONTEXT);
 }
 
 TEST_F(Events, Are_different_each_time) { EXPECT_VALUE(event() != event(), true); }
@@ -141,7 +141,7 @@ STATEMENT(Events, Are_not_recorded_with_the_flag_2, driver().cuEventRecordWithFl
 STATEMENT(Events, Are_not_recorded_with_all_flags, driver().cuEventRecordWithFlags(event(), stream(), ~0u),
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Events, A_null_event_is_found_before_bad_record_flags,
-          driver().cuEventRecordWithFlags(no_event, stream(), 2), CUDA_ERROR_INVALID_VALUE)
+          driver().cuEventRecordWithFlags(no_event, stream(), 2), CUDA_ERROR_INVALID_HANDLE)
 STATEMENT(Events, A_null_event_is_found_before_an_external_record,
           driver().cuEventRecordWithFlags(no_event, stream(), CU_EVENT_RECORD_EXTERNAL),
           CUDA_ERROR_INVALID_HANDLE)
@@ -329,11 +329,12 @@ TEST_F(ElapsedTime, Of_complete_events_can_be_asked_without_a_context) {
   EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_SUCCESS);
 }
 
-STATEMENT(ElapsedTime, Needs_a_place,
+// The documentation has INVALID_VALUE for this.
+STATEMENT(ElapsedTime, Without_a_place_is_an_invalid_handle,
           driver().cuEventElapsedTime(nullptr, recorded(timed()), recorded(timed())),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(ElapsedTime, Needs_a_place_before_events, driver().cuEventElapsedTime(nullptr, no_event, no_event),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(ElapsedTime, Without_a_place_and_events_is_an_invalid_handle,
+          driver().cuEventElapsedTime(nullptr, no_event, no_event), CUDA_ERROR_INVALID_HANDLE)
 STATEMENT(ElapsedTime, Needs_a_start, between(no_event, recorded(timed())), CUDA_ERROR_INVALID_HANDLE)
 STATEMENT(ElapsedTime, Needs_an_end, between(recorded(timed()), no_event), CUDA_ERROR_INVALID_HANDLE)
 STATEMENT(ElapsedTime, Needs_both, between(no_event, no_event), CUDA_ERROR_INVALID_HANDLE)

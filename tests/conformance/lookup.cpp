@@ -97,9 +97,9 @@ TEST_F(Lookup, Release_0_finds_nothing) {
   EXPECT_VALUE(static_cast<int>(status), int(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT));
 }
 
-TEST_F(Lookup, A_negative_release_is_no_error) {
+TEST_F(Lookup, A_negative_release_finds_something) {
   EXPECT_ANSWER(find("cuMemAlloc", -1), CUDA_SUCCESS);
-  EXPECT_VALUE(function == nullptr, true);
+  EXPECT_VALUE(function != nullptr, true);
 }
 
 TEST_F(Lookup, Different_releases_give_different_functions) {
@@ -144,19 +144,21 @@ STATEMENT(Lookup, Bad_flags_are_found_with_an_unknown_name, find("cuNoSuchFuncti
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Lookup, A_bad_release_is_found_with_an_unknown_name, find("cuNoSuchFunction", version + 10),
           CUDA_ERROR_INVALID_VALUE)
-STATEMENT(Lookup, Needs_a_place_for_the_function,
-          driver().cuGetProcAddress_v2("cuMemAlloc", nullptr, 12000, 0, &status), CUDA_ERROR_INVALID_VALUE)
+TEST_F(Lookup, Needs_a_place_for_the_function) {
+  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
+  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuMemAlloc", nullptr, 12000, 0, &status), CUDA_ERROR_INVALID_VALUE);
+}
 STATEMENT(Lookup, Needs_no_place_for_the_status,
           driver().cuGetProcAddress_v2("cuMemAlloc", &function, 12000, 0, nullptr), CUDA_SUCCESS)
 
-TEST_F(Lookup, Without_a_status_an_unknown_name_is_an_error) {
-  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuNoSuchFunction", &function, 12000, 0, nullptr),
-                CUDA_ERROR_NOT_FOUND);
+TEST_F(Lookup, Without_a_status_an_unknown_name_is_no_error_either) {
+  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuNoSuchFunction", &function, 12000, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_VALUE(function == nullptr, true);
 }
 
-TEST_F(Lookup, Without_a_status_a_release_too_low_is_an_error) {
-  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuMemAllocAsync", &function, 10000, 0, nullptr),
-                CUDA_ERROR_NOT_FOUND);
+TEST_F(Lookup, Without_a_status_a_release_too_low_is_no_error_either) {
+  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuMemAllocAsync", &function, 10000, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_VALUE(function == nullptr, true);
 }
 
 TEST_F(Lookup, Needs_a_name) {

@@ -42,6 +42,9 @@ class Receiver<CUresult(Arguments...)> : public AnyReceiver {
 class Owner {
  public:
   virtual ~Owner() = default;
+  // Whether the driver is to have this row. A call of one that it does not have still comes in by the table,
+  // but supports() and lookups say no.
+  virtual bool serves(int) const noexcept { return true; }
   // A Receiver of the type of this row, which these headers can type. Called once a row, when its first
   // call comes in or something is to be set up for it; one call at a time.
   virtual std::unique_ptr<AnyReceiver> make_receiver(int slot) = 0;
@@ -120,7 +123,7 @@ class Frame {
   void put(int slot, std::unique_ptr<AnyReceiver> receiver);
   Function own_function(int slot, CUresult &missing);
   CUresult refuse(int slot);
-  void set_driver(const std::string &name, int version);
+  void set_driver(const Owner &owner, const std::string &name, int version);
 
   std::atomic<bool> taken_{false};
   std::atomic<int> inside_{0};

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call.hpp"
+
+#include <cstdio>
+
+namespace cushim::sim {
+
+Device &Call::device(CUdevice number) {
+  require(number >= 0 && number < static_cast<int>(system.visible.size()), CUDA_ERROR_INVALID_DEVICE);
+  return *system.visible[static_cast<std::size_t>(number)];
+}
+
+Context &Call::context() {
+  Context *const context = current();
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+  require(context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  return *context;
+}
+
+Context &Call::context(CUcontext handle) {
+  Context *const context = system.handles.find<Context>(handle);
+  if (context == nullptr) {
+    report_misuse(handle, Kind::context);
+    refuse(CUDA_ERROR_INVALID_CONTEXT);
+  }
+  return *context;
+}
+
+Stream &Call::legacy(Context &context) {
+  if (context.legacy == nullptr) {
+    context.legacy = std::make_unique<Stream>();
+    context.legacy->context = &context;
+    context.legacy->is_legacy = true;
+    context.legacy->id = ++system.last_id;
+  }
+  return *context.legacy;
+}
+
+Stream &Call::per_thread_stream(Context &context) {
+  auto &stream = context.per_thread[thread().number];
+  if (stream == nullptr) {
+    stream = std::make_unique<Stream>();
+    stream->context = &context;
+    stream->id = ++system.last_id;
+  }
+  return *stream;
+}
+
+Stream &Call::stream(CUstream handle) {
+  if (handle == nullptr) return per_thread ? per_thread_stream(context()) : legacy(context());
+  if (handle == CU_STREAM_LEGACY) return legacy(context());
+  if (handle == CU_STREAM_PER_THREAD) return per_thread_stream(context());
+  Stream *const stream = system.handles.find<Stream>(handle);
+  if (stream == nullptr) {
+    report_misuse(handle, Kind::stream);
+    refuse(CUDA_ERROR_INVALID_HANDLE);
+  }
+  require(stream->context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  return *stream;
+}
+
+Event &Call::event(CUevent handle) {
+  Event *const event = system.handles.find<Event>(handle);
+  if (event == nullptr) {
+    report_misuse(handle, Kind::event);
+    refuse(CUDA_ERROR_INVALID_HANDLE);
+  }
+  return *event;
+}
+
+Pool &Call::pool(CUmemoryPool handle) {
+  Pool *const pool = system.handles.find<Pool>(handle);
+  if (pool == nullptr) {
+    report_misuse(handle, Kind::pool);
+    refuse(CUDA_ERROR_INVALID_VALUE);
+  }
+  return *pool;
+}
+
+Work Call::enqueue(Stream &stream, Operation operation) {
+  Context &context = *stream.context;
+  operation.name = operation.name[0] != '\0' ? operation.name : name;
+  operation.stream = stream.id;
+  operation.owner = &context;
+  for (const Work &work : works_of(stream)) operation.after.push_back(work);
+  if (stream.is_blocking() && context.legacy != nullptr) operation.after.push_back(context.legacy->tail);
+  system.engine.spend(costs(context).call);
+  return stream.tail = system.engine.submit(lock, std::move(operation));
+}
+
+std::vector<Work> Call::works_of(Stream &stream) {
+  std::vector<Work> works{stream.tail};
+  if (!stream.is_legacy) return works;
+  const auto add = [&](const Stream &other) {
+    if (other.is_blocking() && !is_complete(other.tail)) works.push_back(other.tail);
+  };
+  for (const Stream *other : stream.context->streams) add(*other);
+  for (const auto &[thread, other] : stream.context->per_thread) add(*other);
+  for (const Context::LeftOver &left : stream.context->left_over)
+    if (left.is_blocking && !is_complete(left.tail)) works.push_back(left.tail);
+  return works;
+}
+
+void Call::report_misuse(const void *handle, Kind wanted) {
+  if (handle == nullptr) return;  // the real driver answers that itself
+  std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,
+               name_of(wanted), handle, system.handles.why_not(handle, wanted));
+}
+
+}  // namespace cushim::sim

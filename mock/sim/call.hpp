@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of the driver while it runs. The functions that answer calls take it as first argument. The
+// order of their checks is the real driver's: where two things are wrong, it decides what is answered.
+#pragma once
+
+#include "system.hpp"
+
+namespace cushim::sim {
+
+// Ends a call with this answer.
+struct Refusal {
+  CUresult code;
+};
+
+[[noreturn]] inline void refuse(CUresult code) { throw Refusal{code}; }
+
+// The call is answered CUDA_ERROR_INVALID_VALUE, or code, unless the condition holds.
+inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
+  if (!condition) refuse(code);
+}
+
+struct Call {
+  Call(System &system, const char *name, bool per_thread)
+      : system(system), lock(system.mutex), name(name), per_thread(per_thread) {}
+
+  System &system;
+  Engine::Lock lock;
+  const char *name;
+  bool per_thread;  // whether the null stream means the thread's own
+
+  // The device with this number; else INVALID_DEVICE.
+  Device &device(CUdevice number);
+
+  // The current context. Without one: INVALID_CONTEXT; if it has been destroyed: CONTEXT_IS_DESTROYED.
+  Context &context();
+  // The same, but null if there is none.
+  Context *current() { return thread().stack.empty() ? nullptr : thread().stack.back(); }
+  Context &context(CUcontext handle);  // else INVALID_CONTEXT
+  Stream &stream(CUstream handle);     // else INVALID_HANDLE; the null stream is one of the current context
+  Stream &legacy(Context &context);
+  Stream &per_thread_stream(Context &context);
+  Event &event(CUevent handle);  // else INVALID_HANDLE
+  Pool &pool(CUmemoryPool handle);
+
+  Thread &thread() { return system.thread(); }
+  const Costs &costs(const Context &context) { return context.device->profile.costs; }
+
+  // Puts an operation into a stream, in the order that the legacy stream asks for too.
+  Work enqueue(Stream &stream, Operation operation);
+  // What must be complete for all that is in the stream to be complete.
+  std::vector<Work> works_of(Stream &stream);
+
+  void wait(std::span<const Work> works) { system.engine.wait(lock, works); }
+  void wait(const Work &work) { wait(std::span(&work, 1)); }
+  bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
+
+  // Says on stderr that the program did what is undefined on the real driver.
+  void report_misuse(const void *handle, Kind wanted);
+};
+
+}  // namespace cushim::sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cushim/sim/profile.hpp>
+
+#include <memory>
+#include <vector>
+
+#include "operation.hpp"
+
+namespace cushim::sim {
+
+struct Context;
+struct Pool;
+
+struct Device {
+  int index = 0;    // in the machine
+  int ordinal = 0;  // as the process sees it
+  Profile profile;
+  CUuuid uuid = {};
+
+  Context *primary = nullptr;  // made at the first retain; revived by later ones
+  int primary_retains = 0;
+  unsigned primary_flags = 0;
+
+  std::size_t used = 0;  // bytes of its memory that are allocated, in whole blocks
+  Pool *default_pool = nullptr;
+  Pool *pool = nullptr;
+
+  Resource to_device, to_host, processors;  // what works at the same time
+};
+
+}  // namespace cushim::sim

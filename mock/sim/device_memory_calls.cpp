@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr std::size_t kPitch = 512;  // measured on H200
+
+CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
+  require(out != nullptr);
+  Context &context = call.context();
+  require(size != 0);
+  Allocation *const made = call.system.memory.allocate(*context.device, size);
+  require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+  made->context = &context;
+  *out = made->base;
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std::size_t width,
+                          std::size_t height, unsigned element) {
+  require(out != nullptr && pitch != nullptr);
+  call.context();
+  require(element == 4 || element == 8 || element == 16);
+  require(width != 0 && height != 0);
+  require(width <= SIZE_MAX - kPitch, CUDA_ERROR_OUT_OF_MEMORY);
+  const std::size_t row = (width + kPitch - 1) / kPitch * kPitch;
+  require(height <= SIZE_MAX / row, CUDA_ERROR_OUT_OF_MEMORY);
+  const CUresult code = allocate(call, out, row * height);
+  if (code == CUDA_SUCCESS) *pitch = row;
+  return code;
+}
+
+// Waits for the work that may use it.
+CUresult free(Call &call, CUdeviceptr address) {
+  if (address == 0) return CUDA_SUCCESS;
+  call.context();
+  Allocation *allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->base == address &&
+          allocation->kind != MemoryKind::registered && !allocation->is_freed);
+  if (allocation->context != nullptr) call.wait(allocation->context->works());
+  // The lock was given back meanwhile.
+  allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->base == address);
+  if (allocation->pool != nullptr) allocation->pool->give_back(allocation->size);
+  call.system.memory.release(*allocation);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr address) {
+  call.context();
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr, CUDA_ERROR_NOT_FOUND);
+  if (base != nullptr) *base = allocation->base;
+  if (size != nullptr) *size = allocation->size;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_info(Call &call, std::size_t *free_bytes, std::size_t *total) {
+  require(free_bytes != nullptr && total != nullptr);
+  const Device &device = *call.context().device;
+  *total = device.profile.total_memory;
+  *free_bytes = device.profile.total_memory - std::min(device.used, device.profile.total_memory);
+  return CUDA_SUCCESS;
+}
+
+// ---- The first ABI: wants a context with addresses of 32 bits, and there is none ----
+
+CUresult allocate_32(Call &, unsigned *, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
+CUresult free_32(Call &, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
+CUresult get_info_32(Call &, unsigned *, unsigned *) { return CUDA_ERROR_INVALID_CONTEXT; }
+
+}  // namespace
+
+void serve_device_memory(Service &service) {
+  service.serve<Entry::cuMemAlloc_v2000, allocate_32>();
+  service.serve<Entry::cuMemAlloc_v3020, allocate>();
+  service.serve<Entry::cuMemFree_v2000, free_32>();
+  service.serve<Entry::cuMemGetInfo_v2000, get_info_32>();
+  service.serve<Entry::cuMemAllocPitch_v3020, allocate_pitched>();
+  service.serve<Entry::cuMemFree_v3020, free>();
+  service.serve<Entry::cuMemGetAddressRange_v3020, get_range>();
+  service.serve<Entry::cuMemGetInfo_v3020, get_info>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the operations of all streams of a machine: in an order that their dependencies allow and the
+// schedule chooses, in virtual time.
+//
+// All functions want the machine's lock. Whoever waits gives it back meanwhile.
+#pragma once
+
+#include <cushim/sim/schedule.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "operation.hpp"
+
+namespace cushim::sim {
+
+class Engine {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  Engine(std::mutex &mutex, Schedule schedule, std::uint64_t seed);
+  // Ends its threads; operations that have not run do not run.
+  ~Engine();
+
+  // Adds an operation and runs what the schedule wants to be run at a call.
+  Work submit(Lock &lock, Operation operation);
+
+  // Whether all of these are complete now; runs what the schedule wants to be run at a query.
+  bool query(Lock &lock, std::span<const Work> works);
+
+  // Runs and waits until all of these are complete. What only the program's other threads can satisfy,
+  // by writing to memory or returning from a function, is waited for.
+  void wait(Lock &lock, std::span<const Work> works);
+
+  // Runs one operation that can run, the next by the schedule; false if there is none.
+  bool step(Lock &lock);
+
+  // Something outside of the engine has changed that operations may wait for.
+  void look_again(Lock &lock);
+
+  // The program's own place in virtual time.
+  Time now() const noexcept { return now_; }
+  void spend(Time time) noexcept { now_ += time; }
+  void advance_to(Time time) noexcept { now_ = std::max(now_, time); }
+
+  // Whether this is the thread that runs the program's host functions.
+  bool is_host_thread() const noexcept { return host_thread_id_ == std::this_thread::get_id(); }
+
+  // How many operations have not completed.
+  std::size_t unfinished() const noexcept { return unfinished_; }
+
+  // The last operations in the order in which they ran, a line each.
+  std::string order() const;
+
+ private:
+  using Ready = std::map<unsigned long, Work>;
+
+  bool can_run(const Operation &operation) const;
+  Ready::iterator choose(const std::vector<const Operation *> *needed);
+  bool run_one(Lock &lock, const std::vector<const Operation *> *needed = nullptr);
+  void run_at_call(Lock &lock);
+  void run(Lock &lock, Ready::iterator place);
+  void complete(Operation &operation);
+  void start_host_function(Lock &lock, Work work);
+  void host_thread(std::stop_token stop);
+  void background_thread(std::stop_token stop);
+  void sleep(Lock &lock);
+  static std::vector<const Operation *> needed_for(std::span<const Work> works);
+
+  std::mutex &mutex_;
+  const Schedule schedule_;
+  std::mt19937_64 random_;
+  Time now_ = 0;
+  unsigned long submitted_ = 0;
+  std::size_t unfinished_ = 0;
+  Ready ready_;  // all that they come after is complete
+  std::deque<std::pair<unsigned long, std::string>> order_;
+
+  std::condition_variable_any changed_;  // something completed or was submitted
+  std::deque<Work> host_functions_;
+  const Operation *in_host_function_ = nullptr;
+  std::condition_variable_any host_work_;
+  std::atomic<std::thread::id> host_thread_id_{};
+  std::jthread host_thread_;
+  std::jthread background_;
+};
+
+}  // namespace cushim::sim

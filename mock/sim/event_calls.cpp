@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr unsigned kFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+
+CUresult create(Call &call, CUevent *out, unsigned flags) {
+  Context &context = call.context();
+  require(out != nullptr);
+  require((flags & ~kFlags) == 0);
+  require((flags & CU_EVENT_INTERPROCESS) == 0 || (flags & CU_EVENT_DISABLE_TIMING) != 0);
+  auto event = std::make_unique<Event>();
+  event->context = &context;
+  event->flags = flags;
+  *out = reinterpret_cast<CUevent>(call.system.handles.add(std::move(event)).handle);
+  return CUDA_SUCCESS;
+}
+
+// Its work and those who wait for it keep what was captured.
+CUresult destroy(Call &call, CUevent handle) {
+  call.system.handles.erase(call.event(handle));
+  return CUDA_SUCCESS;
+}
+
+CUresult record_with_flags(Call &call, CUevent handle, CUstream into, unsigned flags) {
+  Stream &stream = call.stream(into);
+  Event &event = call.event(handle);
+  require((flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) == 0);
+  require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);  // means something in a capture only
+  require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
+  event.record = call.enqueue(stream, {.cost = call.costs(*stream.context).event_record});
+  return CUDA_SUCCESS;
+}
+
+CUresult record(Call &call, CUevent event, CUstream stream) {
+  return record_with_flags(call, event, stream, 0);
+}
+
+CUresult query(Call &call, CUevent handle) {
+  require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);  // looked at first
+  require_admitted(call, When::also_in_host_functions);
+  const Event &event = call.event(handle);
+  const Work work = event.record;
+  return call.query(std::span(&work, 1)) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult synchronize(Call &call, CUevent handle) {
+  const Work work = call.event(handle).record;
+  call.wait(work);
+  return CUDA_SUCCESS;
+}
+
+CUresult elapsed(Call &call, float *milliseconds, CUevent start_handle, CUevent end_handle) {
+  require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE);  // so driver 580 answers
+  const Event &start = call.event(start_handle), &end = call.event(end_handle);
+  require(start.context == end.context, CUDA_ERROR_INVALID_HANDLE);
+  require(start.is_timed() && end.is_timed(), CUDA_ERROR_INVALID_HANDLE);
+  require(start.record != nullptr && end.record != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  const Work works[] = {start.record, end.record};
+  if (!call.query(works)) return CUDA_ERROR_NOT_READY;
+  *milliseconds = static_cast<float>(static_cast<double>(works[1]->completed_at - works[0]->completed_at) / 1e6);
+  return CUDA_SUCCESS;
+}
+
+CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  require((flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) == 0);
+  const Event &event = call.event(event_handle);
+  require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);
+  if (event.record != nullptr) call.enqueue(stream, {.after = {event.record}});
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_events(Service &service) {
+  service.serve<Entry::cuEventCreate_v2000, create>();
+  service.serve<Entry::cuEventDestroy_v2000, destroy>();
+  service.serve<Entry::cuEventDestroy_v4000, destroy>();
+  service.serve<Entry::cuEventRecord_v2000, record>();
+  service.serve<Entry::cuEventRecord_v7000_ptsz, record>();
+  service.serve<Entry::cuEventRecordWithFlags_v11010, record_with_flags>();
+  service.serve<Entry::cuEventRecordWithFlags_v11010_ptsz, record_with_flags>();
+  service.serve<Entry::cuEventQuery_v2000, query, When::anytime>();
+  service.serve<Entry::cuEventSynchronize_v2000, synchronize>();
+  service.serve<Entry::cuEventElapsedTime_v2000, elapsed>();
+  service.serve<Entry::cuEventElapsedTime_v12080, elapsed>();
+  service.serve<Entry::cuStreamWaitEvent_v3020, wait_for>();
+  service.serve<Entry::cuStreamWaitEvent_v7000_ptsz, wait_for>();
+}
+
+}  // namespace cushim::sim

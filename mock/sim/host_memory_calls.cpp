@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned and registered memory of the host.
+#include "service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr unsigned kAllocationFlags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned kRegistrationFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                                        CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+
+CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
+
+CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned flags) {
+  require(out != nullptr);
+  Context &context = call.context();
+  require((flags & ~kAllocationFlags) == 0 && size != 0);
+  Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::pinned, size);
+  require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+  made->context = &context;
+  made->flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
+  *out = reinterpret_cast<void *>(made->base);
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate(Call &call, void **out, std::size_t size) { return allocate_with_flags(call, out, size, 0); }
+
+CUresult free(Call &call, void *host) {
+  require(host != nullptr);
+  call.context();
+  Allocation *allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->base == address_of(host) &&
+          allocation->kind == MemoryKind::pinned);
+  if (allocation->context != nullptr) call.wait(allocation->context->works());
+  allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->base == address_of(host));
+  call.system.memory.release(*allocation);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_device_pointer(Call &call, CUdeviceptr *out, void *host, unsigned flags) {
+  require(out != nullptr && host != nullptr && flags == 0);
+  call.context();
+  const Allocation *const allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->kind != MemoryKind::device);
+  *out = address_of(host);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_flags(Call &call, unsigned *flags, void *host) {
+  require(flags != nullptr && host != nullptr);
+  call.context();
+  const Allocation *const allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->kind != MemoryKind::device);
+  *flags = allocation->flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult add(Call &call, void *host, std::size_t size, unsigned flags) {
+  require(host != nullptr && size != 0);
+  Context &context = call.context();
+  require((flags & ~kRegistrationFlags) == 0);
+  require(!call.system.memory.overlaps(address_of(host), size), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  Allocation &made = call.system.memory.add_registered(host, size);
+  made.context = &context;
+  made.flags = flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult remove(Call &call, void *host) {
+  require(host != nullptr);
+  call.context();
+  Allocation *allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->base == address_of(host) &&
+              allocation->kind == MemoryKind::registered,
+          CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  call.wait(allocation->context->works());
+  allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  call.system.memory.release(*allocation);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_host_memory(Service &service) {
+  service.serve<Entry::cuMemAllocHost_v3020, allocate>();
+  service.serve<Entry::cuMemHostAlloc_v2020, allocate_with_flags>();
+  service.serve<Entry::cuMemFreeHost_v2000, free>();
+  service.serve<Entry::cuMemHostGetDevicePointer_v3020, get_device_pointer>();
+  service.serve<Entry::cuMemHostGetFlags_v2030, get_flags>();
+  service.serve<Entry::cuMemHostRegister_v4000, add>();
+  service.serve<Entry::cuMemHostRegister_v6050, add>();
+  service.serve<Entry::cuMemHostUnregister_v4000, remove>();
+}
+
+}  // namespace cushim::sim

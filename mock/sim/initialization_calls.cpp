@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include "service.hpp"
+#include "visible_devices.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult init(Call &call, unsigned flags) {
+  require(flags == 0);
+  if (call.system.is_initialized) return CUDA_SUCCESS;
+  call.system.visible = visible_devices(call.system.devices, std::getenv("CUDA_VISIBLE_DEVICES"));
+  require(!call.system.visible.empty(), CUDA_ERROR_NO_DEVICE);
+  call.system.is_initialized = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_version(Call &call, int *version) {
+  require(version != nullptr);
+  *version = call.system.frame.driver().version();
+  return CUDA_SUCCESS;
+}
+
+// Profilers watch NVIDIA's driver, not this one.
+CUresult start_or_stop_profiler(Call &) { return CUDA_SUCCESS; }
+
+}  // namespace
+
+void serve_initialization(Service &service) {
+  service.serve<Entry::cuInit_v2000, init, When::anytime>();
+  service.serve<Entry::cuDriverGetVersion_v2020, get_version, When::anytime>();
+  service.serve<Entry::cuProfilerStart_v4000, start_or_stop_profiler>();
+  service.serve<Entry::cuProfilerStop_v4000, start_or_stop_profiler>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream memory operations: a stream waits until a word of memory has a value, or writes one.
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr unsigned kMostInBatch = 255;  // measured, driver 580
+
+int attribute_of(const Context &context, CUdevice_attribute attribute) {
+  const auto &attributes = context.device->profile.attributes;
+  const auto place = attributes.find(attribute);
+  return place != attributes.end() ? place->second : 0;
+}
+
+// The word that the operation is about: device, pinned or registered memory, aligned to its size.
+template <class Word>
+Word *word_at(Call &call, CUdeviceptr address) {
+  require(address % sizeof(Word) == 0);
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->kind != MemoryKind::managed && !allocation->is_freed);
+  require(address + sizeof(Word) <= allocation->end());
+  return reinterpret_cast<Word *>(call.system.memory.bytes(address, sizeof(Word)));
+}
+
+template <class Word>
+bool is_satisfied(Word *word, Word value, unsigned flags) {
+  const Word found = std::atomic_ref(*word).load(std::memory_order_acquire);
+  switch (flags & 3) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<std::make_signed_t<Word>>(static_cast<Word>(found - value)) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return found == value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (found & value) != 0;
+    default:
+      return static_cast<Word>(~(found | value)) != 0;
+  }
+}
+
+template <class Word>
+Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value, unsigned flags) {
+  Word *const word = word_at<Word>(call, address);
+  require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
+  if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
+    require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0, CUDA_ERROR_NOT_SUPPORTED);
+  return {.cost = call.costs(context).memory_operation,
+          .is_ready = [word, value, flags] { return is_satisfied(word, value, flags); }};
+}
+
+template <class Word>
+Operation write_operation(Call &call, const Context &context, CUdeviceptr address, Word value, unsigned flags) {
+  Word *const word = word_at<Word>(call, address);
+  require(flags == CU_STREAM_WRITE_VALUE_DEFAULT);
+  return {.cost = call.costs(context).memory_operation,
+          .run = [word, value] { std::atomic_ref(*word).store(value, std::memory_order_release); }};
+}
+
+template <class Word>
+CUresult wait_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  call.enqueue(stream, wait_operation(call, *stream.context, address, value, flags));
+  return CUDA_SUCCESS;
+}
+
+template <class Word>
+CUresult write_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  call.enqueue(stream, write_operation(call, *stream.context, address, value, flags));
+  return CUDA_SUCCESS;
+}
+
+Operation operation_of(Call &call, const Context &context, const CUstreamBatchMemOpParams &entry) {
+  switch (entry.operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+      return wait_operation<cuuint32_t>(call, context, entry.waitValue.address, entry.waitValue.value,
+                                        entry.waitValue.flags);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+      return wait_operation<cuuint64_t>(call, context, entry.waitValue.address, entry.waitValue.value64,
+                                        entry.waitValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+      return write_operation<cuuint32_t>(call, context, entry.writeValue.address, entry.writeValue.value,
+                                         entry.writeValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+      return write_operation<cuuint64_t>(call, context, entry.writeValue.address, entry.writeValue.value64,
+                                         entry.writeValue.flags);
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+      require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+              CUDA_ERROR_NOT_SUPPORTED);
+      return {};
+    case CU_STREAM_MEM_OP_BARRIER:
+      return {};
+    default:
+      refuse(CUDA_ERROR_INVALID_VALUE);
+  }
+}
+
+CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpParams *entries, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  require(count <= kMostInBatch && flags == 0);
+  require(count == 0 || entries != nullptr);  // the real driver crashes
+  // All are checked before any is put into the stream: a bad one spoils the batch.
+  std::vector<Operation> operations;
+  for (unsigned i = 0; i < count; ++i)
+    operations.push_back(operation_of(call, *stream.context, entries[i]));
+  for (Operation &operation : operations) call.enqueue(stream, std::move(operation));
+  return CUDA_SUCCESS;
+}
+
+using U32 = cuuint32_t;
+using U64 = cuuint64_t;
+
+}  // namespace
+
+void serve_memory_operations(Service &service) {
+  service.serve<Entry::cuStreamWaitValue32_v8000, wait_value<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v8000_ptsz, wait_value<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v11070, wait_value<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v11070_ptsz, wait_value<U32>>();
+  service.serve<Entry::cuStreamWaitValue64_v9000, wait_value<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v9000_ptsz, wait_value<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v11070, wait_value<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v11070_ptsz, wait_value<U64>>();
+  service.serve<Entry::cuStreamWriteValue32_v8000, write_value<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v8000_ptsz, write_value<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v11070, write_value<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v11070_ptsz, write_value<U32>>();
+  service.serve<Entry::cuStreamWriteValue64_v9000, write_value<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v9000_ptsz, write_value<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v11070, write_value<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v11070_ptsz, write_value<U64>>();
+  service.serve<Entry::cuStreamBatchMemOp_v8000, batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v8000_ptsz, batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v11070, batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v11070_ptsz, batch>();
+}
+
+}  // namespace cushim::sim

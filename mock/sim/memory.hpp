@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a machine. A device's addresses are a range of their own that the host cannot touch; the
+// bytes lie elsewhere, and bytes() is the only way to them. Pinned, registered and managed memory is the
+// host's own.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "context.hpp"
+#include "device.hpp"
+
+namespace cushim::sim {
+
+enum class MemoryKind { device, pinned, registered, managed };
+
+struct Allocation {
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  MemoryKind kind = MemoryKind::device;
+  unsigned flags = 0;  // those of the call that made it
+  Context *context = nullptr;
+  Device *device = nullptr;
+  unsigned long long id = 0;
+  Pool *pool = nullptr;       // of a stream-ordered allocation
+  bool is_freed = false;      // in stream order: the program must not use it any more
+  bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  std::map<int, int> advice;  // of managed memory
+
+  CUdeviceptr end() const noexcept { return base + size; }
+};
+
+class Memory {
+ public:
+  explicit Memory(const std::vector<std::unique_ptr<Device>> &devices);
+  ~Memory();
+
+  // Each is null if memory is out.
+  Allocation *allocate(Device &device, std::size_t size);
+  Allocation *allocate_on_host(MemoryKind kind, std::size_t size);
+  Allocation &add_registered(void *host, std::size_t size);
+  void release(Allocation &allocation);
+
+  // The allocation that the address lies in; null if there is none.
+  Allocation *find(CUdeviceptr address);
+  // Whether [address, address + size) touches any allocation.
+  bool overlaps(CUdeviceptr address, std::size_t size);
+
+  // Whether the address is in the range of a device's memory, allocated or not.
+  bool is_of_device(CUdeviceptr address) const noexcept;
+
+  // The bytes at an address of any kind.
+  std::byte *bytes(CUdeviceptr address, std::size_t size);
+
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (auto &[base, allocation] : allocations_) visit(*allocation);
+  }
+
+ private:
+  // A device's range of addresses and its bytes.
+  struct Arena {
+    CUdeviceptr begin = 0;
+    std::size_t size = 0;
+    std::byte *bytes = nullptr;
+    std::map<std::size_t, std::size_t> free;  // offset to size
+    std::vector<bool> touched;                // by chunk: poisoned at the first touch
+    std::vector<unsigned> users;              // by block: how many allocations lie in it
+  };
+
+  Arena *arena_of(CUdeviceptr address) noexcept;
+  static void use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by);
+  Allocation &add(std::unique_ptr<Allocation> allocation);
+
+  std::vector<Arena> arenas_;  // by the device's index
+  std::map<CUdeviceptr, std::unique_ptr<Allocation>> allocations_;
+  unsigned long long last_id_ = 0;
+};
+
+}  // namespace cushim::sim

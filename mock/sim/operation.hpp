@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// One piece of work in a stream.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace cushim::sim {
+
+// Virtual nanoseconds since the machine was made.
+using Time = std::int64_t;
+
+struct Operation;
+using Work = std::shared_ptr<Operation>;
+
+// What does one operation at a time: a copy engine, the processors of a device.
+struct Resource {
+  Time free_at = 0;
+};
+
+struct Operation {
+  // ---- What it is; set by whoever submits it ----
+  const char *name = "";       // the call that it came from
+  unsigned long stream = 0;    // the stream's id, for reports
+  const void *owner = nullptr;  // the context
+  Time cost = 0;
+  Resource *resource = nullptr;
+  std::vector<Work> after{};         // runs when all of these are complete
+  std::function<bool()> is_ready{};  // and this, if set, says so: it looks at memory that the host may write
+  std::function<void()> run{};       // moves the bytes
+  std::function<void()> on_host{};   // instead: a function of the program, run on the host thread
+
+  // ---- How far it is; the engine's ----
+  enum class State { waiting, ready, running, complete };
+  State state = State::waiting;
+  unsigned long serial = 0;  // in order of submission
+  int blockers = 0;
+  std::vector<Work> before{}; // what waits for this
+  Time submitted_at = 0;
+  Time completed_at = 0;
+
+  bool is_complete() const noexcept { return state == State::complete; }
+};
+
+inline bool is_complete(const Work &work) noexcept { return work == nullptr || work->is_complete(); }
+
+}  // namespace cushim::sim

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "place.hpp"
+
+namespace cushim::sim {
+
+Place any_place(Call &call, CUdeviceptr address, std::size_t size) {
+  require(address != 0);
+  Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr || !call.system.memory.is_of_device(address));
+  if (allocation != nullptr) require(!allocation->is_freed && size <= allocation->end() - address);
+  return {address, allocation};
+}
+
+Place device_place(Call &call, CUdeviceptr address, std::size_t size) {
+  const Place place = any_place(call, address, size);
+  require(place.allocation != nullptr);
+  return place;
+}
+
+Route route(const Context &context, const Place &to, const Place &from, std::size_t size) {
+  const Costs &costs = context.device->profile.costs;
+  const auto at = [&](double gigabytes_per_second) {
+    return costs.copy_start + static_cast<Time>(static_cast<double>(size) / gigabytes_per_second);
+  };
+  Device *const source = from.device();
+  Device *const target = to.device();
+  if (source != nullptr && target != nullptr)
+    return {&source->processors, at(source == target ? costs.device_to_device : costs.peer)};
+  if (target != nullptr)
+    return {&target->to_device, at(from.is_pageable() ? costs.pageable_to_device : costs.host_to_device)};
+  if (source != nullptr)
+    return {&source->to_host, at(to.is_pageable() ? costs.device_to_pageable : costs.device_to_host)};
+  return {nullptr, at(costs.host_to_device)};
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a copy reads or writes.
+#pragma once
+
+#include "call.hpp"
+
+namespace cushim::sim {
+
+struct Place {
+  CUdeviceptr address = 0;
+  Allocation *allocation = nullptr;  // null: pageable memory of the program
+
+  bool is_device() const noexcept { return allocation != nullptr && allocation->kind == MemoryKind::device; }
+  bool is_pageable() const noexcept { return allocation == nullptr; }
+  // Whether a device takes part if this is an end of a copy.
+  Device *device() const noexcept { return is_device() ? allocation->device : nullptr; }
+};
+
+// Memory that devices reach. Anything else, and a range that leaves its allocation, is INVALID_VALUE.
+Place device_place(Call &call, CUdeviceptr address, std::size_t size);
+
+// Memory of any kind, as unified addressing sees it. A range that leaves its allocation is INVALID_VALUE,
+// and so are the null pointer and a device's addresses without an allocation.
+Place any_place(Call &call, CUdeviceptr address, std::size_t size);
+
+// What carries bytes from one to the other, and how long that takes it.
+struct Route {
+  Resource *resource;
+  Time cost;
+};
+Route route(const Context &context, const Place &to, const Place &from, std::size_t size);
+
+}  // namespace cushim::sim

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be asked of an address.
+#include <cstring>
+
+#include "service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUmemorytype type_of(const Allocation &allocation) {
+  const bool is_host = allocation.kind == MemoryKind::pinned || allocation.kind == MemoryKind::registered;
+  return is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
+template <class T>
+void store(void *out, T value) {
+  std::memcpy(out, &value, sizeof value);
+}
+
+// The size of the attribute's value; 0 if there is no such attribute.
+std::size_t size_of(int attribute) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return sizeof(int);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return sizeof(int);
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+// Writes the value; INVALID_VALUE where this memory has none.
+CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, void *out) {
+  const bool is_host = type_of(allocation) == CU_MEMORYTYPE_HOST;
+  const bool is_managed = allocation.kind == MemoryKind::managed;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      store(out, allocation.context != nullptr ? allocation.context->handle : 0);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      store(out, static_cast<int>(type_of(allocation)));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      store(out, address);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (allocation.kind == MemoryKind::device) return CUDA_ERROR_INVALID_VALUE;
+      store(out, address);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      store(out, static_cast<int>(allocation.synchronizes));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      store(out, allocation.id);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      store(out, static_cast<int>(is_managed));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: {
+      const Device *const device = allocation.device != nullptr    ? allocation.device
+                                   : allocation.context != nullptr ? allocation.context->device
+                                                                   : nullptr;
+      store(out, device != nullptr ? device->ordinal : 0);
+      return CUDA_SUCCESS;
+    }
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      store(out, static_cast<int>(allocation.kind == MemoryKind::device && allocation.pool == nullptr));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      store(out, allocation.base);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      store(out, allocation.size);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      store(out, 1);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      store(out, 0);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      store(out, static_cast<int>(!is_host && !is_managed));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      store(out, static_cast<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      store(out, allocation.pool != nullptr ? allocation.pool->handle : 0);
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult get_attribute(Call &call, void *out, CUpointer_attribute attribute, CUdeviceptr address) {
+  require(out != nullptr);
+  call.context();
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && !allocation->is_freed);
+  return get(*allocation, address, attribute, out);
+}
+
+// Where there is no such memory, or it has no such attribute, the value is zero: that is no error.
+CUresult get_attributes(Call &call, unsigned count, CUpointer_attribute *attributes, void **out,
+                        CUdeviceptr address) {
+  require(attributes != nullptr && out != nullptr && count != 0);
+  call.context();
+  const Allocation *const allocation = call.system.memory.find(address);
+  for (unsigned i = 0; i < count; ++i) {
+    const std::size_t size = size_of(attributes[i]);
+    require(size != 0 && out[i] != nullptr);
+    const bool has = allocation != nullptr && !allocation->is_freed &&
+                     get(*allocation, address, attributes[i], out[i]) == CUDA_SUCCESS;
+    if (!has) std::memset(out[i], 0, size);
+    if (!has && attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) store(out[i], -2);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
+  require(value != nullptr);
+  call.context();
+  Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->kind != MemoryKind::managed);
+  require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+  int wanted = 0;
+  std::memcpy(&wanted, value, sizeof wanted);
+  allocation->synchronizes = wanted != 0;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_pointers(Service &service) {
+  service.serve<Entry::cuPointerGetAttribute_v4000, get_attribute>();
+  service.serve<Entry::cuPointerGetAttributes_v7000, get_attributes>();
+  service.serve<Entry::cuPointerSetAttribute_v6000, set_attribute>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context_calls.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult retain(Call &call, CUcontext *out, CUdevice number) {
+  require(out != nullptr);
+  Device &device = call.device(number);
+  if (device.primary == nullptr) {
+    device.primary = &call.system.make_context(device, device.primary_flags);
+    device.primary->is_primary = true;
+  } else if (device.primary_retains == 0) {
+    device.primary->is_alive = true;  // the same handle again
+  }
+  device.primary->flags = device.primary_flags;
+  ++device.primary_retains;
+  *out = reinterpret_cast<CUcontext>(device.primary->handle);
+  return CUDA_SUCCESS;
+}
+
+void end(Call &call, Device &device) {
+  device.primary_retains = 0;
+  if (device.primary == nullptr || !device.primary->is_alive) return;
+  call.wait(device.primary->works());
+  call.system.end_context(*device.primary);
+}
+
+CUresult release(Call &call, CUdevice number) {
+  Device &device = call.device(number);
+  require(device.primary_retains > 0, CUDA_ERROR_INVALID_CONTEXT);
+  if (--device.primary_retains == 0) end(call, device);
+  return CUDA_SUCCESS;
+}
+
+CUresult reset(Call &call, CUdevice number) {
+  end(call, call.device(number));
+  return CUDA_SUCCESS;
+}
+
+CUresult get_state(Call &call, CUdevice number, unsigned *flags, int *is_active) {
+  const Device &device = call.device(number);
+  require(flags != nullptr && is_active != nullptr);
+  *is_active = device.primary_retains > 0;
+  *flags = device.primary_flags | (*is_active ? unsigned{CU_CTX_MAP_HOST} : 0u);
+  return CUDA_SUCCESS;
+}
+
+CUresult set_flags(Call &call, CUdevice number, unsigned flags) {
+  Device &device = call.device(number);
+  require(are_context_flags(flags));
+  device.primary_flags = flags & ~unsigned{CU_CTX_MAP_HOST};
+  if (device.primary != nullptr) device.primary->flags = device.primary_flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_flags_if_inactive(Call &call, CUdevice number, unsigned flags) {
+  require(call.device(number).primary_retains == 0, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
+  return set_flags(call, number, flags);
+}
+
+}  // namespace
+
+void serve_primary_contexts(Service &service) {
+  service.serve<Entry::cuDevicePrimaryCtxRetain_v7000, retain>();
+  service.serve<Entry::cuDevicePrimaryCtxRelease_v7000, release>();
+  service.serve<Entry::cuDevicePrimaryCtxRelease_v11000, release>();
+  service.serve<Entry::cuDevicePrimaryCtxReset_v7000, reset>();
+  service.serve<Entry::cuDevicePrimaryCtxReset_v11000, reset>();
+  service.serve<Entry::cuDevicePrimaryCtxGetState_v7000, get_state>();
+  service.serve<Entry::cuDevicePrimaryCtxSetFlags_v7000, set_flags_if_inactive>();
+  service.serve<Entry::cuDevicePrimaryCtxSetFlags_v11000, set_flags>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace cushim::sim {
+
+namespace {
+
+std::atomic<bool> is_forked_child{false};
+
+// ---- What is not implemented ----
+
+template <class Signature>
+class NotImplemented;
+
+template <class... Arguments>
+class NotImplemented<CUresult(Arguments...)> final : public mock::Receiver<CUresult(Arguments...)> {
+ public:
+  NotImplemented(System &system, int slot) : system_(system), slot_(slot) {}
+  CUresult receive(Arguments...) override {
+    system_.report_not_implemented(slot_);
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+
+ private:
+  System &system_;
+  const int slot_;
+};
+
+template <class Signature>
+std::unique_ptr<mock::AnyReceiver> make_not_implemented(System &system, int slot) {
+  return std::make_unique<NotImplemented<Signature>>(system, slot);
+}
+
+constexpr std::unique_ptr<mock::AnyReceiver> (*kNotImplemented[])(System &, int) = {
+// clang-format off
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  &make_not_implemented<CUresult parameters>,
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
+#include <cushim/entry_points.inc>
+    // clang-format on
+};
+
+}  // namespace
+
+CUresult admit(const System &system, When when) {
+  // As the real one, the driver does not work in a child of fork().
+  if (!system.is_initialized || is_forked_child.load(std::memory_order_relaxed))
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (when == When::initialized && system.engine.is_host_thread()) return CUDA_ERROR_NOT_PERMITTED;
+  return CUDA_SUCCESS;
+}
+
+void note_forks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
+  static_cast<void>(registered);
+}
+
+Service::Service() {
+  serve_initialization(*this);
+  serve_lookup(*this);
+  serve_errors(*this);
+  serve_devices(*this);
+  serve_contexts(*this);
+  serve_primary_contexts(*this);
+  serve_streams(*this);
+  serve_events(*this);
+  serve_host_functions(*this);
+  serve_memory_operations(*this);
+  serve_device_memory(*this);
+  serve_host_memory(*this);
+  serve_managed_memory(*this);
+  serve_pointers(*this);
+  serve_copies(*this);
+  serve_sets(*this);
+  serve_pools(*this);
+  serve_peers(*this);
+}
+
+const Service &Service::all() {
+  static const Service all;
+  return all;
+}
+
+std::unique_ptr<mock::AnyReceiver> Service::make(System &system, int slot) {
+  const Make make = all().makers_[slot];
+  return make != nullptr ? make(system) : kNotImplemented[slot](system, slot);
+}
+
+}  // namespace cushim::sim

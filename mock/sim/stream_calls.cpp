@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int priority) {
+  require(out != nullptr);
+  Context &context = call.context();
+  require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
+  const Profile &profile = context.device->profile;
+  auto stream = std::make_unique<Stream>();
+  stream->context = &context;
+  stream->id = ++call.system.last_id;
+  stream->flags = flags;
+  // A priority is a hint; one out of range is moved into it. A greater one is a smaller number.
+  stream->priority = std::clamp(priority, profile.greatest_priority, profile.least_priority);
+  Stream &made = call.system.handles.add(std::move(stream));
+  context.streams.push_back(&made);
+  *out = reinterpret_cast<CUstream>(made.handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult create(Call &call, CUstream *out, unsigned flags) {
+  require(out != nullptr);  // looked at first
+  require_admitted(call, When::initialized);
+  return create_with_priority(call, out, flags, 0);
+}
+
+// Returns at once; its work goes on.
+CUresult destroy(Call &call, CUstream handle) {
+  require(handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD,
+          CUDA_ERROR_INVALID_HANDLE);
+  Stream &stream = call.stream(handle);
+  std::erase(stream.context->streams, &stream);
+  if (!is_complete(stream.tail)) stream.context->left_over.push_back({stream.tail, stream.is_blocking()});
+  call.system.handles.erase(stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult query(Call &call, CUstream handle) {
+  return call.query(call.works_of(call.stream(handle))) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult synchronize(Call &call, CUstream handle) {
+  call.wait(call.works_of(call.stream(handle)));
+  return CUDA_SUCCESS;
+}
+
+CUresult get_priority(Call &call, CUstream handle, int *priority) {
+  require(priority != nullptr);
+  *priority = call.stream(handle).priority;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_flags(Call &call, CUstream handle, unsigned *flags) {
+  require(flags != nullptr);
+  *flags = call.stream(handle).flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_id(Call &call, CUstream handle, unsigned long long *id) {
+  require(id != nullptr);
+  *id = call.stream(handle).id;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_context(Call &call, CUstream handle, CUcontext *context) {
+  require(context != nullptr);
+  *context = reinterpret_cast<CUcontext>(call.stream(handle).context->handle);
+  return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12050
+CUresult get_context_or_green(Call &call, CUstream handle, CUcontext *context, CUgreenCtx *green) {
+  require(context != nullptr);
+  *context = reinterpret_cast<CUcontext>(call.stream(handle).context->handle);
+  if (green != nullptr) *green = nullptr;
+  return CUDA_SUCCESS;
+}
+#endif
+
+CUresult get_device(Call &call, CUstream handle, CUdevice *device) {
+  require(device != nullptr);
+  *device = call.stream(handle).context->device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+// ---- Attributes ----
+
+CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamAttrValue *value) {
+  require(value != nullptr);
+  Stream &stream = call.stream(handle);
+  const auto set = stream.attributes.find(static_cast<int>(id));
+  switch (static_cast<int>(id)) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      *value = set != stream.attributes.end() ? set->second : CUstreamAttrValue{};
+      if (set == stream.attributes.end() && static_cast<int>(id) == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
+        value->syncPolicy = CU_SYNC_POLICY_AUTO;
+      return CUDA_SUCCESS;
+    case 8:  // CU_LAUNCH_ATTRIBUTE_PRIORITY
+      value->pad[0] = 0;
+      std::memcpy(value, &stream.priority, sizeof stream.priority);
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult set_attribute(Call &call, CUstream handle, CUstreamAttrID id, const CUstreamAttrValue *value) {
+  require(value != nullptr);
+  Stream &stream = call.stream(handle);
+  switch (static_cast<int>(id)) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      stream.attributes[static_cast<int>(id)] = *value;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult copy_attributes(Call &call, CUstream to, CUstream from) {
+  Stream &target = call.stream(to);
+  target.attributes = call.stream(from).attributes;
+  return CUDA_SUCCESS;
+}
+
+// ---- Captures: there are none yet, and it is true to say so ----
+
+CUresult is_capturing(Call &call, CUstream handle, CUstreamCaptureStatus *status) {
+  require(status != nullptr);
+  call.stream(handle);
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult exchange_capture_mode(Call &call, CUstreamCaptureMode *mode) {
+  require(mode != nullptr);
+  require(*mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
+  std::swap(*mode, call.thread().capture_mode);
+  return CUDA_SUCCESS;
+}
+
+CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t size, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE);
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->kind == MemoryKind::managed && allocation->base == address);
+  require(size == 0 || size == allocation->size);
+  call.enqueue(stream, {});
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_streams(Service &service) {
+  service.serve<Entry::cuStreamCreate_v2000, create, When::anytime>();
+  service.serve<Entry::cuStreamCreateWithPriority_v5050, create_with_priority>();
+  service.serve<Entry::cuStreamDestroy_v2000, destroy>();
+  service.serve<Entry::cuStreamDestroy_v4000, destroy>();
+  service.serve<Entry::cuStreamQuery_v2000, query, When::also_in_host_functions>();
+  service.serve<Entry::cuStreamQuery_v7000_ptsz, query, When::also_in_host_functions>();
+  service.serve<Entry::cuStreamSynchronize_v2000, synchronize>();
+  service.serve<Entry::cuStreamSynchronize_v7000_ptsz, synchronize>();
+  service.serve<Entry::cuStreamGetPriority_v5050, get_priority>();
+  service.serve<Entry::cuStreamGetPriority_v7000_ptsz, get_priority>();
+  service.serve<Entry::cuStreamGetFlags_v5050, get_flags>();
+  service.serve<Entry::cuStreamGetFlags_v7000_ptsz, get_flags>();
+#if CUDA_VERSION >= 12000
+  service.serve<Entry::cuStreamGetId_v12000, get_id>();
+  service.serve<Entry::cuStreamGetId_v12000_ptsz, get_id>();
+#endif
+  service.serve<Entry::cuStreamGetCtx_v9020, get_context>();
+  service.serve<Entry::cuStreamGetCtx_v9020_ptsz, get_context>();
+#if CUDA_VERSION >= 12050
+  service.serve<Entry::cuStreamGetCtx_v12050, get_context_or_green>();
+  service.serve<Entry::cuStreamGetCtx_v12050_ptsz, get_context_or_green>();
+#endif
+#if CUDA_VERSION >= 12080
+  service.serve<Entry::cuStreamGetDevice_v12080, get_device>();
+  service.serve<Entry::cuStreamGetDevice_v12080_ptsz, get_device>();
+#endif
+  service.serve<Entry::cuStreamGetAttribute_v11000, get_attribute>();
+  service.serve<Entry::cuStreamGetAttribute_v11000_ptsz, get_attribute>();
+  service.serve<Entry::cuStreamSetAttribute_v11000, set_attribute>();
+  service.serve<Entry::cuStreamSetAttribute_v11000_ptsz, set_attribute>();
+  service.serve<Entry::cuStreamCopyAttributes_v11000, copy_attributes>();
+  service.serve<Entry::cuStreamCopyAttributes_v11000_ptsz, copy_attributes>();
+  service.serve<Entry::cuStreamIsCapturing_v10000, is_capturing>();
+  service.serve<Entry::cuStreamIsCapturing_v10000_ptsz, is_capturing>();
+  service.serve<Entry::cuThreadExchangeStreamCaptureMode_v10010, exchange_capture_mode>();
+  service.serve<Entry::cuStreamAttachMemAsync_v6000, attach>();
+  service.serve<Entry::cuStreamAttachMemAsync_v7000_ptsz, attach>();
+}
+
+}  // namespace cushim::sim

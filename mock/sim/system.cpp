@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system.hpp"
+
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <unordered_map>
+
+#include "service.hpp"
+
+namespace cushim::sim {
+
+namespace {
+
+std::atomic<unsigned long> last_machine{0};
+std::atomic<unsigned long> last_thread{0};
+
+// What the calling thread has, by the machine's number. A key and not thread_local: calls may come after
+// the destructors of the main thread's variables.
+using Threads = std::unordered_map<unsigned long, Thread>;
+
+Threads &of_this_thread() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    if (pthread_key_create(&made, [](void *threads) { delete static_cast<Threads *>(threads); }) != 0) std::abort();
+    return made;
+  }();
+  void *threads = pthread_getspecific(key);
+  if (threads == nullptr) {
+    threads = new Threads;
+    pthread_setspecific(key, threads);
+  }
+  return *static_cast<Threads *>(threads);
+}
+
+std::vector<std::unique_ptr<Device>> make_devices(const MachineProfile &profile) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (const Profile &one : profile.devices) {
+    auto device = std::make_unique<Device>();
+    device->index = static_cast<int>(devices.size());
+    device->profile = one;
+    device->uuid = uuid_of(one, device->index);
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+std::string name_of(const MachineProfile &profile) {
+  std::string name = "SIMULATED driver";
+  for (const Profile &one : profile.devices) name += (&one == &profile.devices[0] ? " of " : ", ") + one.name;
+  return name;
+}
+
+}  // namespace
+
+System::System(const Options &options)
+    : options(options),
+      number(++last_machine),
+      profile(machine(options.devices)),
+      devices(make_devices(profile)),
+      memory(devices),
+      engine(mutex, options.schedule, options.seed),
+      frame(mock::Frame::take(*this, name_of(profile), profile.driver_version)) {
+  note_forks();
+}
+
+System::~System() { frame.retire(); }
+
+bool System::serves(int slot) const noexcept { return Service::all().serves(slot); }
+
+std::unique_ptr<mock::AnyReceiver> System::make_receiver(int slot) { return Service::make(*this, slot); }
+
+Thread &System::thread() {
+  Thread &thread = of_this_thread()[number];
+  if (thread.number == 0) thread.number = ++last_thread;
+  return thread;
+}
+
+Context &System::make_context(Device &device, unsigned flags) {
+  auto context = std::make_unique<Context>();
+  context->device = &device;
+  context->id = ++last_id;
+  context->flags = flags;
+  context->limits = {device.profile.limits.begin(), device.profile.limits.end()};
+  return handles.add(std::move(context));
+}
+
+void System::end_context(Context &context) {
+  context.is_alive = false;
+  std::vector<Allocation *> allocations;
+  memory.for_each([&](Allocation &allocation) {
+    if (allocation.context == &context) allocations.push_back(&allocation);
+  });
+  for (Allocation *allocation : allocations) {
+    if (allocation->pool != nullptr) allocation->pool->give_back(allocation->size);
+    memory.release(*allocation);
+  }
+  std::vector<const Object *> objects;
+  for (const Stream *stream : context.streams) objects.push_back(stream);
+  handles.for_each<Event>([&](const Event &event) {
+    if (event.context == &context) objects.push_back(&event);
+  });
+  for (const Object *object : objects) handles.erase(*object);
+  context.streams.clear();
+  context.per_thread.clear();
+  context.legacy.reset();
+  context.left_over.clear();
+  context.peers.clear();
+  handles.for_each<Context>([&](Context &other) { other.peers.erase(&context); });
+  // A primary context keeps its handle; others stay for the threads that still have them on their stacks.
+  if (!context.is_primary) ended_contexts.push_back(handles.take(context));
+}
+
+void System::report_not_implemented(int slot) {
+  const std::lock_guard lock(mutex);
+  if (!not_implemented.insert(slot).second) return;
+  std::fprintf(stderr,
+               "cushim[sim]: %s is not implemented by the simulated driver; it answers CUDA_ERROR_NOT_SUPPORTED\n",
+               cushim_entry(slot)->symbol);
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that a machine is made of.
+#pragma once
+
+#include <cushim/mock/frame.hpp>
+#include <cushim/sim/machine.hpp>
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "context.hpp"
+#include "device.hpp"
+#include "engine.hpp"
+#include "event.hpp"
+#include "handle.hpp"
+#include "memory.hpp"
+#include "pool.hpp"
+#include "stream.hpp"
+
+namespace cushim::sim {
+
+// What a thread has of one machine.
+struct Thread {
+  unsigned long number = 0;  // never given again
+  std::vector<Context *> stack;  // of contexts; the last is current
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+};
+
+struct System final : mock::Owner {
+  explicit System(const Options &options);
+  ~System() override;
+
+  // Owner
+  bool serves(int slot) const noexcept override;
+  std::unique_ptr<mock::AnyReceiver> make_receiver(int slot) override;
+
+  // The calling thread's.
+  Thread &thread();
+
+  Context &make_context(Device &device, unsigned flags);
+  // Ends all that lives in it. Its handle may stay on threads' stacks.
+  void end_context(Context &context);
+
+  // Says once that a program called it.
+  void report_not_implemented(int slot);
+
+  const Options options;
+  const unsigned long number;  // of the machine; never given again
+  const MachineProfile profile;
+  std::atomic<bool> is_initialized{false};
+
+  std::mutex mutex;  // over all that follows
+  const std::vector<std::unique_ptr<Device>> devices;
+  std::vector<Device *> visible;  // in the order of their ordinals; known from cuInit on
+  Memory memory;
+  Handles handles;
+  std::vector<std::unique_ptr<Context>> ended_contexts;
+  unsigned long last_id = 0;  // of contexts and streams
+  std::set<int> not_implemented;  // slots that were called or looked up in vain
+  Engine engine;
+  mock::Frame &frame;
+};
+
+// From the first call on, children of fork() are told apart.
+void note_forks();
+
+}  // namespace cushim::sim
