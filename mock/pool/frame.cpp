@@ -76,8 +76,7 @@ void Frame::set_driver(const Owner &owner, const std::string &name, int version)
   drivers_.push_back(driver_);
   // A call of what the owner does not serve is its to answer all the same.
   for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
-    if (resolution.is_in_release(slot) && !owner.serves(slot))
-      cushim_overlay(driver_, slot, function(slot));
+    if (resolution.is_in_release(slot) && !owner.serves(slot)) cushim_overlay(driver_, slot, function(slot));
 }
 
 Frame &Frame::take(Owner &owner, const std::string &name, int version) {

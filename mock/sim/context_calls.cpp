@@ -144,8 +144,8 @@ CUresult get_limit(Call &call, std::size_t *value, CUlimit limit) {
   require(value != nullptr);
   const Context &context = call.context();
   const auto place = context.limits.find(static_cast<int>(limit));
-  require(place != context.limits.end(), limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT
-                                                                             : CUDA_ERROR_INVALID_VALUE);
+  require(place != context.limits.end(),
+          limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
   *value = place->second;
   return CUDA_SUCCESS;
 }
@@ -153,8 +153,8 @@ CUresult get_limit(Call &call, std::size_t *value, CUlimit limit) {
 CUresult set_limit(Call &call, CUlimit limit, std::size_t value) {
   Context &context = call.context();
   const auto place = context.limits.find(static_cast<int>(limit));
-  require(place != context.limits.end(), limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT
-                                                                             : CUDA_ERROR_INVALID_VALUE);
+  require(place != context.limits.end(),
+          limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
   place->second = value;
   return CUDA_SUCCESS;
 }
@@ -179,7 +179,8 @@ CUresult get_shared_config(Call &call, CUsharedconfig *config) {
 
 // Devices since Kepler have one width of banks only, and take note of no wish.
 CUresult set_shared_config(Call &call, CUsharedconfig config) {
-  require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE && config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+  require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
+          config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
   call.context();
   return CUDA_SUCCESS;
 }

@@ -103,8 +103,8 @@ CUresult unified_async(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t
   return CUDA_SUCCESS;
 }
 
-CUresult peer_async(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-                    std::size_t size, CUstream handle) {
+CUresult peer_async(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                    CUcontext from_context, std::size_t size, CUstream handle) {
   Stream &stream = call.stream(handle);
   call.context(to_context);
   call.context(from_context);

@@ -30,7 +30,8 @@ CUresult get(Call &call, CUdevice *device, int ordinal) {
 CUresult get_name(Call &call, char *name, int capacity, CUdevice number) {
   require(name != nullptr && capacity != 0);  // a negative one is taken for a great one
   const std::string &text = call.device(number).profile.name;
-  const std::size_t length = std::min(text.size(), static_cast<std::size_t>(static_cast<unsigned>(capacity)) - 1);
+  const std::size_t length =
+      std::min(text.size(), static_cast<std::size_t>(static_cast<unsigned>(capacity)) - 1);
   std::memcpy(name, text.data(), length);
   name[length] = '\0';
   return CUDA_SUCCESS;
@@ -57,8 +58,8 @@ CUresult total_memory(Call &call, std::size_t *bytes, CUdevice number) {
 
 CUresult total_memory_32(Call &call, unsigned *bytes, CUdevice number) {
   require(bytes != nullptr);
-  *bytes = static_cast<unsigned>(
-      std::min<std::size_t>(call.device(number).profile.total_memory, 0xffffffffu));
+  *bytes =
+      static_cast<unsigned>(std::min<std::size_t>(call.device(number).profile.total_memory, 0xffffffffu));
   return CUDA_SUCCESS;
 }
 

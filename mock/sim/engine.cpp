@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t kOrderKept = 200;
 
+// How often memory is looked at that the program may write to.
+constexpr auto kLook = std::chrono::microseconds(100);
+
 // How long a host function may take until the engine goes on with other work. Not a time that a result
 // depends on, unless the function waits for the program.
 constexpr auto kHostFunctionGrace = std::chrono::milliseconds(20);
@@ -192,7 +195,7 @@ void Engine::sleep(Lock &lock) {
   const bool looks_at_memory =
       std::ranges::any_of(ready_, [](const auto &entry) { return entry.second->is_ready != nullptr; });
   if (looks_at_memory)
-    changed_.wait_for(lock, std::chrono::microseconds(100));
+    changed_.wait_for(lock, kLook);
   else
     changed_.wait(lock);
 }
@@ -233,12 +236,11 @@ void Engine::background_thread(std::stop_token stop) {
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (run_one(lock)) continue;
-    const auto wake = [&] { return stop.stop_requested() || choose(nullptr) != ready_.end(); };
-    const bool looks_at_memory = !ready_.empty();
-    if (looks_at_memory)
-      changed_.wait_for(lock, stop, std::chrono::microseconds(100), wake);
+    // While an operation is there that waits for memory, it is looked at again and again.
+    if (ready_.empty())
+      changed_.wait(lock, stop, [this] { return !ready_.empty(); });
     else
-      changed_.wait(lock, stop, wake);
+      changed_.wait_for(lock, stop, kLook, [this] { return choose(nullptr) != ready_.end(); });
   }
 }
 

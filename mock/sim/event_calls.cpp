@@ -60,7 +60,8 @@ CUresult elapsed(Call &call, float *milliseconds, CUevent start_handle, CUevent 
   require(start.record != nullptr && end.record != nullptr, CUDA_ERROR_INVALID_HANDLE);
   const Work works[] = {start.record, end.record};
   if (!call.query(works)) return CUDA_ERROR_NOT_READY;
-  *milliseconds = static_cast<float>(static_cast<double>(works[1]->completed_at - works[0]->completed_at) / 1e6);
+  *milliseconds =
+      static_cast<float>(static_cast<double>(works[1]->completed_at - works[0]->completed_at) / 1e6);
   return CUDA_SUCCESS;
 }
 

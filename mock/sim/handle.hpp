@@ -51,7 +51,7 @@ class Handles {
   T *find(const void *handle) const {
     const auto place = objects_.find(reinterpret_cast<std::uintptr_t>(handle));
     return place != objects_.end() && place->second->kind == T::kKind ? static_cast<T *>(place->second.get())
-                                                                       : nullptr;
+                                                                      : nullptr;
   }
 
   // "was destroyed", "is a stream", "was never made"; for a handle that find() did not find.

@@ -24,7 +24,9 @@ CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned 
   return CUDA_SUCCESS;
 }
 
-CUresult allocate(Call &call, void **out, std::size_t size) { return allocate_with_flags(call, out, size, 0); }
+CUresult allocate(Call &call, void **out, std::size_t size) {
+  return allocate_with_flags(call, out, size, 0);
+}
 
 CUresult free(Call &call, void *host) {
   require(host != nullptr);

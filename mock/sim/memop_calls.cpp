@@ -43,17 +43,20 @@ bool is_satisfied(Word *word, Word value, unsigned flags) {
 }
 
 template <class Word>
-Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value, unsigned flags) {
+Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
+                         unsigned flags) {
   Word *const word = word_at<Word>(call, address);
   require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
   if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
-    require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0, CUDA_ERROR_NOT_SUPPORTED);
+    require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+            CUDA_ERROR_NOT_SUPPORTED);
   return {.cost = call.costs(context).memory_operation,
           .is_ready = [word, value, flags] { return is_satisfied(word, value, flags); }};
 }
 
 template <class Word>
-Operation write_operation(Call &call, const Context &context, CUdeviceptr address, Word value, unsigned flags) {
+Operation write_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
+                          unsigned flags) {
   Word *const word = word_at<Word>(call, address);
   require(flags == CU_STREAM_WRITE_VALUE_DEFAULT);
   return {.cost = call.costs(context).memory_operation,
@@ -99,14 +102,14 @@ Operation operation_of(Call &call, const Context &context, const CUstreamBatchMe
   }
 }
 
-CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpParams *entries, unsigned flags) {
+CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpParams *entries,
+               unsigned flags) {
   Stream &stream = call.stream(handle);
   require(count <= kMostInBatch && flags == 0);
   require(count == 0 || entries != nullptr);  // the real driver crashes
   // All are checked before any is put into the stream: a bad one spoils the batch.
   std::vector<Operation> operations;
-  for (unsigned i = 0; i < count; ++i)
-    operations.push_back(operation_of(call, *stream.context, entries[i]));
+  for (unsigned i = 0; i < count; ++i) operations.push_back(operation_of(call, *stream.context, entries[i]));
   for (Operation &operation : operations) call.enqueue(stream, std::move(operation));
   return CUDA_SUCCESS;
 }

@@ -48,9 +48,10 @@ Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
       if (size == kChunk) break;
     }
     if (arena.size < device->profile.total_memory)
-      std::fprintf(stderr,
-                   "cushim[sim]: there is address space for %zu of the %zu bytes of device %d only (ulimit -v)\n",
-                   arena.size, device->profile.total_memory, device->index);
+      std::fprintf(
+          stderr,
+          "cushim[sim]: there is address space for %zu of the %zu bytes of device %d only (ulimit -v)\n",
+          arena.size, device->profile.total_memory, device->index);
     const std::size_t usable = std::min(arena.size, device->profile.total_memory);
     arena.free.emplace(0, usable / kAlignment * kAlignment);
     arena.touched.resize(arena.size / kChunk);
@@ -144,18 +145,18 @@ void Memory::release(Allocation &allocation) {
     std::size_t offset = allocation.base - arena.begin;
     std::size_t length = rounded_up(allocation.size, kAlignment);
     use(arena, *allocation.device, offset, length, -1);
-    // Whole chunks go back to the system; all are poison again for whoever comes next.
-    const std::size_t first = rounded_up(offset, kChunk), last = (offset + length) / kChunk * kChunk;
-    if (first < last) {
-      madvise(arena.bytes + first, last - first, MADV_DONTNEED);
-      std::fill(arena.touched.begin() + static_cast<std::ptrdiff_t>(first / kChunk),
-                arena.touched.begin() + static_cast<std::ptrdiff_t>(last / kChunk), false);
+    // Whole chunks go back to the system; all is poison again for whoever comes next.
+    const std::size_t end = offset + length;
+    for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
+      const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
+      if (!arena.touched[chunk]) continue;
+      if (to - from == kChunk) {
+        madvise(arena.bytes + from, kChunk, MADV_DONTNEED);
+        arena.touched[chunk] = false;
+      } else {
+        std::memset(arena.bytes + from, kPoison, to - from);
+      }
     }
-    const auto poison = [&](std::size_t from, std::size_t to) {
-      if (from < to && arena.touched[from / kChunk]) std::memset(arena.bytes + from, kPoison, to - from);
-    };
-    poison(offset, std::min(first, offset + length));
-    if (last > offset) poison(std::max(last, first), offset + length);
     auto after = arena.free.upper_bound(offset);
     if (after != arena.free.end() && offset + length == after->first) {
       length += after->second;

@@ -22,8 +22,8 @@ struct Resource {
 
 struct Operation {
   // ---- What it is; set by whoever submits it ----
-  const char *name = "";       // the call that it came from
-  unsigned long stream = 0;    // the stream's id, for reports
+  const char *name = "";        // the call that it came from
+  unsigned long stream = 0;     // the stream's id, for reports
   const void *owner = nullptr;  // the context
   Time cost = 0;
   Resource *resource = nullptr;
@@ -37,7 +37,7 @@ struct Operation {
   State state = State::waiting;
   unsigned long serial = 0;  // in order of submission
   int blockers = 0;
-  std::vector<Work> before{}; // what waits for this
+  std::vector<Work> before{};  // what waits for this
   Time submitted_at = 0;
   Time completed_at = 0;
 

@@ -35,7 +35,8 @@ struct Pool : Object {
   // Gives what is not used back to the device, down to so many bytes.
   void trim(unsigned long long keep) {
     const unsigned long long needed = (used + kBlock - 1) / kBlock * kBlock;
-    if (reserved > keep) reserved = std::max(needed, std::min(reserved, (keep + kBlock - 1) / kBlock * kBlock));
+    if (reserved > keep)
+      reserved = std::max(needed, std::min(reserved, (keep + kBlock - 1) / kBlock * kBlock));
   }
 };
 

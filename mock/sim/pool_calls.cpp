@@ -61,7 +61,8 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, CUstream handl
   return allocate_from(call, stream, current_pool(call, *stream.context->device), out, size);
 }
 
-CUresult allocate_from_pool(Call &call, CUdeviceptr *out, std::size_t size, CUmemoryPool pool, CUstream handle) {
+CUresult allocate_from_pool(Call &call, CUdeviceptr *out, std::size_t size, CUmemoryPool pool,
+                            CUstream handle) {
   require(out != nullptr);
   Stream &stream = call.stream(handle);
   require(size != 0);

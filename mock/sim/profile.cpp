@@ -50,7 +50,8 @@ Profile h200() {
 }  // namespace
 
 Peer MachineProfile::peer(int device, int other) const {
-  const bool are_alike = devices[static_cast<std::size_t>(device)].id == devices[static_cast<std::size_t>(other)].id;
+  const bool are_alike =
+      devices[static_cast<std::size_t>(device)].id == devices[static_cast<std::size_t>(other)].id;
   return {.access = are_alike, .native_atomics = are_alike, .performance_rank = 0};
 }
 

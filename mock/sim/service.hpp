@@ -13,9 +13,9 @@ namespace cushim::sim {
 
 // In which state of the driver a call is answered by its function.
 enum class When {
-  initialized,               // else NOT_INITIALIZED; NOT_PERMITTED inside host functions
-  also_in_host_functions,    // else NOT_INITIALIZED
-  anytime,                   // or the function asks admit() itself
+  initialized,             // else NOT_INITIALIZED; NOT_PERMITTED inside host functions
+  also_in_host_functions,  // else NOT_INITIALIZED
+  anytime,                 // or the function asks admit() itself
 };
 
 // What the real driver answers before it looks at the arguments; CUDA_SUCCESS if it goes on.

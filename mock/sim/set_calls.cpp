@@ -23,15 +23,14 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(*stream.context);
   return call.enqueue(
-      stream,
-      {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),
-       .resource = &stream.context->device->processors,
-       .run = [&memory, to, pitch, value, width, height, extent] {
-         std::byte *const first = memory.bytes(to, extent);
-         for (std::size_t y = 0; y < height; ++y)
-           for (std::size_t x = 0; x < width; ++x)
-             std::memcpy(first + y * pitch + x * sizeof value, &value, sizeof value);
-       }});
+      stream, {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),
+               .resource = &stream.context->device->processors,
+               .run = [&memory, to, pitch, value, width, height, extent] {
+                 std::byte *const first = memory.bytes(to, extent);
+                 for (std::size_t y = 0; y < height; ++y)
+                   for (std::size_t x = 0; x < width; ++x)
+                     std::memcpy(first + y * pitch + x * sizeof value, &value, sizeof value);
+               }});
 }
 
 // The program can look at its own memory as soon as a call returns that takes no stream.

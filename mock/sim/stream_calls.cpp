@@ -99,7 +99,8 @@ CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamA
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       *value = set != stream.attributes.end() ? set->second : CUstreamAttrValue{};
-      if (set == stream.attributes.end() && static_cast<int>(id) == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
+      if (set == stream.attributes.end() &&
+          static_cast<int>(id) == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
         value->syncPolicy = CU_SYNC_POLICY_AUTO;
       return CUDA_SUCCESS;
     case 8:  // CU_LAUNCH_ATTRIBUTE_PRIORITY

@@ -23,7 +23,8 @@ using Threads = std::unordered_map<unsigned long, Thread>;
 Threads &of_this_thread() {
   static const pthread_key_t key = [] {
     pthread_key_t made;
-    if (pthread_key_create(&made, [](void *threads) { delete static_cast<Threads *>(threads); }) != 0) std::abort();
+    if (pthread_key_create(&made, [](void *threads) { delete static_cast<Threads *>(threads); }) != 0)
+      std::abort();
     return made;
   }();
   void *threads = pthread_getspecific(key);
@@ -115,9 +116,10 @@ void System::end_context(Context &context) {
 void System::report_not_implemented(int slot) {
   const std::lock_guard lock(mutex);
   if (!not_implemented.insert(slot).second) return;
-  std::fprintf(stderr,
-               "cushim[sim]: %s is not implemented by the simulated driver; it answers CUDA_ERROR_NOT_SUPPORTED\n",
-               cushim_entry(slot)->symbol);
+  std::fprintf(
+      stderr,
+      "cushim[sim]: %s is not implemented by the simulated driver; it answers CUDA_ERROR_NOT_SUPPORTED\n",
+      cushim_entry(slot)->symbol);
 }
 
 }  // namespace cushim::sim

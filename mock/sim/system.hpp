@@ -23,7 +23,7 @@ namespace cushim::sim {
 
 // What a thread has of one machine.
 struct Thread {
-  unsigned long number = 0;  // never given again
+  unsigned long number = 0;      // never given again
   std::vector<Context *> stack;  // of contexts; the last is current
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 };
@@ -57,7 +57,7 @@ struct System final : mock::Owner {
   Memory memory;
   Handles handles;
   std::vector<std::unique_ptr<Context>> ended_contexts;
-  unsigned long last_id = 0;  // of contexts and streams
+  unsigned long last_id = 0;      // of contexts and streams
   std::set<int> not_implemented;  // slots that were called or looked up in vain
   Engine engine;
   mock::Frame &frame;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
 #include <cushim/device_attribute.hpp>
 #include <cushim/exact.hpp>
-#include <cstring>
 
 #include "conformance.hpp"
 
@@ -31,7 +31,8 @@ STATEMENT(Devices, Are_counted, driver().cuDeviceGetCount(&number), CUDA_SUCCESS
 STATEMENT(Devices, Counting_needs_a_place, driver().cuDeviceGetCount(nullptr), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Devices, The_first_is_there, driver().cuDeviceGet(&device, 0), CUDA_SUCCESS)
 STATEMENT(Devices, The_last_is_there, driver().cuDeviceGet(&device, count - 1), CUDA_SUCCESS)
-STATEMENT(Devices, One_past_the_last_is_not_there, driver().cuDeviceGet(&device, count), CUDA_ERROR_INVALID_DEVICE)
+STATEMENT(Devices, One_past_the_last_is_not_there, driver().cuDeviceGet(&device, count),
+          CUDA_ERROR_INVALID_DEVICE)
 STATEMENT(Devices, Minus_one_is_not_there, driver().cuDeviceGet(&device, -1), CUDA_ERROR_INVALID_DEVICE)
 STATEMENT(Devices, The_highest_ordinal_is_not_there, driver().cuDeviceGet(&device, 2147483647),
           CUDA_ERROR_INVALID_DEVICE)
@@ -143,14 +144,14 @@ TEST_F(Devices, Are_found_by_their_PCI_address) {
                 CUDA_ERROR_INVALID_VALUE);
 }
 
-STATEMENT(Devices, An_address_of_nothing_finds_no_device, driver().cuDeviceGetByPCIBusId(&device, "0000:ff:1f.7"),
-          CUDA_ERROR_INVALID_DEVICE)
+STATEMENT(Devices, An_address_of_nothing_finds_no_device,
+          driver().cuDeviceGetByPCIBusId(&device, "0000:ff:1f.7"), CUDA_ERROR_INVALID_DEVICE)
 STATEMENT(Devices, A_word_is_no_PCI_address, driver().cuDeviceGetByPCIBusId(&device, "word"),
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Devices, An_empty_text_is_no_PCI_address, driver().cuDeviceGetByPCIBusId(&device, ""),
           CUDA_ERROR_INVALID_VALUE)
-STATEMENT(Devices, Finding_by_PCI_address_needs_a_place, driver().cuDeviceGetByPCIBusId(nullptr, "0000:00:06.0"),
-          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Devices, Finding_by_PCI_address_needs_a_place,
+          driver().cuDeviceGetByPCIBusId(nullptr, "0000:00:06.0"), CUDA_ERROR_INVALID_VALUE)
 
 TEST_F(Devices, Finding_by_PCI_address_needs_a_text) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -164,7 +165,8 @@ TEST_F(Devices, Have_memory) {
   EXPECT_VALUE(size > 0, true);
   RECORD_VALUE(size);
 }
-STATEMENT(Devices, Total_memory_needs_a_place, driver().cuDeviceTotalMem(nullptr, 0), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Devices, Total_memory_needs_a_place, driver().cuDeviceTotalMem(nullptr, 0),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Devices, A_device_that_is_not_there_has_no_memory, driver().cuDeviceTotalMem(&size, count),
           CUDA_ERROR_INVALID_DEVICE)
 
@@ -201,17 +203,20 @@ TEST_F(Devices, Have_a_largest_linear_texture) {
   RECORD_VALUE(size);
 }
 STATEMENT(Devices, A_linear_texture_has_1_2_or_4_channels,
-          driver().cuDeviceGetTexture1DLinearMaxWidth(&size, CU_AD_FORMAT_FLOAT, 3, 0), CUDA_ERROR_INVALID_VALUE)
+          driver().cuDeviceGetTexture1DLinearMaxWidth(&size, CU_AD_FORMAT_FLOAT, 3, 0),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Devices, The_largest_linear_texture_needs_a_place,
-          driver().cuDeviceGetTexture1DLinearMaxWidth(nullptr, CU_AD_FORMAT_FLOAT, 4, 0), CUDA_ERROR_INVALID_VALUE)
+          driver().cuDeviceGetTexture1DLinearMaxWidth(nullptr, CU_AD_FORMAT_FLOAT, 4, 0),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Devices, A_device_that_is_not_there_has_no_linear_texture,
-          driver().cuDeviceGetTexture1DLinearMaxWidth(&size, CU_AD_FORMAT_FLOAT, 4, count), CUDA_ERROR_INVALID_DEVICE)
+          driver().cuDeviceGetTexture1DLinearMaxWidth(&size, CU_AD_FORMAT_FLOAT, 4, count),
+          CUDA_ERROR_INVALID_DEVICE)
 
 TEST_F(Devices, Tell_whether_they_limit_a_context_to_some_multiprocessors) {
-  EXPECT_ANSWER(driver().cuDeviceGetExecAffinitySupport(&number, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0), CUDA_SUCCESS);
-  RECORD_VALUE(number);
-  EXPECT_ANSWER(driver().cuDeviceGetExecAffinitySupport(&number, CU_EXEC_AFFINITY_TYPE_MAX, 0),
+  EXPECT_ANSWER(driver().cuDeviceGetExecAffinitySupport(&number, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0),
                 CUDA_SUCCESS);
+  RECORD_VALUE(number);
+  EXPECT_ANSWER(driver().cuDeviceGetExecAffinitySupport(&number, CU_EXEC_AFFINITY_TYPE_MAX, 0), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuDeviceGetExecAffinitySupport(nullptr, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0),
                 CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuDeviceGetExecAffinitySupport(&number, CU_EXEC_AFFINITY_TYPE_SM_COUNT, count),
@@ -224,7 +229,8 @@ struct Attribute {
   const char *name;
   int number;
 };
-#define A(name) {#name, cushim::attribute::name.number}
+#define A(name) \
+  { #name, cushim::attribute::name.number }
 // clang-format off
 const Attribute attributes[] = {
     A(max_threads_per_block), A(max_block_dim_x), A(max_block_dim_y), A(max_block_dim_z), A(max_grid_dim_x),
@@ -297,7 +303,8 @@ bool is_an_identity(int number) {
   for (const Attribute &row : attributes) {
     const auto attribute = static_cast<CUdevice_attribute>(row.number);
     ADD_TEST(DeviceAttributes, row.name, [=](DeviceAttributes &t) {
-      const CUresult known = answer("cuDeviceGetAttribute", driver().cuDeviceGetAttribute(&t.number, attribute, 0));
+      const CUresult known =
+          answer("cuDeviceGetAttribute", driver().cuDeviceGetAttribute(&t.number, attribute, 0));
       if (known == CUDA_SUCCESS && !is_an_identity(row.number)) answer("value", t.number);
       // Attributes of releases after the driver's are not known to it.
       EXPECT_EQ(known, row.number < 148 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
@@ -307,19 +314,25 @@ bool is_an_identity(int number) {
 }();
 
 STATEMENT(DeviceAttributes, Number_0_is_none,
-          driver().cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(0), 0), CUDA_ERROR_INVALID_VALUE)
+          driver().cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(0), 0),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(DeviceAttributes, A_negative_number_is_none,
-          driver().cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(-1), 0), CUDA_ERROR_INVALID_VALUE)
+          driver().cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(-1), 0),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(DeviceAttributes, Number_1000_is_none,
-          driver().cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(1000), 0), CUDA_ERROR_INVALID_VALUE)
+          driver().cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(1000), 0),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(DeviceAttributes, Need_a_place,
           driver().cuDeviceGetAttribute(nullptr, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(DeviceAttributes, Need_a_device,
-          driver().cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count), CUDA_ERROR_INVALID_DEVICE)
+          driver().cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count),
+          CUDA_ERROR_INVALID_DEVICE)
 STATEMENT(DeviceAttributes, Need_a_device_that_is_not_negative,
-          driver().cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, -1), CUDA_ERROR_INVALID_DEVICE)
+          driver().cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, -1),
+          CUDA_ERROR_INVALID_DEVICE)
 STATEMENT(DeviceAttributes, Need_a_place_before_a_device,
-          driver().cuDeviceGetAttribute(nullptr, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count), CUDA_ERROR_INVALID_VALUE)
+          driver().cuDeviceGetAttribute(nullptr, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(DeviceAttributes, Need_a_device_before_a_known_number,
           driver().cuDeviceGetAttribute(&number, static_cast<CUdevice_attribute>(1000), count),
           CUDA_ERROR_INVALID_DEVICE)

@@ -32,9 +32,9 @@ class Lookup : public Initialized {
     const std::string name = std::string(entry.base) + "_of_" + std::to_string(entry.version) + entry.thread;
     ADD_TEST(Lookup, name, [&entry, slot](Lookup &t) {
       const bool per_thread = *entry.thread != '\0';
-      const CUresult code = t.find(entry.base, entry.version,
-                                   per_thread ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-                                              : CU_GET_PROC_ADDRESS_LEGACY_STREAM);
+      const CUresult code = t.find(
+          entry.base, entry.version,
+          per_thread ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM : CU_GET_PROC_ADDRESS_LEGACY_STREAM);
       answer("cuGetProcAddress", code);
       if (entry.version > t.version) {
         EXPECT_EQ(code, CUDA_ERROR_INVALID_VALUE) << "a release above the driver's";
@@ -139,14 +139,16 @@ TEST_F(Lookup, Per_thread_streams_change_nothing_for_a_call_without_a_stream) {
 STATEMENT(Lookup, Both_stream_flags_are_accepted, find("cuStreamQuery", 12000, 3), CUDA_SUCCESS)
 STATEMENT(Lookup, The_flag_4_is_refused, find("cuStreamQuery", 12000, 4), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Lookup, The_flag_8_is_refused, find("cuStreamQuery", 12000, 8), CUDA_ERROR_INVALID_VALUE)
-STATEMENT(Lookup, All_flags_are_refused, find("cuStreamQuery", 12000, ~cuuint64_t{0}), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Lookup, All_flags_are_refused, find("cuStreamQuery", 12000, ~cuuint64_t{0}),
+          CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Lookup, Bad_flags_are_found_with_an_unknown_name, find("cuNoSuchFunction", 12000, 4),
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Lookup, A_bad_release_is_found_with_an_unknown_name, find("cuNoSuchFunction", version + 10),
           CUDA_ERROR_INVALID_VALUE)
 TEST_F(Lookup, Needs_a_place_for_the_function) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuMemAlloc", nullptr, 12000, 0, &status), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuMemAlloc", nullptr, 12000, 0, &status),
+                CUDA_ERROR_INVALID_VALUE);
 }
 STATEMENT(Lookup, Needs_no_place_for_the_status,
           driver().cuGetProcAddress_v2("cuMemAlloc", &function, 12000, 0, nullptr), CUDA_SUCCESS)
@@ -163,7 +165,8 @@ TEST_F(Lookup, Without_a_status_a_release_too_low_is_no_error_either) {
 
 TEST_F(Lookup, Needs_a_name) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuGetProcAddress_v2(nullptr, &function, 12000, 0, &status), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuGetProcAddress_v2(nullptr, &function, 12000, 0, &status),
+                CUDA_ERROR_INVALID_VALUE);
 }
 
 class LookupBeforeInitialization : public ::testing::Test {};
@@ -180,7 +183,8 @@ TEST_F(LookupBeforeInitialization, Refuses_bad_flags) {
   CUSHIM_IN_A_FRESH_PROCESS();
   void *function = nullptr;
   Status status{};
-  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuInit", &function, 12000, 4, &status), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuGetProcAddress_v2("cuInit", &function, 12000, 4, &status),
+                CUDA_ERROR_INVALID_VALUE);
 }
 
 }  // namespace

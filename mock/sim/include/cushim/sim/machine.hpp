@@ -20,7 +20,7 @@ namespace cushim::sim {
 struct Options {
   std::string devices = "h200";  // which, by name or file (cushim/sim/profile.hpp)
   Schedule schedule = Schedule::eager;
-  std::uint64_t seed = 1;        // of Schedule::seeded
+  std::uint64_t seed = 1;  // of Schedule::seeded
 };
 
 // The schedule of this name. Throws std::invalid_argument, naming those that there are.

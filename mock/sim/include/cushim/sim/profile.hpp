@@ -15,24 +15,24 @@ namespace cushim::sim {
 // Virtual time of work.
 struct Costs {
   // Gigabytes a second, which is bytes a nanosecond.
-  double host_to_device = 0, device_to_host = 0;          // pinned or registered host memory
+  double host_to_device = 0, device_to_host = 0;  // pinned or registered host memory
   double pageable_to_device = 0, device_to_pageable = 0;
   double device_to_device = 0, peer = 0, set = 0;
   // Nanoseconds.
-  std::int64_t call = 0;              // that the program spends in a call that puts work into a stream
-  std::int64_t copy_start = 0;        // before the first byte of a copy or set
+  std::int64_t call = 0;        // that the program spends in a call that puts work into a stream
+  std::int64_t copy_start = 0;  // before the first byte of a copy or set
   std::int64_t event_record = 0;
   std::int64_t memory_operation = 0;
   std::int64_t host_function = 0;
 };
 
 struct Profile {
-  std::string id;      // by which it is asked for: "h200"
-  std::string name;    // as cuDeviceGetName tells it
-  std::string source;  // where the numbers come from
-  std::size_t total_memory = 0;            // bytes
-  std::map<int, int> attributes;           // by CUdevice_attribute; one that is not there is INVALID_VALUE
-  std::map<int, std::size_t> limits;       // by CUlimit; one that is not there is UNSUPPORTED_LIMIT
+  std::string id;                     // by which it is asked for: "h200"
+  std::string name;                   // as cuDeviceGetName tells it
+  std::string source;                 // where the numbers come from
+  std::size_t total_memory = 0;       // bytes
+  std::map<int, int> attributes;      // by CUdevice_attribute; one that is not there is INVALID_VALUE
+  std::map<int, std::size_t> limits;  // by CUlimit; one that is not there is UNSUPPORTED_LIMIT
   int least_priority = 0, greatest_priority = 0;
   Costs costs;
 };
