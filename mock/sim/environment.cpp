@@ -3,10 +3,16 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 namespace cushim::sim {
 
 namespace {
+
+constexpr std::pair<Schedule, std::string_view> kSchedules[] = {
+    {Schedule::eager, "eager"},     {Schedule::deferred, "deferred"},     {Schedule::seeded, "seeded"},
+    {Schedule::stepped, "stepped"}, {Schedule::background, "background"},
+};
 
 const char *value_of(const char *variable) {
   const char *const value = std::getenv(variable);
@@ -16,13 +22,18 @@ const char *value_of(const char *variable) {
 }  // namespace
 
 Schedule schedule(std::string_view name) {
-  if (name == "eager") return Schedule::eager;
-  if (name == "deferred") return Schedule::deferred;
-  if (name == "seeded") return Schedule::seeded;
-  if (name == "stepped") return Schedule::stepped;
-  if (name == "background") return Schedule::background;
-  throw std::invalid_argument("there is no schedule \"" + std::string(name) +
-                              "\"; there are eager, deferred, seeded, stepped and background");
+  std::string names;
+  for (const auto &[schedule, its_name] : kSchedules) {
+    if (name == its_name) return schedule;
+    names += (names.empty() ? "" : ", ") + std::string(its_name);
+  }
+  throw std::invalid_argument("there is no schedule \"" + std::string(name) + "\"; there are " + names);
+}
+
+std::string_view name_of(Schedule schedule) noexcept {
+  for (const auto &[one, name] : kSchedules)
+    if (one == schedule) return name;
+  return "";
 }
 
 Options options_from_environment(Options options) {

@@ -25,6 +25,7 @@ struct Options {
 
 // The schedule of this name. Throws std::invalid_argument, naming those that there are.
 Schedule schedule(std::string_view name);
+std::string_view name_of(Schedule schedule) noexcept;
 
 // The same options, but what CUSHIM_DEVICES, CUSHIM_SCHEDULE and CUSHIM_SEED say. Throws
 // std::invalid_argument if one of them cannot be understood.
