@@ -24,6 +24,7 @@ bool links_driver(const dl_phdr_info &file) {
     const char *names = nullptr;
     for (const ElfW(Dyn) *entry = first; entry->d_tag != DT_NULL; ++entry)
       if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char *>(entry->d_un.d_ptr);
+    if (names == nullptr) continue;
     for (const ElfW(Dyn) *entry = first; entry->d_tag != DT_NULL; ++entry)
       if (entry->d_tag == DT_NEEDED && is_driver_or_runtime(names + entry->d_un.d_val)) return true;
   }

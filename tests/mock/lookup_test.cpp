@@ -8,7 +8,6 @@
 namespace {
 
 using cushim::Driver;
-using cushim::Entry;
 using cushim::mock::MockDriver;
 using cushim::mock::Returns;
 using testing::_;

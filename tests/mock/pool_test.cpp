@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool of in-process drivers: who has a frame, and what becomes of it.
 #include <gtest/gtest.h>
-#include <cushim/mock/frame.hpp>
 #include <cushim/mock/mock_driver.hpp>
 
 #include <optional>
@@ -14,10 +13,8 @@
 namespace {
 
 using cushim::Driver;
-using cushim::mock::Frame;
 using cushim::mock::MockDriver;
 using cushim::mock::PoolExhausted;
-using cushim::mock::Returns;
 using testing::HasSubstr;
 
 // As many mocks as there is room for; other tests' hooks keep some frames.

@@ -9,7 +9,6 @@ namespace {
 using cushim::ScopedDriver;
 using cushim::mock::Gives;
 using cushim::mock::MockDriver;
-using testing::_;
 
 const CUevent kEvent = reinterpret_cast<CUevent>(0x7f10);
 

@@ -104,17 +104,27 @@ class Mocker<CUresult(Arguments...)> final : public Expected<CUresult(Arguments.
 
   std::optional<CUresult> answer(Arguments... arguments) override {
     if (default_.expired()) return std::nullopt;  // all was cleared
-    const bool outer = std::exchange(is_defaulted(), false);
+    if (!is_expected()) {                         // so no call is an unexpected one
+      const auto [result, is_default] = invoke(arguments...);
+      return is_default ? std::nullopt : std::optional(result);
+    }
     Failures failures;
-    CUresult result = mocker_.Invoke(arguments...);
-    const bool is_default = std::exchange(is_defaulted(), outer);
+    const auto [result, is_default] = invoke(arguments...);
     const bool is_unexpected = failures.pass_on(mock_, slot_);
     if (!is_default || is_unexpected) return result;
-    if (expectations_.use_count() > 1) return CUDA_SUCCESS;
-    return std::nullopt;
+    return is_expected() ? std::optional(CUDA_SUCCESS) : std::nullopt;
   }
 
  private:
+  bool is_expected() const noexcept { return expectations_.use_count() > 1; }
+
+  // GoogleMock's answer, and whether it is our default's.
+  std::pair<CUresult, bool> invoke(Arguments... arguments) {
+    const bool outer = std::exchange(is_defaulted(), false);
+    const CUresult result = mocker_.Invoke(arguments...);
+    return {result, std::exchange(is_defaulted(), outer)};
+  }
+
   // Whether our default has answered, in the innermost call of this thread.
   static bool &is_defaulted() noexcept {
     thread_local bool is_defaulted = false;
