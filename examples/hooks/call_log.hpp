@@ -15,7 +15,7 @@ class CallLog {
  public:
   CallLog(cushim::Driver &driver, std::ostream &out)
       : out_(out), hooks_{cushim::hook::after<functions>(driver, [this](CUresult result, auto... arguments) {
-          log(cushim::entry_of<functions>(), result, arguments...);
+          this->log(cushim::entry_of<functions>(), result, arguments...);
         })...} {}
 
  private:
