@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main program of tests: chooses the driver, runs GoogleTest, judges the answers.
+#include <unistd.h>
 #include <cushim/sim/machine.hpp>
 #include <cushim/testing.hpp>
 
@@ -35,8 +36,30 @@ class TestWatcher : public ::testing::EmptyTestEventListener {
   Watchdog &watchdog_;
 };
 
+// A test with CTest's label gpu that some other driver answers has shown nothing.
+bool is_labelled_gpu() {
+  const char *label = std::getenv("CUSHIM_TEST_LABEL");
+  return label != nullptr && std::string_view(label) == "gpu";
+}
+
+// Whether NVIDIA's kernel module serves this machine: on Linux, in WSL, or on a Tegra.
+bool has_nvidia_device() {
+  for (const char *device : {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"})
+    if (access(device, F_OK) == 0) return true;
+  return false;
+}
+
 // Makes the wanted driver current for the rest of the process.
-int choose_driver(const std::string &wanted) {
+int choose_driver(std::string wanted) {
+  if (is_labelled_gpu()) {
+    if (wanted == "default") wanted = "real";
+    if (wanted != "real" || !has_nvidia_device()) {
+      std::cerr << "cushim: a test labelled gpu wants the machine's own driver, "
+                << (wanted != "real" ? "not --driver=" + wanted : "and this machine has no NVIDIA device")
+                << "\n";
+      return failed;
+    }
+  }
   static std::optional<cushim::ScopedDriver> scope;
   if (wanted == "sim") {
     try {
@@ -103,6 +126,11 @@ int report(const Summary &summary) {
 }  // namespace
 
 int main(int argc, char **argv) {
+  if (asks_for_help(argc, argv)) {
+    std::cout << help << "\n";
+    ::testing::InitGoogleTest(&argc, argv);  // prints its own
+    return good;
+  }
   ::testing::InitGoogleTest(&argc, argv);
   Options given;
   if (const std::string error = parse(argc, argv, given); !error.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -16,7 +17,7 @@ Options &stored() {
 bool number(const std::string &text, int &value) {
   char *end = nullptr;
   const long read = std::strtol(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || read < 0 || read > 1'000'000) return false;
+  if (text.empty() || *end != '\0' || read < 0 || read > 10'000'000) return false;
   value = static_cast<int>(read);
   return true;
 }
@@ -27,11 +28,38 @@ void from_environment(const char *variable, std::string &value) {
 
 }  // namespace
 
+const char *const help =
+    R"(Tests that run on any CUDA driver. Before GoogleTest's options:
+
+  --driver=NAME          default: the driver that cushim finds; the run is skipped (77) if there is none
+                         real: the same without CUSHIM_LIBRARY, and no driver is a failure
+                         sim: the simulated driver
+                         PATH: this library
+  --write-answers=PATH   write what the driver answered to this file, or into this folder under a name
+                         made of driver, GPU and count
+  --compare-answers=FILE fail, with a table, where this driver answers otherwise than the recorded one
+  --summary=FILE         write a summary as JSON
+  --limit=SECONDS        give up if one test takes longer (20)
+
+Environment: CUSHIM_TEST_DRIVER, CUSHIM_TEST_SUMMARY and CUSHIM_TEST_LIMIT are defaults of the options.
+  CUSHIM_TEST_HAS=gpus:2,mem_ops,ipc   what this machine has: to skip a test that needs it is a failure
+  CUSHIM_TEST_LABEL=gpu                any driver but the machine's own is a failure
+  CUSHIM_TEST_SEED=N                   run tests of seeds with this one alone
+
+Exit codes: 0 good, 1 a test failed, or none was executed, 2 wrong use, 77 skipped for want of a driver.
+)";
+
+bool asks_for_help(int argc, char **argv) {
+  return std::any_of(argv + 1, argv + argc,
+                     [](std::string_view word) { return word == "--help" || word == "-h"; });
+}
+
 std::string parse(int argc, char **argv, Options &options) {
   from_environment("CUSHIM_TEST_DRIVER", options.driver);
   from_environment("CUSHIM_TEST_SUMMARY", options.summary);
   std::string limit = "20";
   std::string file = "-1";
+  std::string parent = "0";
   from_environment("CUSHIM_TEST_LIMIT", limit);
 
   const struct {
@@ -45,6 +73,7 @@ std::string parse(int argc, char **argv, Options &options) {
       {"--limit", &limit},
       {"--cushim-child", &options.child},
       {"--cushim-file", &file},
+      {"--cushim-parent", &parent},
   };
   for (int i = 1; i < argc; ++i) {
     const std::string_view given = argv[i];
@@ -65,6 +94,7 @@ std::string parse(int argc, char **argv, Options &options) {
     if (!found) return "unknown argument " + std::string(given);
   }
   if (!number(limit, options.limit_seconds)) return "--limit wants a number of seconds";
+  if (!number(parent, options.parent)) return "--cushim-parent wants a number";
   if (file != "-1" && !number(file, options.child_file)) return "--cushim-file wants a number";
   return "";
 }

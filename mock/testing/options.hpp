@@ -16,8 +16,13 @@ struct Options {
   // How one process of a run starts another.
   std::string child;    // --cushim-child: the body to run instead of the tests
   int child_file = -1;  // --cushim-file: its channel, or where a fresh process writes its answers
+  int parent = 0;       // --cushim-parent: its process id
   bool is_fresh = false;
 };
+
+// What --help prints.
+extern const char *const help;
+bool asks_for_help(int argc, char **argv);
 
 // Reads what GoogleTest has left over. An error in words, or empty.
 std::string parse(int argc, char **argv, Options &options);

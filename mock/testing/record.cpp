@@ -2,8 +2,11 @@
 #include "record.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
+#include <regex>
 #include <sstream>
 
 #include "machine.hpp"
@@ -27,6 +30,33 @@ const std::string *find(const Answers &answers, const std::string &test, const s
   for (const auto &[known, value] : keys->second)
     if (known == key) return &value;
   return nullptr;
+}
+
+// What no two runs share: an address, a UUID, a PCI address, or a number as large as addresses are.
+bool is_of_this_run(const std::string &value) {
+  static const std::regex identity(
+      "0[xX][0-9a-fA-F]{6,}|[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|"
+      "[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(\\.[0-9a-fA-F])?");
+  if (std::regex_search(value, identity)) return true;
+  const bool is_number =
+      !value.empty() && std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_number) return false;
+  const unsigned long long number = std::strtoull(value.c_str(), nullptr, 10);
+  constexpr unsigned long long far = 1ULL << 40;  // beyond the memory of one device
+  return number >= far && number < 0ULL - far;    // but not a minus one of any width
+}
+
+// 580.159.04_NVIDIA_H200_x2.txt
+std::string file_name(const Machine &machine) {
+  const std::string prefix = "libcuda.so.";
+  std::string name = machine.library.starts_with(prefix) && machine.library.size() > prefix.size() + 1
+                         ? machine.library.substr(prefix.size())
+                         : std::to_string(machine.version);
+  name += "_" + (machine.gpus.empty() ? "none" : machine.gpus.front()) + "_x" +
+          std::to_string(machine.gpus.size()) + ".txt";
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ' ' || c == '/'; }, '_');
+  return name;
 }
 
 }  // namespace
@@ -58,8 +88,15 @@ std::string read_answers(const std::string &path, Answers &answers) {
 }
 
 std::string write_answers(const std::string &path, const Answers &answers) {
-  std::ofstream file(path);
+  for (const auto &[test, keys] : answers)
+    for (const auto &[key, value] : keys)
+      if (is_of_this_run(value))
+        return "no answer but an address, a time or an identity: " + line_of(test, key, value);
   const Machine machine = describe_machine();
+  const bool is_folder = path.ends_with('/') || std::filesystem::is_directory(path);
+  std::error_code ignored;  // what could not be made cannot be written into
+  if (is_folder) std::filesystem::create_directories(path, ignored);
+  std::ofstream file(is_folder ? path + "/" + file_name(machine) : path);
   file << "# Answers of a CUDA driver. One a line: test, what was asked, what it said.\n"
        << "# driver " << machine.library << ", version " << machine.version << "\n";
   for (const std::string &name : machine.gpus) file << "# gpu " << name << "\n";

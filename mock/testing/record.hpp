@@ -21,7 +21,8 @@ bool add_line(Answers &answers, const std::string &line);
 
 // Reads a file. An error in words, or empty.
 std::string read_answers(const std::string &path, Answers &answers);
-// Writes a file, with what is known of driver and devices at its head.
+// Writes a file, with what is known of driver and devices at its head; into a folder, under a name made of
+// them. An answer that no other run can give (an address, a time, an identity) is an error.
 std::string write_answers(const std::string &path, const Answers &answers);
 
 // Takes over the lines that a fresh process wrote.

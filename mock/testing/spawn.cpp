@@ -23,6 +23,7 @@ pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
   constexpr int inherited = 3;
   std::vector<std::string> words = {
       "/proc/self/exe", "--driver=" + options().driver, "--cushim-file=" + std::to_string(inherited),
+      "--cushim-parent=" + std::to_string(getpid()),
       // Less than this process's own limit, so that the child is the one to tell.
       "--limit=" + std::to_string(options().limit_seconds * 3 / 4)};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -61,6 +62,9 @@ int wait_for(pid_t process) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+void end_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != options().parent) _exit(1);  // it ended before we asked
+}
 
 }  // namespace cushim::testing
