@@ -1,69 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/sim/profile.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
+
+#include "built_in.hpp"
+#include "machine_profile.hpp"
+#include "nearest.hpp"
+#include "profile_file.hpp"
 
 namespace cushim::sim {
 
 namespace {
 
-// Bandwidths from 64 MiB, starts from 1 byte, medians of 15 on an idle stream; see docs/gpu.md.
-Profile h200() {
-  Profile profile;
-  profile.id = "h200";
-  profile.name = "NVIDIA H200";
-  profile.source = "measured, driver 580.159.04";
-  profile.total_memory = 150109880320;
-  profile.attributes = {
-#define CUSHIM_ATTRIBUTE(attribute, value) {attribute, value},
-#include "h200.inc"
-  };
-  profile.limits = {
-      {CU_LIMIT_STACK_SIZE, 1024},
-      {CU_LIMIT_PRINTF_FIFO_SIZE, 8650752},
-      {CU_LIMIT_MALLOC_HEAP_SIZE, 8388608},
-      {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
-      {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
-      {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 11796480},
-      {7, 232448},  // CU_LIMIT_SHMEM_SIZE
-      {8, 0},       // CU_LIMIT_CIG_ENABLED
-  };
-  profile.greatest_priority = -5;
-  profile.costs = {
-      .host_to_device = 55.4,
-      .device_to_host = 55.3,
-      .pageable_to_device = 18.7,
-      .device_to_pageable = 18.8,
-      .device_to_device = 1900,
-      .peer = 380,
-      .set = 3600,
-      .call = 1000,
-      .copy_start = 2100,
-      .event_record = 1250,
-      .memory_operation = 1800,
-      .host_function = 15000,
-  };
-  return profile;
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::string read_file(const std::string &path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.str().empty())
+    throw std::invalid_argument("the file \"" + path + "\" cannot be read, or is empty");
+  return text.str();
+}
+
+const Profile *built_in(std::string_view id) {
+  const auto place = std::ranges::find(profiles(), id, &Profile::id);
+  return place == profiles().end() ? nullptr : &*place;
+}
+
+std::vector<Profile> one_kind(const std::string &word) {
+  if (const Profile *const profile = built_in(word)) return {*profile};
+  if (is_file(word)) return read_machine(read_file(word), word).devices;
+  return {};
+}
+
+std::vector<std::string> ids() {
+  std::vector<std::string> all;
+  for (const Profile &profile : profiles()) all.push_back(profile.id);
+  return all;
+}
+
+// What somebody meant who wrote this.
+std::string meant(const std::string &word) {
+  const std::vector<std::string> valid = ids();
+  std::string all;
+  for (const std::string &id : valid) all += (all.empty() ? "" : ", ") + id;
+  return "there is no device \"" + word + "\"; did you mean \"" + nearest(word, valid) + "\"? There are " +
+         all + ", each also as " + valid[0] + "x2 to " + valid[0] + "x" + std::to_string(most_devices) +
+         " for several, and files: ./mine.json";
+}
+
+int driver_option(std::string_view option) {
+  constexpr std::string_view key = "driver=";
+  if (!option.starts_with(key))
+    throw std::invalid_argument("there is no \"" + std::string(option) +
+                                "\" behind the devices; did you mean \"driver=11080\"?");
+  const std::optional<int> version = number(option.substr(key.size()));
+  if (!version || *version < oldest_driver || *version > newest_driver)
+    throw std::invalid_argument("\"" + std::string(option) + "\" names no driver version from " +
+                                std::to_string(oldest_driver) + " to " + std::to_string(newest_driver) +
+                                "; CUDA 11.8 is driver=11080");
+  return *version;
 }
 
 }  // namespace
 
-Peer MachineProfile::peer(int device, int other) const {
-  const bool are_alike =
-      devices[static_cast<std::size_t>(device)].id == devices[static_cast<std::size_t>(other)].id;
-  return {.access = are_alike, .native_atomics = are_alike, .performance_rank = 0};
+std::string_view status_name(Status status) {
+  constexpr std::string_view names[] = {"measured", "published", "invented"};
+  return names[static_cast<std::size_t>(status)];
 }
 
-MachineProfile machine(const std::string &name) {
-  const auto cross = name.rfind('x');
-  char *end = nullptr;
-  const long count = cross == name.npos ? 1 : std::strtol(name.c_str() + cross + 1, &end, 10);
-  const bool is_count = cross == name.npos || (*end == '\0' && end != name.c_str() + cross + 1);
-  if (name.substr(0, cross) != "h200" || !is_count || count < 1 || count > 64)
-    throw std::invalid_argument("there are no devices \"" + name +
-                                "\"; there are h200, and h200x2 to h200x64 for several");
-  return {.driver_version = 13000, .devices = std::vector<Profile>(static_cast<std::size_t>(count), h200())};
+const std::vector<Profile> &profiles() {
+  static const std::vector<Profile> all = [] {
+    std::vector<Profile> read;
+    for (const BuiltIn &one : built_in_files) read.push_back(read_profile(one.text, one.file, read));
+    return read;
+  }();
+  return all;
+}
+
+const std::map<int, std::string> &attribute_names() { return built_in_attribute_names; }
+
+Peer MachineProfile::peer(int device, int other) const {
+  return peers.at(static_cast<std::size_t>(device)).at(static_cast<std::size_t>(other));
+}
+
+bool is_file(std::string_view word) { return word.ends_with(".json"); }
+
+std::vector<Profile> named_devices(const std::string &item) {
+  // The whole word first: rtx4090 is not 4090 times rt.
+  if (std::vector<Profile> devices = one_kind(item); !devices.empty()) return devices;
+  const auto cross = item.rfind('x');
+  const std::optional<int> count = cross == item.npos ? std::nullopt : number(item.substr(cross + 1));
+  if (!count) throw std::invalid_argument(meant(item));
+  const std::vector<Profile> kind = one_kind(item.substr(0, cross));
+  if (kind.empty()) {
+    // "h20x2" is nearly h200, twice; "rtx409" is nearly rtx4090.
+    const std::string start = item.substr(0, cross);
+    const auto distance = [](const std::string &word) { return edits(word, nearest(word, ids())); };
+    throw std::invalid_argument(meant(distance(item) <= distance(start) ? item : start));
+  }
+  if (*count < 1 || *count > static_cast<int>(most_devices))
+    throw std::invalid_argument("\"" + item + "\" is not 1 to " + std::to_string(most_devices) + " devices");
+  std::vector<Profile> devices;
+  for (int i = 0; i < *count; ++i) devices.insert(devices.end(), kind.begin(), kind.end());
+  return devices;
+}
+
+MachineProfile assemble(std::vector<Profile> devices) {
+  if (devices.size() > most_devices)
+    throw std::invalid_argument("a machine has at most " + std::to_string(most_devices) + " devices, not " +
+                                std::to_string(devices.size()));
+  MachineProfile machine;
+  machine.driver_version = default_driver;
+  machine.devices = std::move(devices);
+  int bus = 0;
+  for (Profile &device : machine.devices) device.attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] += bus++;
+  for (const Profile &device : machine.devices) {
+    std::vector<Peer> &row = machine.peers.emplace_back();
+    for (const Profile &other : machine.devices) row.push_back(device.id == other.id ? device.peer : Peer{});
+  }
+  return machine;
+}
+
+void set_driver(MachineProfile &machine, int version) {
+  machine.driver_version = version;
+  const int newest = newest_attribute(version);
+  for (Profile &device : machine.devices) {
+    std::erase_if(device.attributes, [&](const auto &one) { return one.first > newest; });
+    std::erase_if(device.estimated, [&](int one) { return one > newest; });
+  }
+}
+
+MachineProfile read_machine(std::string_view text, const std::string &origin) {
+  return read_machine(text, origin, profiles());
+}
+
+MachineProfile machine(const std::string &description) {
+  const auto end = description.find(';');
+  const std::string list = description.substr(0, end);
+  const int driver = end == description.npos ? 0 : driver_option(description.substr(end + 1));
+  MachineProfile made;
+  if (is_file(list) && list.find(',') == list.npos) {  // alone it may be a machine, with links of its own
+    made = read_machine(read_file(list), list);
+  } else {
+    std::vector<Profile> devices;
+    std::istringstream items(list + ",");
+    for (std::string item; std::getline(items, item, ',');) {
+      if (item.empty()) throw std::invalid_argument("\"" + description + "\" has a device without a name");
+      for (Profile &one : named_devices(item)) devices.push_back(std::move(one));
+    }
+    made = assemble(std::move(devices));
+  }
+  if (driver != 0) set_driver(made, driver);
+  return made;
 }
 
 CUuuid uuid_of(const Profile &profile, int index) {
@@ -71,6 +173,22 @@ CUuuid uuid_of(const Profile &profile, int index) {
   for (std::size_t i = 0; i < profile.id.size() && i < 8; ++i) uuid.bytes[i] = profile.id[i];
   uuid.bytes[15] = static_cast<char>(index + 1);
   return uuid;
+}
+
+std::vector<int> device_order(const MachineProfile &machine, const char *order) {
+  std::vector<int> indices(machine.devices.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  if (order != nullptr && std::string_view(order) == "PCI_BUS_ID") return indices;
+  const auto speed = [&](int index) {
+    const auto &attributes = machine.devices[static_cast<std::size_t>(index)].attributes;
+    const auto value = [&](int number) {
+      const auto place = attributes.find(number);
+      return place == attributes.end() ? 1.0 : place->second;
+    };
+    return value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) * value(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  };
+  std::stable_sort(indices.begin(), indices.end(), [&](int a, int b) { return speed(a) > speed(b); });
+  return indices;
 }
 
 }  // namespace cushim::sim

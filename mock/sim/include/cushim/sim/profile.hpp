@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a simulated device is like: the answers that the driver gives about it, and what work costs on it.
+// The built-in ones are data, mock/sim/profiles/*.json; docs/profiles.md tells how to write your own.
 #pragma once
 
 #include <cuda.h>
@@ -7,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cushim::sim {
@@ -26,17 +29,6 @@ struct Costs {
   std::int64_t host_function = 0;
 };
 
-struct Profile {
-  std::string id;                     // by which it is asked for: "h200"
-  std::string name;                   // as cuDeviceGetName tells it
-  std::string source;                 // where the numbers come from
-  std::size_t total_memory = 0;       // bytes
-  std::map<int, int> attributes;      // by CUdevice_attribute; one that is not there is INVALID_VALUE
-  std::map<int, std::size_t> limits;  // by CUlimit; one that is not there is UNSUPPORTED_LIMIT
-  int least_priority = 0, greatest_priority = 0;
-  Costs costs;
-};
-
 // What one device can do with another's memory.
 struct Peer {
   bool access = false;
@@ -44,18 +36,55 @@ struct Peer {
   int performance_rank = 0;  // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
 };
 
+// What a profile's numbers rest on.
+enum class Status { measured, published, invented };
+std::string_view status_name(Status status);
+
+struct Profile {
+  std::string id;                     // by which it is asked for: "h200"
+  std::string name;                   // as cuDeviceGetName tells it
+  std::string source;                 // where the numbers come from
+  Status status = Status::invented;   // of what is not estimated
+  std::size_t total_memory = 0;       // bytes
+  std::map<int, int> attributes;      // by CUdevice_attribute; one that is not there is INVALID_VALUE
+  std::set<int> estimated;            // attributes whose values are derived, or a like device's
+  std::map<int, std::size_t> limits;  // by CUlimit; one that is not there is UNSUPPORTED_LIMIT
+  int least_priority = 0, greatest_priority = 0;
+  Costs costs;
+  Peer peer;  // with another device of this id
+};
+
 struct MachineProfile {
-  int driver_version = 0;  // 13000 is CUDA 13.0
-  std::vector<Profile> devices;
+  int driver_version = 0;                // 13000 is CUDA 13.0
+  std::vector<Profile> devices;          // in the order of their PCI addresses
+  std::vector<std::vector<Peer>> peers;  // [device][other]
 
   Peer peer(int device, int other) const;
 };
 
-// The machine of this name: a device's id, and how many of them: "h200", "h200x2". Throws
-// std::invalid_argument, naming those that there are.
-MachineProfile machine(const std::string &name);
+// The built-in devices, by id.
+const std::vector<Profile> &profiles();
+
+// The machine of this description:
+//   h200                    one device, a built-in one or a file (a word with a slash or .json at its end)
+//   h200x2,l4,./mine.json   several; two of the same id reach each other as their profile says
+//   h200x2;driver=11080     with a driver of CUDA 11.8: it does not know later attributes
+//   machine.json            devices, driver and links
+// Throws std::invalid_argument that says what is wrong, the nearest valid word, and for a file the line.
+MachineProfile machine(const std::string &description);
+
+// The same of a file's text; origin is what errors call it.
+MachineProfile read_machine(std::string_view text, const std::string &origin);
+
+// The names of attributes as in cushim/device_attribute.hpp, by CUdevice_attribute.
+const std::map<int, std::string> &attribute_names();
 
 // The identity that the device of this index has, the same in every run.
 CUuuid uuid_of(const Profile &profile, int index);
+
+// The order in which a process sees a machine's devices under this CUDA_DEVICE_ORDER: "PCI_BUS_ID" is the
+// machine's own; all else, and null, is FASTEST_FIRST. What is fast is the driver's secret; here it is
+// multiprocessors times clock, and those alike stay in order.
+std::vector<int> device_order(const MachineProfile &machine, const char *order);
 
 }  // namespace cushim::sim

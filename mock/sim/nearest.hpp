@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which valid word somebody meant.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cushim::sim {
+
+// How many single-letter edits (insert, delete, replace) lead from one word to the other.
+inline std::size_t edits(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i] != to[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// The word of the list that takes the fewest edits. The list is not empty.
+inline std::string nearest(std::string_view word, const std::vector<std::string> &valid) {
+  return *std::min_element(valid.begin(), valid.end(), [&](const std::string &a, const std::string &b) {
+    return edits(word, a) < edits(word, b);
+  });
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile_file.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "json_lines.hpp"
+#include "machine_profile.hpp"
+#include "nearest.hpp"
+
+namespace cushim::sim {
+
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+// By CUlimit.
+const Words limit_names = {"stack_size",
+                           "printf_fifo_size",
+                           "malloc_heap_size",
+                           "dev_runtime_sync_depth",
+                           "dev_runtime_pending_launch_count",
+                           "max_l2_fetch_granularity",
+                           "persisting_l2_cache_size",
+                           "shmem_size",
+                           "cig_enabled",
+                           "cig_shmem_fallback_enabled"};
+
+const std::map<std::string, double Costs::*> bandwidths = {
+    {"host_to_device", &Costs::host_to_device},
+    {"device_to_host", &Costs::device_to_host},
+    {"pageable_to_device", &Costs::pageable_to_device},
+    {"device_to_pageable", &Costs::device_to_pageable},
+    {"device_to_device", &Costs::device_to_device},
+    {"peer", &Costs::peer},
+    {"set", &Costs::set},
+};
+
+const std::map<std::string, std::int64_t Costs::*> times = {
+    {"call", &Costs::call},
+    {"copy_start", &Costs::copy_start},
+    {"event_record", &Costs::event_record},
+    {"memory_operation", &Costs::memory_operation},
+    {"host_function", &Costs::host_function},
+};
+
+constexpr std::int64_t least_int = std::numeric_limits<int>::min(),
+                       most_int = std::numeric_limits<int>::max();
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+// A value in the file, with the place at which it stands.
+class Value {
+ public:
+  Value(const Json &json, std::string pointer, const JsonLines &lines, const std::string &origin)
+      : json_(json), pointer_(std::move(pointer)), lines_(lines), origin_(origin) {}
+
+  [[noreturn]] void fail(const std::string &what) const {
+    throw std::invalid_argument(origin_ + ":" + std::to_string(lines_.line(pointer_)) + ": " + what);
+  }
+
+  bool is_text() const { return json_.is_string(); }
+  bool has(const char *key) const { return json_.contains(key); }
+  std::string name() const {
+    return pointer_.empty() ? "the file" : pointer_.substr(pointer_.rfind('/') + 1);
+  }
+
+  Value at(const std::string &key) const { return {json_.at(key), pointer_ + "/" + key, lines_, origin_}; }
+
+  // The members of an object that may have these keys only.
+  template <class Each>
+  void members(const Words &valid, Each &&each) const {
+    need(json_.is_object(), "an object");
+    for (const auto &[key, value] : json_.items()) {
+      const Value member(value, pointer_ + "/" + key, lines_, origin_);
+      if (std::find(valid.begin(), valid.end(), key) == valid.end())
+        member.fail("there is no \"" + key + "\" in " + name() + "; did you mean \"" + nearest(key, valid) +
+                    "\"?");
+      each(key, member);
+    }
+  }
+
+  std::vector<Value> elements() const {
+    need(json_.is_array(), "a list");
+    std::vector<Value> all;
+    for (std::size_t i = 0; i < json_.size(); ++i)
+      all.emplace_back(json_[i], pointer_ + "/" + std::to_string(i), lines_, origin_);
+    return all;
+  }
+
+  std::string text() const {
+    need(json_.is_string() && !json_.get_ref<const std::string &>().empty(), "a text that is not empty");
+    return json_;
+  }
+  bool truth() const {
+    need(json_.is_boolean(), "true or false");
+    return json_;
+  }
+  std::int64_t integer(std::int64_t from, std::int64_t to) const {
+    need(json_.is_number_integer(), "an integer");
+    const bool is_huge = json_.is_number_unsigned() && json_.get<std::uint64_t>() > std::uint64_t{most};
+    if (is_huge || json_.get<std::int64_t>() < from || json_.get<std::int64_t>() > to)
+      fail(name() + " is " + json_.dump() + ", but must be from " + std::to_string(from) + " to " +
+           std::to_string(to));
+    return json_;
+  }
+  double positive() const {
+    need(json_.is_number(), "a number");
+    if (json_.get<double>() <= 0) fail(name() + " is " + json_.dump() + ", but must be above 0");
+    return json_;
+  }
+  // One of these words.
+  std::size_t word(const Words &valid) const {
+    const auto place = std::find(valid.begin(), valid.end(), text());
+    if (place == valid.end())
+      fail(name() + " cannot be \"" + text() + "\"; did you mean \"" + nearest(text(), valid) + "\"?");
+    return static_cast<std::size_t>(place - valid.begin());
+  }
+
+ private:
+  void need(bool is_so, const char *what) const {
+    if (!is_so) fail(name() + " is " + json_.dump() + ", but must be " + what);
+  }
+
+  const Json &json_;
+  std::string pointer_;
+  const JsonLines &lines_;
+  const std::string &origin_;
+};
+
+template <class Map>
+Words keys(const Map &map) {
+  Words words;
+  for (const auto &[key, value] : map) words.push_back(key);
+  return words;
+}
+
+const std::map<std::string, int> &attribute_numbers() {
+  static const std::map<std::string, int> numbers = [] {
+    std::map<std::string, int> made;
+    for (const auto &[number, name] : attribute_names()) made.emplace(name, number);
+    return made;
+  }();
+  return numbers;
+}
+
+void read_peer(const Value &member, const std::string &key, Peer &peer) {
+  if (key == "access") peer.access = member.truth();
+  if (key == "native_atomics") peer.native_atomics = member.truth();
+  if (key == "performance_rank") peer.performance_rank = static_cast<int>(member.integer(0, most_int));
+}
+
+void read_costs(const Value &value, Costs &costs) {
+  Words valid = keys(bandwidths);
+  for (const std::string &word : keys(times)) valid.push_back(word);
+  value.members(valid, [&](const std::string &key, const Value &member) {
+    if (bandwidths.contains(key))
+      costs.*bandwidths.at(key) = member.positive();
+    else
+      costs.*times.at(key) = member.integer(0, most);
+  });
+}
+
+const Profile &like(const Value &value, const std::vector<Profile> &known) {
+  Words ids;
+  for (const Profile &profile : known) ids.push_back(profile.id);
+  if (ids.empty()) value.fail("there is no device yet that this one could be like");
+  return known[value.word(ids)];
+}
+
+// What follows from nothing else must stand in the file.
+void check_complete(const Value &value, const Profile &profile) {
+  for (const char *key : {"compute_capability_major", "compute_capability_minor", "multiprocessor_count"})
+    if (!profile.attributes.contains(attribute_numbers().at(key)))
+      value.fail("the device \"" + profile.id + "\" has no " + key + "; state it, or a \"like\"");
+  if (profile.total_memory == 0)
+    value.fail("the device \"" + profile.id + "\" has no total_memory; state it, or a \"like\"");
+  for (const auto &[key, bandwidth] : bandwidths)
+    if (profile.costs.*bandwidth == 0)
+      value.fail("the device \"" + profile.id + "\" has no \"" + key +
+                 "\" in costs; state it, or a \"like\"");
+  if (profile.greatest_priority > profile.least_priority)
+    value.fail("the greatest stream priority is a smaller number than the least, or the same");
+}
+
+Profile read_device(const Value &value, const std::vector<Profile> &known) {
+  static const Words valid = {"$license",
+                              "id",
+                              "name",
+                              "status",
+                              "source",
+                              "like",
+                              "peer",
+                              "limits",
+                              "costs",
+                              "total_memory",
+                              "stream_priorities",
+                              "attributes",
+                              "estimated_attributes"};
+  value.members(valid, [](const std::string &, const Value &) {});
+  if (!value.has("id")) value.fail("a device needs an \"id\"");
+  Profile profile;
+  if (value.has("like")) {
+    profile = like(value.at("like"), known);
+    for (const auto &[number, answer] : profile.attributes) profile.estimated.insert(number);
+    profile.source.clear();
+    profile.status = Status::invented;
+  }
+  profile.name = value.at("id").text();
+  value.members(valid, [&](const std::string &key, const Value &member) {
+    if (key == "id") profile.id = member.text();
+    if (key == "name") profile.name = member.text();
+    if (key == "source") profile.source = member.text();
+    if (key == "status")
+      profile.status = static_cast<Status>(member.word({"measured", "published", "invented"}));
+    if (key == "total_memory") profile.total_memory = static_cast<std::size_t>(member.integer(1, most));
+    if (key == "costs") read_costs(member, profile.costs);
+    if (key == "peer")
+      member.members({"access", "native_atomics", "performance_rank"},
+                     [&](const std::string &part, const Value &one) { read_peer(one, part, profile.peer); });
+    if (key == "stream_priorities")
+      member.members({"least", "greatest"}, [&](const std::string &end, const Value &priority) {
+        (end == "least" ? profile.least_priority : profile.greatest_priority) =
+            static_cast<int>(priority.integer(least_int, most_int));
+      });
+    if (key == "limits")
+      member.members(limit_names, [&](const std::string &name, const Value &limit) {
+        const auto number = std::find(limit_names.begin(), limit_names.end(), name) - limit_names.begin();
+        profile.limits[static_cast<int>(number)] = static_cast<std::size_t>(limit.integer(0, most));
+      });
+    if (key == "attributes" || key == "estimated_attributes")
+      member.members(keys(attribute_numbers()), [&](const std::string &name, const Value &attribute) {
+        const int number = attribute_numbers().at(name);
+        const bool is_estimated = key == "estimated_attributes";
+        if (is_estimated && value.has("attributes") && value.at("attributes").has(name.c_str()))
+          attribute.fail(name + " stands in attributes and in estimated_attributes");
+        profile.attributes[number] = static_cast<int>(attribute.integer(least_int, most_int));
+        if (is_estimated)
+          profile.estimated.insert(number);
+        else
+          profile.estimated.erase(number);
+      });
+  });
+  check_complete(value, profile);
+  return profile;
+}
+
+void read_link(const Value &value, MachineProfile &machine) {
+  if (!value.has("between")) value.fail("a link needs \"between\": the numbers of two devices");
+  const std::vector<Value> ends = value.at("between").elements();
+  if (ends.size() != 2) value.at("between").fail("a link is between 2 devices");
+  const auto last = static_cast<std::int64_t>(machine.devices.size()) - 1;
+  const auto one = static_cast<std::size_t>(ends[0].integer(0, last));
+  const auto other = static_cast<std::size_t>(ends[1].integer(0, last));
+  if (one == other) value.at("between").fail("a link is between 2 different devices");
+  Peer peer = machine.peers[one][other];
+  value.members({"between", "access", "native_atomics", "performance_rank"},
+                [&](const std::string &key, const Value &member) { read_peer(member, key, peer); });
+  machine.peers[one][other] = machine.peers[other][one] = peer;
+}
+
+MachineProfile read_machine_value(const Value &value, const std::vector<Profile> &known) {
+  static const Words valid = {"$license", "driver", "devices", "links"};
+  value.members(valid, [](const std::string &, const Value &) {});
+  std::vector<Profile> devices;
+  for (const Value &device : value.at("devices").elements()) {
+    if (!device.is_text()) {
+      devices.push_back(read_device(device, known));
+      continue;
+    }
+    if (is_file(device.text())) device.fail("a file's devices are built-in ones or stand in it themselves");
+    try {
+      for (Profile &one : named_devices(device.text())) devices.push_back(std::move(one));
+    } catch (const std::invalid_argument &error) {
+      device.fail(error.what());
+    }
+  }
+  if (devices.empty() || devices.size() > most_devices)
+    value.at("devices").fail("a machine has 1 to " + std::to_string(most_devices) + " devices");
+  MachineProfile machine = assemble(std::move(devices));
+  if (value.has("driver"))
+    set_driver(machine, static_cast<int>(value.at("driver").integer(oldest_driver, newest_driver)));
+  if (value.has("links"))
+    for (const Value &link : value.at("links").elements()) read_link(link, machine);
+  return machine;
+}
+
+// Calls back with the text's value, if it is JSON.
+template <class Read>
+auto read(std::string_view text, const std::string &origin, Read &&reader) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error &error) {
+    const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
+    // "[json.exception.parse_error.101] parse error at line 2, column 3: what is wrong"
+    const std::string what = error.what();
+    throw std::invalid_argument(origin + ":" + std::to_string(line_of_byte(text, offset)) +
+                                ": this is not JSON: " + what.substr(what.find(": ") + 2));
+  }
+  const JsonLines lines = json_lines(text);
+  if (!lines.duplicate.empty())
+    throw std::invalid_argument(origin + ":" + std::to_string(lines.duplicate_line) + ": \"" +
+                                lines.duplicate.substr(lines.duplicate.rfind('/') + 1) + "\" stands twice");
+  return reader(Value(json, "", lines, origin));
+}
+
+}  // namespace
+
+Profile read_profile(std::string_view text, const std::string &origin, const std::vector<Profile> &known) {
+  return read(text, origin, [&](const Value &value) { return read_device(value, known); });
+}
+
+MachineProfile read_machine(std::string_view text, const std::string &origin,
+                            const std::vector<Profile> &known) {
+  return read(text, origin, [&](const Value &value) {
+    if (value.has("devices")) return read_machine_value(value, known);
+    return assemble({read_device(value, known)});
+  });
+}
+
+int newest_attribute(int driver_version) {
+  // Read off the headers of each release.
+  static const std::map<int, int> newest = {{11080, 124}, {12000, 129}, {12010, 132}, {12020, 134},
+                                            {12050, 135}, {12080, 143}, {13000, 147}, {13010, 148},
+                                            {13030, 156}, {13050, 161}};
+  const auto above = newest.upper_bound(driver_version);
+  return above == newest.begin() ? above->second : std::prev(above)->second;
+}
+
+}  // namespace cushim::sim
