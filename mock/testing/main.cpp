@@ -49,6 +49,20 @@ bool has_nvidia_device() {
   return false;
 }
 
+// Where CTest allots devices ("id:1,slots:1" for each group), no others are seen.
+void see_allotted_devices() {
+  const char *groups = std::getenv("CTEST_RESOURCE_GROUP_COUNT");
+  std::string devices;
+  for (int group = 0; groups != nullptr && group < std::atoi(groups); ++group) {
+    const std::string variable = "CTEST_RESOURCE_GROUP_" + std::to_string(group) + "_GPUS";
+    const char *text = std::getenv(variable.c_str());
+    const std::string allotted = text == nullptr ? "" : text;
+    if (!allotted.starts_with("id:")) continue;
+    devices += (devices.empty() ? "" : ",") + allotted.substr(3, allotted.find(',') - 3);
+  }
+  if (!devices.empty()) setenv("CUDA_VISIBLE_DEVICES", devices.c_str(), 1);
+}
+
 // Makes the wanted driver current for the rest of the process.
 int choose_driver(std::string wanted) {
   if (is_labelled_gpu()) {
@@ -139,6 +153,7 @@ int main(int argc, char **argv) {
   }
   set_options(given);
   if (::testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
+  see_allotted_devices();
   if (const int status = choose_driver(given.driver); status != good) return status;
 
   Watchdog watchdog(given.limit_seconds);

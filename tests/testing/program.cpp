@@ -36,6 +36,11 @@ TEST(Needs, A_million_gpus) {
 }
 TEST(Needs, One_gpu) { CUSHIM_NEEDS(gpus(1)); }
 
+TEST(Devices, That_are_allotted_are_visible) {
+  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  answer("visible", visible == nullptr ? "all" : visible);
+}
+
 TEST(Failing, Fails) { FAIL() << "as it should"; }
 
 TEST(Answers, Are_kept) {

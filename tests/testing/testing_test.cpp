@@ -134,6 +134,14 @@ TEST_F(Files, A_summary_tells_what_was_executed_and_why_not) {
   EXPECT_NE(read(folder + "/junit.xml").find("testcase name=\"One_gpu\""), std::string::npos);
 }
 
+TEST_F(Files, Devices_that_CTest_allots_are_the_visible_ones) {
+  const std::string file = folder + "/a.txt";
+  const Finished two = run_on_sim("Devices.*", "--write-answers=" + file,
+                                  "CTEST_RESOURCE_GROUP_COUNT=2 CTEST_RESOURCE_GROUP_0_GPUS=id:3,slots:1 "
+                                  "CTEST_RESOURCE_GROUP_1_GPUS=id:1,slots:1");
+  EXPECT_NE(read(file).find("visible = 3,1\n"), std::string::npos) << two << read(file);
+}
+
 TEST_F(Files, Seeds_are_one_to_n_or_the_one_asked_for) {
   const std::string file = folder + "/a.txt";
   EXPECT_EQ(run_on_sim("*Seeds*", "--write-answers=" + file).exit, 0);
