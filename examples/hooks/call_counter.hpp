@@ -7,27 +7,27 @@
 #include <array>
 #include <atomic>
 
-// Counts from its beginning to its end, the calls of all threads: CallCounter<&cuMemAlloc, &cuMemFree>.
-template <auto... functions>
+// Counts from its beginning to its end, the calls of all threads: CallCounter<Entry::cuInit>.
+template <cushim::Entry... entries>
 class CallCounter {
  public:
   explicit CallCounter(cushim::Driver &driver)
-      : hooks_{cushim::hook::before<functions>(driver, [this](auto...) { ++at<functions>(); })...} {}
+      : hooks_{cushim::hook::before<entries>(driver, [this](auto...) { ++at<entries>(); })...} {}
 
-  template <auto function>
+  template <cushim::Entry entry>
   long count() {
-    return at<function>();
+    return at<entry>();
   }
 
  private:
-  template <auto function>
+  template <cushim::Entry entry>
   std::atomic<long> &at() {
-    constexpr std::array entries{cushim::entry_of<functions>()...};
+    constexpr std::array all{entries...};
     std::size_t place = 0;
-    while (entries[place] != cushim::entry_of<function>()) ++place;
+    while (all[place] != entry) ++place;
     return counts_[place];
   }
 
-  std::atomic<long> counts_[sizeof...(functions)]{};
-  cushim::hook::Hook hooks_[sizeof...(functions)];  // last: they end before what they count in
+  std::atomic<long> counts_[sizeof...(entries)]{};
+  cushim::hook::Hook hooks_[sizeof...(entries)];  // last: they end before what they count in
 };

@@ -9,13 +9,14 @@
 #include <mutex>
 #include <ostream>
 
-// Logs from its beginning to its end, the calls of all threads: CallLog<&cuInit, &cuDeviceGetCount>.
-template <auto... functions>
+// Logs from its beginning to its end, the calls of all threads: CallLog<Entry::cuInit,
+// Entry::cuDeviceGetCount>.
+template <cushim::Entry... entries>
 class CallLog {
  public:
   CallLog(cushim::Driver &driver, std::ostream &out)
-      : out_(out), hooks_{cushim::hook::after<functions>(driver, [this](CUresult result, auto... arguments) {
-          this->log(cushim::entry_of<functions>(), result, arguments...);
+      : out_(out), hooks_{cushim::hook::after<entries>(driver, [this](CUresult result, auto... arguments) {
+          this->log(entries, result, arguments...);
         })...} {}
 
  private:
@@ -28,5 +29,5 @@ class CallLog {
 
   std::ostream &out_;
   std::mutex mutex_;
-  cushim::hook::Hook hooks_[sizeof...(functions)];  // last: they end before what they use
+  cushim::hook::Hook hooks_[sizeof...(entries)];  // last: they end before what they use
 };

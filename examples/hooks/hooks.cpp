@@ -9,6 +9,8 @@
 
 namespace {
 
+using cushim::Entry;
+
 // Knows nothing of hooks.
 void look_at_devices() {
   cushim::driver().cuInit(0);
@@ -24,13 +26,13 @@ void look_at_devices() {
 
 int main() {
   cushim::Driver &driver = cushim::current_driver();
-  CallCounter<&cuInit, &cuDeviceGetCount, &cuDeviceGet> counter(driver);
+  CallCounter<Entry::cuInit, Entry::cuDeviceGetCount, Entry::cuDeviceGet> counter(driver);
   {
-    const CallLog<&cuInit, &cuDeviceGetCount, &cuDeviceGet> log(driver, std::cout);
+    const CallLog<Entry::cuInit, Entry::cuDeviceGetCount, Entry::cuDeviceGet> log(driver, std::cout);
     look_at_devices();
   }
   look_at_devices();  // counted, not logged
-  std::cout << "cuInit " << counter.count<&cuInit>() << ", cuDeviceGetCount "
-            << counter.count<&cuDeviceGetCount>() << ", cuDeviceGet " << counter.count<&cuDeviceGet>()
-            << '\n';
+  std::cout << "cuInit " << counter.count<Entry::cuInit>() << ", cuDeviceGetCount "
+            << counter.count<Entry::cuDeviceGetCount>() << ", cuDeviceGet "
+            << counter.count<Entry::cuDeviceGet>() << '\n';
 }
