@@ -37,6 +37,12 @@ if(CUSHIM_BUILD_MOCK)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/mock/gmock" DESTINATION ${CMAKE_INSTALL_DATADIR}/cushim COMPONENT mock)
 endif()
 
+if(TARGET cushim_libcuda)
+  # Never on a path where a program finds its libraries by itself.
+  install(TARGETS cushim_libcuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cushim/sim COMPONENT sim
+    NAMELINK_SKIP)
+endif()
+
 # Relative to itself, so that a package may be moved.
 file(RELATIVE_PATH pkgconfig_to_include
   "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")

@@ -80,7 +80,9 @@ void Frame::set_driver(const Owner &owner, const std::string &name, int version)
 }
 
 Frame &Frame::take(Owner &owner, const std::string &name, int version) {
-  [[maybe_unused]] static const bool warned = (warn_of_others(), true);
+  if (owner.is_of_program()) {
+    [[maybe_unused]] static const bool warned = (warn_of_others(), true);
+  }
   const std::lock_guard lock(pool().mutex);
   Frame &frame = free_frame(name);
   const std::lock_guard frame_lock(frame.mutex_);

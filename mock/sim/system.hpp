@@ -35,6 +35,7 @@ struct System final : mock::Owner {
   // Owner
   bool serves(int slot) const noexcept override;
   std::unique_ptr<mock::AnyReceiver> make_receiver(int slot) override;
+  bool is_of_program() const noexcept override { return !options.is_library; }
 
   // The calling thread's.
   Thread &thread();

@@ -35,12 +35,19 @@
 #endif
         .hidden cushim_look_up, cushim_look_up_v2
 
+/* The simulated driver's library is made of this file too, and shows what its release has. */
+#if defined(CUSHIM_EXPORTED_RELEASE)
+#define VISIBILITY(symbol, version) .if version > CUSHIM_EXPORTED_RELEASE; .hidden symbol; .endif
+#else
+#define VISIBILITY(symbol, version) .hidden symbol
+#endif
+
         .text
         .cfi_startproc
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
         .balign 16; \
         .globl symbol; \
-        .hidden symbol; \
+        VISIBILITY(symbol, version); \
         .type symbol, %function; \
 symbol: \
         LANDING_PAD; \

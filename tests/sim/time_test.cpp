@@ -53,8 +53,8 @@ TEST(VirtualTime, Two_copies_on_one_engine_queue_up_and_on_two_do_not) {
 TEST(VirtualTime, Does_not_pass_while_the_program_does_something_else) {
   const Running running;
   const auto before = running.machine.now();
-  volatile int sum = 0;
-  for (int i = 0; i < 1'000'000; ++i) sum = sum + i;
+  volatile unsigned sum = 0;
+  for (unsigned i = 0; i < 1'000'000; ++i) sum = sum + i;
   EXPECT_EQ(running.machine.now(), before);
 }
 

@@ -9,6 +9,7 @@
 #include "doctor.hpp"
 #include "explain.hpp"
 #include "release.hpp"
+#include "run.hpp"
 #include "symbols.hpp"
 
 namespace {
@@ -87,6 +88,17 @@ int main(int argc, char **argv) {
       ->allow_extra_args(false)  // so that a path may follow
       ->check(CLI::IsMember(forbidden_things()));
 
+  RunOptions run_options;
+  CLI::App *run_verb =
+      app.add_subcommand("run", "Start a program on the SIMULATED driver: cushim run -- PROGRAM ARGS...");
+  run_verb->add_option("--devices", run_options.devices, "Which devices there are: h200, h200x2, ...");
+  run_verb->add_option("--schedule", run_options.schedule,
+                       "When work runs: background (if not said), eager, deferred or seeded");
+  run_verb->add_option("--seed", run_options.seed, "Of the seeded schedule");
+  run_verb->add_option("--library", run_options.library, "The folder of another simulated libcuda.so.1");
+  run_verb->add_option("PROGRAM", run_options.program, "The program and its arguments")->required();
+  run_verb->positionals_at_end();
+
   for (CLI::App *verb : {doctor, symbols_verb})
     verb->add_option("--library", library, "Look at this library instead of the default driver");
   for (CLI::App *verb : {doctor, symbols_verb, explain_verb, check_verb})
@@ -108,6 +120,7 @@ int main(int argc, char **argv) {
     if (present || missing) filter.present = present;
     return print(symbols(filter, or_null(library)), as_json);
   }
+  if (run_verb->parsed()) return print(run(run_options), false);
   if (check_verb->parsed()) return print(report(check(check_options)), as_json);
   return print(explain(words), as_json);
 }

@@ -45,6 +45,8 @@ class Owner {
   // Whether the driver is to have this row. A call of one that it does not have still comes in by the table,
   // but supports() and lookups say no.
   virtual bool serves(int) const noexcept { return true; }
+  // Whether the driver is one of the program's own, which then is told whom it does not reach.
+  virtual bool is_of_program() const noexcept { return true; }
   // A Receiver of the type of this row, which these headers can type. Called once a row, when its first
   // call comes in or something is to be set up for it; one call at a time.
   virtual std::unique_ptr<AnyReceiver> make_receiver(int slot) = 0;

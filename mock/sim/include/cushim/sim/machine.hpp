@@ -20,7 +20,8 @@ namespace cushim::sim {
 struct Options {
   std::string devices = "h200";  // which, by name or file (cushim/sim/profile.hpp)
   Schedule schedule = Schedule::eager;
-  std::uint64_t seed = 1;  // of Schedule::seeded
+  std::uint64_t seed = 1;   // of Schedule::seeded
+  bool is_library = false;  // whether the machine is libcuda.so.1 itself, and no driver of one program
 };
 
 // The schedule of this name. Throws std::invalid_argument, naming those that there are.
