@@ -14,7 +14,7 @@ struct BuiltIn {
 };
 
 // A device that others are like stands before them.
-extern const std::vector<BuiltIn> built_in_files;
-extern const std::map<int, std::string> built_in_attribute_names;
+const std::vector<BuiltIn> &built_in_files();
+const std::map<int, std::string> &built_in_attribute_names();
 
 }  // namespace cushim::sim

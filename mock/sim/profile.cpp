@@ -85,13 +85,13 @@ std::string_view status_name(Status status) {
 const std::vector<Profile> &profiles() {
   static const std::vector<Profile> all = [] {
     std::vector<Profile> read;
-    for (const BuiltIn &one : built_in_files) read.push_back(read_profile(one.text, one.file, read));
+    for (const BuiltIn &one : built_in_files()) read.push_back(read_profile(one.text, one.file, read));
     return read;
   }();
   return all;
 }
 
-const std::map<int, std::string> &attribute_names() { return built_in_attribute_names; }
+const std::map<int, std::string> &attribute_names() { return built_in_attribute_names(); }
 
 Peer MachineProfile::peer(int device, int other) const {
   return peers.at(static_cast<std::size_t>(device)).at(static_cast<std::size_t>(other));

@@ -18,35 +18,46 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
+// These are functions, since a program may make a machine before its other objects are there.
+
 // By CUlimit.
-const Words limit_names = {"stack_size",
-                           "printf_fifo_size",
-                           "malloc_heap_size",
-                           "dev_runtime_sync_depth",
-                           "dev_runtime_pending_launch_count",
-                           "max_l2_fetch_granularity",
-                           "persisting_l2_cache_size",
-                           "shmem_size",
-                           "cig_enabled",
-                           "cig_shmem_fallback_enabled"};
+const Words &limit_names() {
+  static const Words all = {"stack_size",
+                            "printf_fifo_size",
+                            "malloc_heap_size",
+                            "dev_runtime_sync_depth",
+                            "dev_runtime_pending_launch_count",
+                            "max_l2_fetch_granularity",
+                            "persisting_l2_cache_size",
+                            "shmem_size",
+                            "cig_enabled",
+                            "cig_shmem_fallback_enabled"};
+  return all;
+}
 
-const std::map<std::string, double Costs::*> bandwidths = {
-    {"host_to_device", &Costs::host_to_device},
-    {"device_to_host", &Costs::device_to_host},
-    {"pageable_to_device", &Costs::pageable_to_device},
-    {"device_to_pageable", &Costs::device_to_pageable},
-    {"device_to_device", &Costs::device_to_device},
-    {"peer", &Costs::peer},
-    {"set", &Costs::set},
-};
+const std::map<std::string, double Costs::*> &bandwidths() {
+  static const std::map<std::string, double Costs::*> all = {
+      {"host_to_device", &Costs::host_to_device},
+      {"device_to_host", &Costs::device_to_host},
+      {"pageable_to_device", &Costs::pageable_to_device},
+      {"device_to_pageable", &Costs::device_to_pageable},
+      {"device_to_device", &Costs::device_to_device},
+      {"peer", &Costs::peer},
+      {"set", &Costs::set},
+  };
+  return all;
+}
 
-const std::map<std::string, std::int64_t Costs::*> times = {
-    {"call", &Costs::call},
-    {"copy_start", &Costs::copy_start},
-    {"event_record", &Costs::event_record},
-    {"memory_operation", &Costs::memory_operation},
-    {"host_function", &Costs::host_function},
-};
+const std::map<std::string, std::int64_t Costs::*> &times() {
+  static const std::map<std::string, std::int64_t Costs::*> all = {
+      {"call", &Costs::call},
+      {"copy_start", &Costs::copy_start},
+      {"event_record", &Costs::event_record},
+      {"memory_operation", &Costs::memory_operation},
+      {"host_function", &Costs::host_function},
+  };
+  return all;
+}
 
 constexpr std::int64_t least_int = std::numeric_limits<int>::min(),
                        most_int = std::numeric_limits<int>::max();
@@ -154,13 +165,13 @@ void read_peer(const Value &member, const std::string &key, Peer &peer) {
 }
 
 void read_costs(const Value &value, Costs &costs) {
-  Words valid = keys(bandwidths);
-  for (const std::string &word : keys(times)) valid.push_back(word);
+  Words valid = keys(bandwidths());
+  for (const std::string &word : keys(times())) valid.push_back(word);
   value.members(valid, [&](const std::string &key, const Value &member) {
-    if (bandwidths.contains(key))
-      costs.*bandwidths.at(key) = member.positive();
+    if (bandwidths().contains(key))
+      costs.*bandwidths().at(key) = member.positive();
     else
-      costs.*times.at(key) = member.integer(0, most);
+      costs.*times().at(key) = member.integer(0, most);
   });
 }
 
@@ -178,7 +189,7 @@ void check_complete(const Value &value, const Profile &profile) {
       value.fail("the device \"" + profile.id + "\" has no " + key + "; state it, or a \"like\"");
   if (profile.total_memory == 0)
     value.fail("the device \"" + profile.id + "\" has no total_memory; state it, or a \"like\"");
-  for (const auto &[key, bandwidth] : bandwidths)
+  for (const auto &[key, bandwidth] : bandwidths())
     if (profile.costs.*bandwidth == 0)
       value.fail("the device \"" + profile.id + "\" has no \"" + key +
                  "\" in costs; state it, or a \"like\"");
@@ -227,8 +238,9 @@ Profile read_device(const Value &value, const std::vector<Profile> &known) {
             static_cast<int>(priority.integer(least_int, most_int));
       });
     if (key == "limits")
-      member.members(limit_names, [&](const std::string &name, const Value &limit) {
-        const auto number = std::find(limit_names.begin(), limit_names.end(), name) - limit_names.begin();
+      member.members(limit_names(), [&](const std::string &name, const Value &limit) {
+        const auto number =
+            std::find(limit_names().begin(), limit_names().end(), name) - limit_names().begin();
         profile.limits[static_cast<int>(number)] = static_cast<std::size_t>(limit.integer(0, most));
       });
     if (key == "attributes" || key == "estimated_attributes")
