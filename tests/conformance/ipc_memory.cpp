@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory that another process opens.
+#include "conformance.hpp"
+
+namespace conformance {
+namespace {
+
+class IpcMemory : public OnDevice {
+ protected:
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(OnDevice::SetUp());
+    if (IsSkipped()) return;
+    CUSHIM_NEEDS(ipc);
+  }
+
+ public:
+  CUipcMemHandle handle = {};
+  CUipcMemHandle exported(CUdeviceptr at) {
+    NEED(driver().cuIpcGetMemHandle(&handle, at));
+    return handle;
+  }
+};
+
+void make_context() {
+  CUcontext made = nullptr;
+  NEED(driver().cuInit(0));
+  NEED(driver().cuDevicePrimaryCtxRetain(&made, 0));
+  NEED(driver().cuCtxSetCurrent(made));
+}
+
+// Opens what it is sent with the flags it is sent; then reads a byte, closes, and closes again.
+struct Opened {
+  CUresult open, open_again, read, close, close_again, close_too_often;
+  bool same;
+  int byte;
+};
+CUSHIM_CHILD(memory_importer) {
+  make_context();
+  const auto handle = parent.receive<CUipcMemHandle>();
+  const auto flags = parent.receive<unsigned>();
+  Opened result = {};
+  CUdeviceptr at = 0, again = 0;
+  result.open = driver().cuIpcOpenMemHandle(&at, handle, flags);
+  if (result.open == CUDA_SUCCESS) {
+    unsigned char byte = 0;
+    result.open_again = driver().cuIpcOpenMemHandle(&again, handle, flags);
+    result.same = at == again;
+    result.read = driver().cuMemcpyDtoH(&byte, at, 1);
+    result.byte = byte;
+    result.close = driver().cuIpcCloseMemHandle(at);
+    result.close_again = driver().cuIpcCloseMemHandle(at);
+    result.close_too_often = driver().cuIpcCloseMemHandle(at);
+  }
+  parent.send(result);
+}
+
+STATEMENT(IpcMemory, Is_exported, driver().cuIpcGetMemHandle(&handle, memory()), CUDA_SUCCESS)
+STATEMENT(IpcMemory, Is_exported_from_the_middle, driver().cuIpcGetMemHandle(&handle, memory() + 100),
+          CUDA_SUCCESS)
+STATEMENT(IpcMemory, Exporting_needs_a_place, driver().cuIpcGetMemHandle(nullptr, memory()),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, Null_is_not_exported, driver().cuIpcGetMemHandle(&handle, 0), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, Pinned_memory_is_not_exported, driver().cuIpcGetMemHandle(&handle, address_of(pinned())),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, Managed_memory_is_not_exported, driver().cuIpcGetMemHandle(&handle, managed()),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, Registered_memory_is_not_exported,
+          driver().cuIpcGetMemHandle(&handle, address_of(registered())), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, The_stack_is_not_exported, driver().cuIpcGetMemHandle(&handle, address_of(&handle)),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, Is_not_opened_by_its_own_process,
+          driver().cuIpcOpenMemHandle(&pointer, exported(memory()), CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+          CUDA_ERROR_INVALID_CONTEXT)
+STATEMENT(IpcMemory, A_handle_of_zeros_is_not_opened,
+          driver().cuIpcOpenMemHandle(&pointer, CUipcMemHandle{}, 1), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, Opening_needs_a_place, driver().cuIpcOpenMemHandle(nullptr, exported(memory()), 1),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, What_was_not_opened_is_not_closed, driver().cuIpcCloseMemHandle(memory()),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcMemory, Null_is_not_closed, driver().cuIpcCloseMemHandle(0), CUDA_ERROR_INVALID_VALUE)
+
+const bool opened = [] {
+  for (unsigned flags : {0u, 1u, 2u, 3u, ~0u}) {
+    ADD_TEST(IpcMemory, "Is_opened_with_flags_" + std::to_string(flags), [flags](IpcMemory &test) {
+      const CUdeviceptr at = test.memory();
+      NEED(driver().cuMemsetD8(at, 42, 4096));
+      NEED(driver().cuCtxSynchronize());
+      Child child("memory_importer");
+      child.send(test.exported(at));
+      child.send(flags);
+      const auto result = child.receive<Opened>();
+      // Other bits are not looked at.
+      EXPECT_ANSWER(result.open, (flags & 1u) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+      if ((flags & 1u) != 0) {
+        EXPECT_ANSWER(result.open_again, CUDA_SUCCESS);
+        EXPECT_VALUE(result.same, true);
+        EXPECT_ANSWER(result.read, CUDA_SUCCESS);
+        EXPECT_VALUE(result.byte, 42);
+        EXPECT_ANSWER(result.close, CUDA_SUCCESS);
+        EXPECT_ANSWER(result.close_again, CUDA_SUCCESS);
+        EXPECT_ANSWER(result.close_too_often, CUDA_ERROR_INVALID_VALUE);
+      }
+      EXPECT_EQ(child.wait(), 0);
+    });
+  }
+  return true;
+}();
+
+TEST_F(IpcMemory, Is_not_opened_after_it_was_freed) {
+  CUdeviceptr at = 0;
+  // Large enough for a block of its own, which small allocations share.
+  NEED(driver().cuMemAlloc(&at, 4 << 20));
+  exported(at);
+  NEED(driver().cuMemFree(at));
+  Child child("memory_importer");
+  child.send(handle);
+  child.send(1u);
+  EXPECT_ANSWER(child.receive<Opened>().open, CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(child.wait(), 0);
+}
+
+CUSHIM_CHILD(memory_exporter) {
+  make_context();
+  CUdeviceptr at = 0;
+  CUipcMemHandle handle = {};
+  NEED(driver().cuMemAlloc(&at, 4096));
+  NEED(driver().cuMemsetD8(at, 9, 4096));
+  NEED(driver().cuCtxSynchronize());
+  NEED(driver().cuIpcGetMemHandle(&handle, at));
+  parent.send(handle);
+  parent.receive<int>();
+}
+TEST_F(IpcMemory, Of_a_killed_process_is_not_opened) {
+  Child child("memory_exporter");
+  handle = child.receive<CUipcMemHandle>();
+  child.kill();
+  child.wait();
+  EXPECT_ANSWER(driver().cuIpcOpenMemHandle(&pointer, handle, 1), CUDA_ERROR_INVALID_HANDLE);
+}
+TEST_F(IpcMemory, Opened_is_neither_freed_nor_exported_again) {
+  Child child("memory_exporter");
+  handle = child.receive<CUipcMemHandle>();
+  CUdeviceptr at = 0;
+  EXPECT_ANSWER(driver().cuIpcOpenMemHandle(&at, handle, 1), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuMemFree(at), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuIpcGetMemHandle(&handle, at), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_SUCCESS);
+  child.send(0);
+  EXPECT_EQ(child.wait(), 0);
+}
+
+}  // namespace
+}  // namespace conformance

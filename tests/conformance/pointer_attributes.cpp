@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include <cushim/memory.hpp>
+#include <cushim/pointer.hpp>
+
+#include "memory_kinds.hpp"
+
+namespace conformance {
+namespace {
+
+class PointerAttributes : public OnDevice {};
+
+struct Attribute {
+  CUpointer_attribute attribute;
+  const char *name;
+  bool comparable;  // the value is no address and no identity
+};
+const Attribute attributes[] = {
+    {CU_POINTER_ATTRIBUTE_CONTEXT, "context", false},
+    {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "memory_type", true},
+    {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, "device_pointer", false},
+    {CU_POINTER_ATTRIBUTE_HOST_POINTER, "host_pointer", false},
+    {CU_POINTER_ATTRIBUTE_P2P_TOKENS, "p2p_tokens", false},
+    {CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, "sync_memops", true},
+    {CU_POINTER_ATTRIBUTE_BUFFER_ID, "buffer_id", false},
+    {CU_POINTER_ATTRIBUTE_IS_MANAGED, "is_managed", true},
+    {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "device_ordinal", true},
+    {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, "is_legacy_ipc_capable", true},
+    {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, "range_start", false},
+    {CU_POINTER_ATTRIBUTE_RANGE_SIZE, "range_size", true},
+    {CU_POINTER_ATTRIBUTE_MAPPED, "mapped", true},
+    {CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, "allowed_handle_types", true},
+    {CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, "is_gpu_direct_rdma_capable", true},
+    {CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "access_flags", true},
+    {CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, "mempool_handle", false},
+    {static_cast<CUpointer_attribute>(0), "attribute_0", true},
+    {static_cast<CUpointer_attribute>(1000), "attribute_1000", true},
+};
+
+// The code for each attribute (down) of device, managed, pinned, registered and pageable memory (across).
+const std::vector<Row> codes_of_attributes = {
+    {"context", {0, 0, 0, 0, 1}},
+    {"memory_type", {0, 0, 0, 0, 1}},
+    {"device_pointer", {0, 0, 0, 0, 1}},
+    {"host_pointer", {1, 0, 0, 0, 1}},
+    {"p2p_tokens", {0, 0, 1, 1, 1}},
+    {"sync_memops", {0, 0, 0, 0, 1}},
+    {"buffer_id", {0, 0, 0, 0, 1}},
+    {"is_managed", {0, 0, 0, 0, 1}},
+    {"device_ordinal", {0, 0, 0, 0, 1}},
+    {"is_legacy_ipc_capable", {0, 0, 0, 0, 1}},
+    {"range_start", {0, 0, 0, 0, 1}},
+    {"range_size", {0, 0, 0, 0, 1}},
+    {"mapped", {0, 0, 0, 0, 1}},
+    {"allowed_handle_types", {0, 0, 0, 0, 1}},
+    {"is_gpu_direct_rdma_capable", {0, 0, 0, 0, 1}},
+    {"access_flags", {0, 0, 0, 0, 1}},
+    {"mempool_handle", {0, 0, 0, 0, 1}},
+    {"attribute_0", {1, 1, 1, 1, 1}},
+    {"attribute_1000", {1, 1, 1, 1, 1}},
+
+};
+
+const bool codes = [] {
+  for (std::size_t a = 0; a < std::size(attributes); ++a)
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      const Attribute attribute = attributes[a];
+      const Kind kind = kinds[k];
+      const CUresult expected = code(a < codes_of_attributes.size() ? codes_of_attributes[a].codes[k] : 0);
+      ADD_TEST(PointerAttributes, std::string("The_") + attribute.name + "_of_" + name_of(kind) + "_memory",
+               [=](OnDevice &test) {
+                 unsigned char value[64] = {};
+                 const CUdeviceptr at = memory_of(test, kind);
+                 expect_answer(__FILE__, __LINE__, std::string("cuPointerGetAttribute"),
+                               driver().cuPointerGetAttribute(value, attribute.attribute, at), expected);
+                 unsigned number = 0;
+                 std::memcpy(&number, value, sizeof number);
+                 if (attribute.comparable) RECORD_VALUE(number);
+               });
+    }
+  return true;
+}();
+
+const bool without_context = [] {
+  for (const Attribute &attribute : attributes) {
+    ADD_TEST(PointerAttributes,
+             std::string("The_") + attribute.name + "_can_be_asked_in_a_list_of_pageable_memory",
+             [attribute](OnDevice &test) {
+               unsigned char value[64] = {};
+               void *values[] = {value};
+               CUpointer_attribute which[] = {attribute.attribute};
+               const CUdeviceptr at = memory_of(test, Kind::pageable);
+               const int number = attribute.attribute;
+               expect_answer(__FILE__, __LINE__, "cuPointerGetAttributes",
+                             driver().cuPointerGetAttributes(1, which, values, at),
+                             number == 0 || number == 1000 || number == CU_POINTER_ATTRIBUTE_P2P_TOKENS
+                                 ? CUDA_ERROR_INVALID_VALUE
+                                 : CUDA_SUCCESS);
+             });
+  }
+  return true;
+}();
+
+TEST_F(PointerAttributes, The_memory_type_of_device_memory_is_device) {
+  unsigned type = 0;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory()),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(type, unsigned{CU_MEMORYTYPE_DEVICE});
+}
+TEST_F(PointerAttributes, The_memory_type_of_pinned_memory_is_host) {
+  unsigned type = 0;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(pinned())),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(type, unsigned{CU_MEMORYTYPE_HOST});
+}
+TEST_F(PointerAttributes, The_memory_type_of_managed_memory_is_device) {
+  unsigned type = 0;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, managed()),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(type, unsigned{CU_MEMORYTYPE_DEVICE});
+}
+TEST_F(PointerAttributes, The_context_of_device_memory_is_the_one_it_was_made_in) {
+  CUcontext of = nullptr;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, memory()), CUDA_SUCCESS);
+  EXPECT_VALUE(of == context, true);
+}
+TEST_F(PointerAttributes, The_range_of_an_interior_address_is_its_allocation) {
+  const CUdeviceptr base = memory(5000);
+  CUdeviceptr start = 0;
+  std::size_t bytes = 0;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, base + 4999),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(start == base, true);
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, base + 4999),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(bytes, std::size_t{5000});
+}
+TEST_F(PointerAttributes, Buffer_ids_differ) {
+  unsigned long long one = 0, other = 0;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&one, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory()), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&other, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory()),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(one != other, true);
+}
+TEST_F(PointerAttributes, The_device_pointer_of_pinned_memory_is_its_address) {
+  CUdeviceptr of = 0;
+  const CUdeviceptr at = address_of(pinned());
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at + 8),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(of == at + 8, true);
+}
+TEST_F(PointerAttributes, Copies_can_be_made_synchronous) {
+  const CUdeviceptr at = memory();
+  unsigned on = 1, is = 0;
+  EXPECT_ANSWER(driver().cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&is, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at), CUDA_SUCCESS);
+  EXPECT_VALUE(is & 1u, 1u);
+}
+TEST_F(PointerAttributes, Only_the_attribute_sync_memops_can_be_set) {
+  unsigned long long value = 1;
+  const CUdeviceptr at = memory();
+  for (const Attribute &attribute : attributes)
+    if (attribute.attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+      EXPECT_ANSWER(driver().cuPointerSetAttribute(&value, attribute.attribute, at),
+                    CUDA_ERROR_INVALID_VALUE);
+}
+const unsigned one = 1;
+STATEMENT(PointerAttributes, Setting_needs_a_value,
+          driver().cuPointerSetAttribute(nullptr, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory()),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(PointerAttributes, Setting_needs_an_address,
+          driver().cuPointerSetAttribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, 0), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(PointerAttributes, Of_pinned_memory_can_be_set_to_synchronous_copies,
+          driver().cuPointerSetAttribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address_of(pinned())),
+          CUDA_SUCCESS)
+STATEMENT(PointerAttributes, Asking_needs_a_place,
+          driver().cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory()),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(PointerAttributes, Asking_needs_an_address,
+          driver().cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 0),
+          CUDA_ERROR_INVALID_VALUE)
+TEST_F(PointerAttributes, Are_asked_without_a_context) {
+  const CUdeviceptr at = memory();
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at), CUDA_SUCCESS);
+}
+TEST_F(PointerAttributes, By_wrappers_describe_device_memory) {
+  auto buffer = cushim::DeviceBuffer<char>::create(100);
+  const auto info = cushim::describe_pointer(buffer.data().address());
+  EXPECT_VALUE(info.range_size, std::size_t{100});
+  EXPECT_VALUE(info.memory_type == CU_MEMORYTYPE_DEVICE, true);
+  EXPECT_VALUE(info.is_managed, false);
+}
+TEST_F(PointerAttributes, By_wrappers_describe_pageable_memory_as_unknown) {
+  const auto info = cushim::describe_pointer(address_of(&number));
+  EXPECT_VALUE(info.memory_type.has_value(), false);
+}
+
+}  // namespace
+}  // namespace conformance
