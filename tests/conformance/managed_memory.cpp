@@ -15,6 +15,13 @@ class ManagedMemory : public OnDevice {
   }
 };
 
+CUmemLocation location(CUmemLocationType type, int id) {
+  CUmemLocation made{};
+  made.type = type;
+  made.id = id;
+  return made;
+}
+
 STATEMENT(ManagedMemory, Is_allocated_for_all,
           driver().cuMemAllocManaged(&pointer, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS)
 STATEMENT(ManagedMemory, Is_allocated_for_the_host,
@@ -53,23 +60,23 @@ const bool advice = [] {
     ADD_TEST(ManagedMemory, "Is_given_the_advice_" + std::to_string(advice), [=](OnDevice &test) {
       expect_answer(__FILE__, __LINE__, "cuMemAdvise(managed, 4096, advice, device)",
                     driver().cuMemAdvise_v2(test.managed(), 4096, static_cast<CUmem_advise>(advice),
-                                            CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, {0}}),
+                                            location(CU_MEM_LOCATION_TYPE_DEVICE, 0)),
                     expected);
     });
     ADD_TEST(ManagedMemory, "Device_memory_is_given_the_advice_" + std::to_string(advice),
              [=](OnDevice &test) {
                expect_answer(__FILE__, __LINE__, "cuMemAdvise(device, 4096, advice, device)",
                              driver().cuMemAdvise_v2(test.memory(), 4096, static_cast<CUmem_advise>(advice),
-                                                     CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, {0}}),
+                                                     location(CU_MEM_LOCATION_TYPE_DEVICE, 0)),
                              CUDA_ERROR_INVALID_VALUE);
              });
   }
   return true;
 }();
 
-const CUmemLocation on_device = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
-const CUmemLocation on_host = {CU_MEM_LOCATION_TYPE_HOST, {0}};
-const CUmemLocation on_no_device = {CU_MEM_LOCATION_TYPE_DEVICE, {99}};
+const CUmemLocation on_device = location(CU_MEM_LOCATION_TYPE_DEVICE, 0);
+const CUmemLocation on_host = location(CU_MEM_LOCATION_TYPE_HOST, 0);
+const CUmemLocation on_no_device = location(CU_MEM_LOCATION_TYPE_DEVICE, 99);
 STATEMENT(ManagedMemory, Is_brought_to_the_device,
           driver().cuMemPrefetchAsync_v2(managed(), 4096, on_device, 0, stream()), CUDA_SUCCESS)
 STATEMENT(ManagedMemory, Is_brought_to_the_host,
