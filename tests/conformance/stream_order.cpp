@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waits for what. The legacy stream and blocking streams wait for each other; non-blocking ones do
+// not take part.
+#include <cushim/exact.hpp>
+
+#include "conformance.hpp"
+
+namespace conformance {
+namespace {
+
+namespace exact = cushim::exact;
+
+class StreamOrder : public OnDevice {
+ public:
+  CUdeviceptr words = 0;
+  // Puts a piece of work into a stream.
+  void work_in(CUstream stream) {
+    if (words == 0) words = memory();
+    NEED(driver().cuMemsetD32Async(words, 1, 1, stream));
+  }
+};
+
+struct Kind {
+  const char *name;
+  CUstream (*make)(StreamOrder &t);
+  int sort;  // 0: legacy, 1: blocking, 2: takes no part
+};
+const Kind kinds[] = {
+    {"the_null_stream", [](StreamOrder &) { return CUstream{}; }, 0},
+    {"the_legacy_stream", [](StreamOrder &) { return legacy(); }, 0},
+    {"the_per_thread_stream", [](StreamOrder &) { return per_thread(); }, 1},
+    {"a_blocking_stream", [](StreamOrder &t) { return t.stream(CU_STREAM_DEFAULT); }, 1},
+    {"a_non_blocking_stream", [](StreamOrder &t) { return t.stream(CU_STREAM_NON_BLOCKING); }, 2},
+};
+
+// Work in the second, put in while the first is held, waits if one of the two is the legacy stream and the
+// other does not keep out of it.
+[[maybe_unused]] const bool pairs_added = [] {
+  for (const Kind &first : kinds)
+    for (const Kind &second : kinds) {
+      const bool waits = (first.sort == 0 && second.sort < 2) || (second.sort == 0 && first.sort < 2);
+      const std::string name = "Work_in_" + std::string(second.name) + (waits ? "_waits_for_" : "_passes_") +
+                               first.name + (first.name == second.name ? "_again" : "");
+      const bool same =
+          first.name == second.name && first.sort != 0 && std::string(first.name).starts_with("the");
+      ADD_TEST(StreamOrder, name, [=](StreamOrder &t) {
+        const CUstream before = first.make(t), after = second.make(t);
+        t.work_in(before);  // memory is made before the hold
+        NEED(driver().cuCtxSynchronize());
+        const CUevent mark = t.event();
+        Hold held = hold(before);
+        t.work_in(after);
+        NEED(driver().cuEventRecord(mark, after));
+        if (waits || same) {
+          EXPECT_ANSWER(driver().cuStreamQuery(after), CUDA_ERROR_NOT_READY);
+          EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
+        } else {
+          EXPECT_ANSWER(driver().cuStreamSynchronize(after), CUDA_SUCCESS);
+          EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_SUCCESS);
+        }
+        EXPECT_ANSWER(driver().cuStreamQuery(before), CUDA_ERROR_NOT_READY);
+        held.release();
+        EXPECT_ANSWER(driver().cuStreamSynchronize(before), CUDA_SUCCESS);
+        EXPECT_ANSWER(driver().cuStreamSynchronize(after), CUDA_SUCCESS);
+      });
+    }
+  return true;
+}();
+
+TEST_F(StreamOrder, A_blocking_stream_waits_for_another_if_the_legacy_stream_lies_between) {
+  const CUstream first = stream(CU_STREAM_DEFAULT), second = stream(CU_STREAM_DEFAULT);
+  work_in(first);
+  NEED(driver().cuCtxSynchronize());
+  Hold held = hold(first);
+  work_in(legacy());
+  work_in(second);
+  EXPECT_ANSWER(driver().cuStreamQuery(second), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuStreamSynchronize(second), CUDA_SUCCESS);
+}
+
+TEST_F(StreamOrder, An_event_in_the_legacy_stream_waits_for_a_blocking_stream) {
+  const CUstream work = stream(CU_STREAM_DEFAULT);
+  const CUevent mark = event();
+  Hold held = hold(work);
+  NEED(driver().cuEventRecord(mark, legacy()));
+  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+}
+
+TEST_F(StreamOrder, The_null_stream_of_a_per_thread_call_is_not_held_by_a_blocking_stream) {
+  const CUstream work = stream(CU_STREAM_DEFAULT);
+  Hold held = hold(work);
+  EXPECT_ANSWER(exact::cuStreamQuery_v7000_ptsz(driver())(nullptr), CUDA_SUCCESS);
+  EXPECT_ANSWER(exact::cuStreamSynchronize_v7000_ptsz(driver())(nullptr), CUDA_SUCCESS);
+}
+
+TEST_F(StreamOrder, The_legacy_stream_of_a_per_thread_call_is_the_legacy_stream) {
+  Hold held = hold(legacy());
+  EXPECT_ANSWER(exact::cuStreamQuery_v7000_ptsz(driver())(legacy()), CUDA_ERROR_NOT_READY);
+  EXPECT_ANSWER(exact::cuStreamQuery_v7000_ptsz(driver())(nullptr), CUDA_SUCCESS);
+  EXPECT_ANSWER(exact::cuStreamQuery_v2000(driver())(nullptr), CUDA_ERROR_NOT_READY);
+}
+
+TEST_F(StreamOrder, Of_one_context_does_not_bind_another) {
+  const CUstream there = in_other_context([this] { return stream(CU_STREAM_DEFAULT); });
+  Hold held = hold(legacy());
+  EXPECT_ANSWER(driver().cuStreamSynchronize(there), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamQuery(legacy()), CUDA_ERROR_NOT_READY);
+}
+
+TEST_F(StreamOrder, Work_in_one_stream_is_done_in_order) {
+  const CUstream work = stream();
+  const CUevent first = event(), second = event();
+  NEED(driver().cuEventRecord(first, work));
+  Hold held = hold(work);
+  NEED(driver().cuEventRecord(second, work));
+  EXPECT_ANSWER(driver().cuEventSynchronize(first), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventQuery(second), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventQuery(second), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace conformance

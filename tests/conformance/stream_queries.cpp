@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each call that asks something of a stream, by each kind of handle, with the context current, with
+// another, and with none.
+#include <cushim/exact.hpp>
+
+#include "conformance.hpp"
+
+namespace conformance {
+namespace {
+
+namespace exact = cushim::exact;
+
+class StreamQueries : public OnDevice {
+ public:
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  CUdevice found = -1;
+  unsigned long long id = 0;
+  cuuint64_t sequence = 0;
+};
+
+// What the place of the result is: as it should be, or null.
+struct Query {
+  const char *name;
+  CUresult (*call)(StreamQueries &t, CUstream stream, bool place);
+  CUresult without_place = CUDA_ERROR_INVALID_VALUE;  // CUDA_SUCCESS: the call has no place
+};
+
+#define PLACE(member) (place ? &t.member : nullptr)
+const Query queries[] = {
+    {"cuStreamQuery", [](auto &, CUstream s, bool) { return exact::cuStreamQuery_v2000(driver())(s); },
+     CUDA_SUCCESS},
+    {"cuStreamQuery_ptsz",
+     [](auto &, CUstream s, bool) { return exact::cuStreamQuery_v7000_ptsz(driver())(s); }, CUDA_SUCCESS},
+    {"cuStreamSynchronize",
+     [](auto &, CUstream s, bool) { return exact::cuStreamSynchronize_v2000(driver())(s); }, CUDA_SUCCESS},
+    {"cuStreamSynchronize_ptsz",
+     [](auto &, CUstream s, bool) { return exact::cuStreamSynchronize_v7000_ptsz(driver())(s); },
+     CUDA_SUCCESS},
+    {"cuStreamGetFlags", [](auto &t, CUstream s,
+                            bool place) { return exact::cuStreamGetFlags_v5050(driver())(s, PLACE(flags)); }},
+    {"cuStreamGetFlags_ptsz",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetFlags_v7000_ptsz(driver())(s, PLACE(flags));
+     }},
+    {"cuStreamGetPriority",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetPriority_v5050(driver())(s, PLACE(number));
+     }},
+    {"cuStreamGetPriority_ptsz",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetPriority_v7000_ptsz(driver())(s, PLACE(number));
+     }},
+    {"cuStreamGetCtx",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetCtx_v9020(driver())(s, PLACE(context_out));
+     }},
+    {"cuStreamGetCtx_ptsz",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetCtx_v9020_ptsz(driver())(s, PLACE(context_out));
+     }},
+    {"cuStreamGetDevice",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetDevice_v12080(driver())(s, PLACE(found));
+     }},
+    {"cuStreamGetDevice_ptsz",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetDevice_v12080_ptsz(driver())(s, PLACE(found));
+     }},
+    {"cuStreamGetId",
+     [](auto &t, CUstream s, bool place) { return exact::cuStreamGetId_v12000(driver())(s, PLACE(id)); }},
+    {"cuStreamGetId_ptsz",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetId_v12000_ptsz(driver())(s, PLACE(id));
+     }},
+    {"cuStreamIsCapturing",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamIsCapturing_v10000(driver())(s, PLACE(status));
+     }},
+    {"cuStreamIsCapturing_ptsz",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamIsCapturing_v10000_ptsz(driver())(s, PLACE(status));
+     }},
+    {"cuStreamGetCaptureInfo_of_10010",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetCaptureInfo_v10010(driver())(s, PLACE(status), &t.sequence);
+     }},
+    {"cuStreamGetCaptureInfo_of_11030",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetCaptureInfo_v11030(driver())(s, PLACE(status), nullptr, nullptr, nullptr,
+                                                             nullptr);
+     }},
+    {"cuStreamGetCaptureInfo_of_11030_ptsz",
+     [](auto &t, CUstream s, bool place) {
+       return exact::cuStreamGetCaptureInfo_v11030_ptsz(driver())(s, PLACE(status), nullptr, nullptr, nullptr,
+                                                                  nullptr);
+     }},
+};
+#undef PLACE
+
+struct Kind {
+  const char *name;
+  CUstream (*make)(StreamQueries &t);
+  bool is_default;
+  unsigned flags;
+};
+const Kind kinds[] = {
+    {"a_blocking_stream", [](StreamQueries &t) { return t.stream(CU_STREAM_DEFAULT); }, false, 0},
+    {"a_non_blocking_stream", [](StreamQueries &t) { return t.stream(CU_STREAM_NON_BLOCKING); }, false,
+     CU_STREAM_NON_BLOCKING},
+    {"the_null_stream", [](StreamQueries &) { return CUstream{}; }, true, 0},
+    {"the_legacy_stream", [](StreamQueries &) { return legacy(); }, true, 0},
+    {"the_per_thread_stream", [](StreamQueries &) { return per_thread(); }, true, 0},
+};
+
+// A default stream is the current context's, so that asking it needs one.
+[[maybe_unused]] const bool queries_added = [] {
+  for (const Query &query : queries)
+    for (const Kind &kind : kinds) {
+      const std::string of = std::string(query.name) + "_of_" + kind.name;
+      ADD_TEST(StreamQueries, of, [query, kind](StreamQueries &t) {
+        EXPECT_ANSWER(query.call(t, kind.make(t), true), CUDA_SUCCESS);
+      });
+      ADD_TEST(StreamQueries, of + "_in_another_context", [query, kind](StreamQueries &t) {
+        const CUstream asked = kind.make(t);
+        NEED(driver().cuCtxPushCurrent(t.other_context()));
+        EXPECT_ANSWER(query.call(t, asked, true), CUDA_SUCCESS);
+        CUcontext popped = nullptr;
+        NEED(driver().cuCtxPopCurrent(&popped));
+      });
+      ADD_TEST(StreamQueries, of + "_without_a_context", [query, kind](StreamQueries &t) {
+        const CUstream asked = kind.make(t);
+        NEED(driver().cuCtxSetCurrent(nullptr));
+        EXPECT_ANSWER(query.call(t, asked, true),
+                      kind.is_default ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS);
+      });
+      if (query.without_place == CUDA_SUCCESS) continue;
+      ADD_TEST(StreamQueries, of + "_needs_a_place", [query, kind](StreamQueries &t) {
+        EXPECT_ANSWER(query.call(t, kind.make(t), false), query.without_place);
+      });
+    }
+  return true;
+}();
+
+[[maybe_unused]] const bool results_added = [] {
+  for (const Kind &kind : kinds)
+    ADD_TEST(StreamQueries, std::string("The_results_of_") + kind.name, [kind](StreamQueries &t) {
+      const CUstream asked = kind.make(t);
+      NEED(driver().cuStreamGetFlags(asked, &t.flags));
+      EXPECT_VALUE(t.flags, kind.flags);
+      NEED(driver().cuStreamGetPriority(asked, &t.number));
+      EXPECT_VALUE(t.number, 0);
+      NEED(driver().cuStreamGetCtx(asked, &t.context_out));
+      EXPECT_VALUE(t.context_out == t.context, true);
+      NEED(exact::cuStreamGetDevice_v12080(driver())(asked, &t.found));
+      EXPECT_VALUE(t.found, 0);
+      NEED(driver().cuStreamIsCapturing(asked, &t.status));
+      EXPECT_VALUE(static_cast<int>(t.status), int(CU_STREAM_CAPTURE_STATUS_NONE));
+    });
+  return true;
+}();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making streams, asking and setting what they are, destroying them. stream_queries.cpp has the calls
+// that only ask, stream_order.cpp what waits for what.
+#include <cushim/exact.hpp>
+#include <cushim/stream.hpp>
+
+#include "conformance.hpp"
+
+namespace conformance {
+namespace {
+
+class Streams : public OnDevice {};
+
+// ---- Creating ----
+
+STATEMENT(Streams, Are_created_blocking, driver().cuStreamCreate(&stream_out, CU_STREAM_DEFAULT),
+          CUDA_SUCCESS)
+STATEMENT(Streams, Are_created_non_blocking, driver().cuStreamCreate(&stream_out, CU_STREAM_NON_BLOCKING),
+          CUDA_SUCCESS)
+STATEMENT(Streams, Need_a_place_for_the_handle, driver().cuStreamCreate(nullptr, 0), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Streams, Need_a_place_and_good_flags, driver().cuStreamCreate(nullptr, ~0u),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Streams, With_a_priority_need_a_place, driver().cuStreamCreateWithPriority(nullptr, 0, 0),
+          CUDA_ERROR_INVALID_VALUE)
+
+[[maybe_unused]] const bool flags_added = [] {
+  for (int bit = 1; bit < 32; ++bit) {
+    const unsigned flag = 1u << bit;
+    ADD_TEST(Streams, "Refuse_the_flag_" + std::to_string(flag), [flag](Streams &t) {
+      EXPECT_ANSWER(driver().cuStreamCreate(&t.stream_out, flag), CUDA_ERROR_INVALID_VALUE);
+      EXPECT_ANSWER(driver().cuStreamCreate(&t.stream_out, flag | CU_STREAM_NON_BLOCKING),
+                    CUDA_ERROR_INVALID_VALUE);
+    });
+    ADD_TEST(Streams, "With_a_priority_refuse_the_flag_" + std::to_string(flag), [flag](Streams &t) {
+      EXPECT_ANSWER(driver().cuStreamCreateWithPriority(&t.stream_out, flag, 0), CUDA_ERROR_INVALID_VALUE);
+    });
+  }
+  return true;
+}();
+
+// A priority outside the range is no error: it becomes the nearest one of the range.
+[[maybe_unused]] const bool priorities_added = [] {
+  for (const int priority : {-2147483647 - 1, -100, -6, -5, -4, -3, -2, -1, 0, 1, 2, 100, 2147483647})
+    for (const unsigned flags : {unsigned(CU_STREAM_DEFAULT), unsigned(CU_STREAM_NON_BLOCKING)}) {
+      const std::string kind = flags == CU_STREAM_DEFAULT ? "blocking" : "non_blocking";
+      std::string number = std::to_string(priority);
+      if (priority < 0) number = "minus_" + number.substr(1);
+      ADD_TEST(Streams, "Are_created_" + kind + "_with_priority_" + number, [=](Streams &t) {
+        int least = 0, greatest = 0, given = 0;
+        NEED(driver().cuCtxGetStreamPriorityRange(&least, &greatest));
+        EXPECT_ANSWER(driver().cuStreamCreateWithPriority(&t.stream_out, flags, priority), CUDA_SUCCESS);
+        EXPECT_ANSWER(driver().cuStreamGetPriority(t.stream_out, &given), CUDA_SUCCESS);
+        EXPECT_VALUE(given, std::max(greatest, std::min(least, priority)));
+        EXPECT_ANSWER(driver().cuStreamGetFlags(t.stream_out, &t.flags), CUDA_SUCCESS);
+        EXPECT_VALUE(t.flags, flags);
+      });
+    }
+  return true;
+}();
+
+TEST_F(Streams, Leave_the_place_alone_if_refused) {
+  CUstream made = reinterpret_cast<CUstream>(0x1234);
+  EXPECT_ANSWER(driver().cuStreamCreate(&made, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(made == reinterpret_cast<CUstream>(0x1234), true);
+}
+
+TEST_F(Streams, Are_not_created_without_a_context) {
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuStreamCreate(&stream_out, 0), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuStreamCreateWithPriority(&stream_out, 0, 0), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(Streams, Bad_arguments_are_found_before_the_missing_context) {
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuStreamCreate(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuStreamCreate(&stream_out, 2), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Streams, Are_told_apart_by_handle_and_number) {
+  const CUstream one = stream(), other = stream();
+  EXPECT_VALUE(one != other, true);
+  unsigned long long first = 0, second = 0;
+  EXPECT_ANSWER(driver().cuStreamGetId(one, &first), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamGetId(other, &second), CUDA_SUCCESS);
+  EXPECT_VALUE(first != second, true);
+}
+
+TEST_F(Streams, Are_in_the_context_that_was_current) {
+  const CUstream there = in_other_context([this] { return stream(); });
+  EXPECT_ANSWER(driver().cuStreamGetCtx(there, &context_out), CUDA_SUCCESS);
+  EXPECT_VALUE(context_out == other_context(), true);
+}
+
+TEST_F(Streams, The_null_stream_has_the_number_of_the_legacy_stream) {
+  unsigned long long null = 0, legacy_id = 0, own = 0;
+  NEED(driver().cuStreamGetId(nullptr, &null));
+  NEED(driver().cuStreamGetId(legacy(), &legacy_id));
+  NEED(driver().cuStreamGetId(per_thread(), &own));
+  EXPECT_VALUE(null == legacy_id, true);
+  EXPECT_VALUE(null != own, true);
+}
+
+TEST_F(Streams, The_null_stream_of_a_per_thread_call_is_the_per_thread_stream) {
+  unsigned long long null = 0, own = 0;
+  NEED(cushim::exact::cuStreamGetId_v12000_ptsz(driver())(nullptr, &null));
+  NEED(driver().cuStreamGetId(per_thread(), &own));
+  EXPECT_VALUE(null == own, true);
+}
+
+// ---- Destroying ----
+
+class DestroyingStreams : public OnDevice {
+ public:
+  CUstream made(unsigned flags = CU_STREAM_NON_BLOCKING) {
+    CUstream made = nullptr;
+    NEED(driver().cuStreamCreate(&made, flags));
+    return made;
+  }
+};
+
+STATEMENT(DestroyingStreams, Is_done_once, driver().cuStreamDestroy(made()), CUDA_SUCCESS)
+STATEMENT(DestroyingStreams, Is_done_by_the_first_ABI_too,
+          cushim::exact::cuStreamDestroy_v2000(driver())(made()), CUDA_SUCCESS)
+STATEMENT(DestroyingStreams, The_null_stream_is_refused, driver().cuStreamDestroy(nullptr),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(DestroyingStreams, The_legacy_stream_is_refused, driver().cuStreamDestroy(legacy()),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(DestroyingStreams, The_per_thread_stream_is_refused, driver().cuStreamDestroy(per_thread()),
+          CUDA_ERROR_INVALID_HANDLE)
+
+TEST_F(DestroyingStreams, Needs_no_context) {
+  const CUstream work = made();
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuStreamDestroy(work), CUDA_SUCCESS);
+}
+
+TEST_F(DestroyingStreams, Is_done_from_another_context) {
+  const CUstream work = made();
+  NEED(driver().cuCtxPushCurrent(other_context()));
+  EXPECT_ANSWER(driver().cuStreamDestroy(work), CUDA_SUCCESS);
+  NEED(driver().cuCtxPopCurrent(&context_out));
+}
+
+TEST_F(DestroyingStreams, The_default_streams_are_refused_without_a_context_too) {
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuStreamDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuStreamDestroy(legacy()), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuStreamDestroy(per_thread()), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(DestroyingStreams, Does_not_wait_for_the_work) {
+  const CUstream work = made();
+  const CUevent mark = event();
+  Hold held = hold(work);
+  NEED(driver().cuEventRecord(mark, work));
+  EXPECT_ANSWER(driver().cuStreamDestroy(work), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+}
+
+TEST_F(DestroyingStreams, The_work_is_done_all_the_same) {
+  const CUstream work = made();
+  const CUdeviceptr words = memory();
+  unsigned word = 0;
+  Hold held = hold(work);
+  NEED(driver().cuMemsetD32Async(words, 7, 1, work));
+  NEED(driver().cuStreamDestroy(work));
+  held.release();
+  EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  NEED(driver().cuMemcpyDtoH(&word, words, sizeof word));
+  EXPECT_VALUE(word, 7u);
+}
+
+// ---- Attributes ----
+
+class StreamAttributes : public OnDevice {
+ public:
+  CUstreamAttrValue value{};
+};
+
+// What a new stream answers for each attribute's number: launch attributes that are not for streams are
+// refused.
+struct Attribute {
+  int number;
+  const char *name;
+  bool is_for_streams;
+};
+const Attribute attributes[] = {
+    {0, "Ignore", false},
+    {1, "Access_policy_window", true},
+    {2, "Cooperative", false},
+    {3, "Synchronization_policy", true},
+    {4, "Cluster_dimension", false},
+    {5, "Cluster_scheduling_policy_preference", false},
+    {6, "Programmatic_stream_serialization", false},
+    {7, "Programmatic_event", false},
+    {8, "Priority", true},
+    {9, "Memory_synchronization_domain_map", true},
+    {10, "Memory_synchronization_domain", true},
+    {11, "Preferred_cluster_dimension", false},
+    {12, "Launch_completion_event", false},
+    {13, "Device_updatable_kernel_node", false},
+    {14, "Preferred_shared_memory_carveout", false},
+    {15, "Number_15", false},
+    {16, "NVLink_utilization_centric_scheduling", false},
+    {17, "Number_17", false},
+    {1000, "Number_1000", false},
+    {-1, "Number_minus_1", false},
+};
+
+[[maybe_unused]] const bool attributes_added = [] {
+  for (const Attribute &row : attributes) {
+    const auto attribute = static_cast<CUstreamAttrID>(row.number);
+    const CUresult expected = row.is_for_streams ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    const std::string is = row.is_for_streams ? "_is_" : "_is_not_";
+    ADD_TEST(StreamAttributes, row.name + is + "read", [=](StreamAttributes &t) {
+      EXPECT_ANSWER(driver().cuStreamGetAttribute(t.stream(), attribute, &t.value), expected);
+    });
+    ADD_TEST(StreamAttributes, row.name + is + "read_of_the_null_stream", [=](StreamAttributes &t) {
+      EXPECT_ANSWER(driver().cuStreamGetAttribute(nullptr, attribute, &t.value), expected);
+    });
+    ADD_TEST(StreamAttributes, row.name + is + "read_of_the_per_thread_stream", [=](StreamAttributes &t) {
+      EXPECT_ANSWER(driver().cuStreamGetAttribute(per_thread(), attribute, &t.value), expected);
+    });
+    ADD_TEST(StreamAttributes, row.name + is + "set_as_it_was_read", [=](StreamAttributes &t) {
+      const CUstream work = t.stream();
+      driver().cuStreamGetAttribute(work, attribute, &t.value);
+      // A new stream has a policy that cannot be set.
+      EXPECT_ANSWER(
+          driver().cuStreamSetAttribute(work, attribute, &t.value),
+          row.number == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ? CUDA_ERROR_INVALID_VALUE : expected);
+    });
+    ADD_TEST(StreamAttributes, row.name + std::string("_needs_a_place"), [=](StreamAttributes &t) {
+      CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
+      EXPECT_ANSWER(driver().cuStreamGetAttribute(t.stream(), attribute, nullptr), CUDA_ERROR_INVALID_VALUE);
+    });
+  }
+  return true;
+}();
+
+// The policy -1 is in no header; it cannot be set.
+TEST_F(StreamAttributes, A_new_stream_waits_as_its_context_says) {
+  NEED(driver().cuStreamGetAttribute(stream(), CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
+  EXPECT_VALUE(static_cast<int>(value.syncPolicy), -1);
+}
+
+[[maybe_unused]] const bool policies_added = [] {
+  const struct {
+    const char *name;
+    int policy;
+    CUresult code;
+  } rows[] = {{"Auto_is_kept", CU_SYNC_POLICY_AUTO, CUDA_SUCCESS},
+              {"Spin_is_kept", CU_SYNC_POLICY_SPIN, CUDA_SUCCESS},
+              {"Yield_is_kept", CU_SYNC_POLICY_YIELD, CUDA_SUCCESS},
+              {"Blocking_is_kept", CU_SYNC_POLICY_BLOCKING_SYNC, CUDA_SUCCESS},
+              {"The_number_0_is_refused", 0, CUDA_ERROR_INVALID_VALUE},
+              {"The_number_5_is_refused", 5, CUDA_ERROR_INVALID_VALUE},
+              {"The_number_minus_1_is_refused", -1, CUDA_ERROR_INVALID_VALUE}};
+  for (const auto &row : rows)
+    ADD_TEST(StreamAttributes, std::string("Of_the_synchronization_policies_") + row.name,
+             [=](StreamAttributes &t) {
+               const CUstream work = t.stream();
+               t.value.syncPolicy = static_cast<CUsynchronizationPolicy>(row.policy);
+               EXPECT_ANSWER(
+                   driver().cuStreamSetAttribute(work, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &t.value),
+                   row.code);
+               t.value = {};
+               EXPECT_ANSWER(
+                   driver().cuStreamGetAttribute(work, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &t.value),
+                   CUDA_SUCCESS);
+               EXPECT_VALUE(static_cast<int>(t.value.syncPolicy), row.code == CUDA_SUCCESS ? row.policy : -1);
+             });
+  return true;
+}();
+
+TEST_F(StreamAttributes, The_priority_can_be_changed) {
+  const CUstream work = stream();
+  int least = 0, greatest = 0;
+  NEED(driver().cuCtxGetStreamPriorityRange(&least, &greatest));
+  value.priority = greatest;
+  EXPECT_ANSWER(driver().cuStreamSetAttribute(work, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamGetPriority(work, &number), CUDA_SUCCESS);
+  EXPECT_VALUE(number == greatest, true);
+}
+
+TEST_F(StreamAttributes, Are_copied) {
+  const CUstream from = stream(), to = stream();
+  value.syncPolicy = CU_SYNC_POLICY_YIELD;
+  NEED(driver().cuStreamSetAttribute(from, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
+  EXPECT_ANSWER(driver().cuStreamCopyAttributes(to, from), CUDA_SUCCESS);
+  value = {};
+  NEED(driver().cuStreamGetAttribute(to, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
+  EXPECT_VALUE(static_cast<int>(value.syncPolicy), int(CU_SYNC_POLICY_YIELD));
+}
+
+STATEMENT(StreamAttributes, Are_copied_to_the_stream_itself,
+          driver().cuStreamCopyAttributes(per_thread(), per_thread()), CUDA_SUCCESS)
+STATEMENT(StreamAttributes, Are_copied_from_the_null_stream,
+          driver().cuStreamCopyAttributes(stream(), nullptr), CUDA_SUCCESS)
+STATEMENT(StreamAttributes, Are_copied_to_the_null_stream, driver().cuStreamCopyAttributes(nullptr, stream()),
+          CUDA_SUCCESS)
+STATEMENT(StreamAttributes, Are_not_copied_between_contexts,
+          driver().cuStreamCopyAttributes(stream(), in_other_context([this] { return stream(); })),
+          CUDA_ERROR_INVALID_VALUE)
+
+// ---- Wrappers ----
+
+class StreamWrappers : public OnDevice {};
+
+// The code of the error that the wrapper throws; success if it throws none.
+template <class Action>
+CUresult code_of(Action action) {
+  try {
+    action();
+    return CUDA_SUCCESS;
+  } catch (const cushim::Error &error) {
+    return static_cast<CUresult>(error.code().value());
+  }
+}
+
+TEST_F(StreamWrappers, Own_a_blocking_stream) {
+  const auto work = cushim::Stream::create();
+  EXPECT_VALUE(work.flags() == cushim::StreamFlags::none, true);
+  EXPECT_VALUE(work.is_done(), true);
+  EXPECT_VALUE(work.priority(), 0);
+}
+
+TEST_F(StreamWrappers, Own_a_non_blocking_stream) {
+  const auto work = cushim::Stream::create({.flags = cushim::StreamFlags::non_blocking});
+  EXPECT_VALUE(work.flags() == cushim::StreamFlags::non_blocking, true);
+  EXPECT_VALUE(work.context().handle() == context, true);
+}
+
+TEST_F(StreamWrappers, Clamp_the_priority) {
+  const auto work = cushim::Stream::create({.priority = -1000});
+  EXPECT_VALUE(work.priority() == cushim::ContextRef::current().stream_priorities().greatest, true);
+}
+
+TEST_F(StreamWrappers, Refuse_bad_flags) {
+  EXPECT_ANSWER(code_of([] { cushim::Stream::create({.flags = static_cast<cushim::StreamFlags>(2)}); }),
+                CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(StreamWrappers, Create_in_a_given_context) {
+  const auto there = cushim::ContextRef::from_handle(other_context());
+  const auto work = cushim::Stream::create(there);
+  EXPECT_VALUE(work.context().handle() == other_context(), true);
+  EXPECT_VALUE(cushim::ContextRef::current().handle() == context, true);
+}
+
+TEST_F(StreamWrappers, Create_nothing_without_a_context) {
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(code_of([] { cushim::Stream::create(); }), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(StreamWrappers, Say_that_held_work_is_not_done) {
+  const auto work = cushim::Stream::create({.flags = cushim::StreamFlags::non_blocking});
+  Hold held = hold(work.handle());
+  EXPECT_VALUE(work.is_done(), false);
+  EXPECT_VALUE(work.synchronize_for(std::chrono::milliseconds(0)), false);
+  held.release();
+  work.synchronize();
+  EXPECT_VALUE(work.is_done(), true);
+}
+
+TEST_F(StreamWrappers, Read_and_set_the_synchronization_policy) {
+  const auto work = cushim::Stream::create();
+  const auto policy = cushim::stream_attribute::synchronization_policy;
+  EXPECT_VALUE(int(work.attribute(policy)), -1);
+  work.set_attribute(policy, CU_SYNC_POLICY_SPIN);
+  EXPECT_VALUE(int(work.attribute(policy)), int(CU_SYNC_POLICY_SPIN));
+  const auto copy = cushim::Stream::create();
+  copy.copy_attributes(work);
+  EXPECT_VALUE(int(copy.attribute(policy)), int(CU_SYNC_POLICY_SPIN));
+}
+
+TEST_F(StreamWrappers, Are_not_capturing) {
+  EXPECT_VALUE(cushim::Stream::create().capture_status() == cushim::CaptureStatus::none, true);
+  EXPECT_VALUE(cushim::legacy_stream().capture_status() == cushim::CaptureStatus::none, true);
+}
+
+TEST_F(StreamWrappers, Give_each_stream_a_number) {
+  const auto one = cushim::Stream::create(), other = cushim::Stream::create();
+  EXPECT_VALUE(one.id() != other.id(), true);
+  EXPECT_VALUE(cushim::legacy_stream().id() != cushim::per_thread_stream().id(), true);
+}
+
+TEST_F(StreamWrappers, Do_not_own_default_streams) {
+  EXPECT_ANSWER(code_of([] { cushim::Stream::adopt(nullptr); }), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(code_of([] { cushim::Stream::adopt(CU_STREAM_LEGACY); }), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(code_of([] { cushim::Stream::adopt(CU_STREAM_PER_THREAD); }), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(StreamWrappers, Wait_for_another_stream) {
+  const auto work = cushim::Stream::create({.flags = cushim::StreamFlags::non_blocking});
+  const auto waiting = cushim::Stream::create({.flags = cushim::StreamFlags::non_blocking});
+  Hold held = hold(work.handle());
+  waiting.wait(work);
+  EXPECT_VALUE(waiting.is_done(), false);
+  held.release();
+  waiting.synchronize();
+  EXPECT_VALUE(work.is_done(), true);
+}
+
+}  // namespace
+}  // namespace conformance
