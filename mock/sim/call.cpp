@@ -101,6 +101,22 @@ std::vector<Work> Call::works_of(Stream &stream) {
   return works;
 }
 
+void Call::wait_for_users(const Allocation &allocation) {
+  std::vector<Work> works = allocation.users;
+  if (allocation.context != nullptr)
+    for (Work &work : allocation.context->works()) works.push_back(std::move(work));
+  wait(works);
+}
+
+void Call::wait_for_users(const Context &context) {
+  std::vector<Work> works = context.works();
+  system.memory.for_each([&](const Allocation &allocation) {
+    if (allocation.context == &context)
+      works.insert(works.end(), allocation.users.begin(), allocation.users.end());
+  });
+  wait(works);
+}
+
 void Call::report_misuse(const void *handle, Kind wanted) {
   if (handle == nullptr) return;  // the real driver answers that itself
   std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,

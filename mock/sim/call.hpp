@@ -52,6 +52,10 @@ struct Call {
 
   void wait(std::span<const Work> works) { system.engine.wait(lock, works); }
   void wait(const Work &work) { wait(std::span(&work, 1)); }
+  // Waits for all that may use the memory: it is about to go.
+  void wait_for_users(const Allocation &allocation);
+  // The same for all memory and streams of a context.
+  void wait_for_users(const Context &context);
   bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
 
   // Says on stderr that the program did what is undefined on the real driver.

@@ -13,9 +13,10 @@ constexpr unsigned kKnown = kSchedule | CU_CTX_MAP_HOST | CU_CTX_LMEM_RESIZE_TO_
 CUcontext handle_of(const Context &context) { return reinterpret_cast<CUcontext>(context.handle); }
 
 CUresult create(Call &call, CUcontext *out, unsigned flags, CUdevice number) {
+  Device &device = call.device(number);
   require(out != nullptr);
   require(are_context_flags(flags));
-  Context &context = call.system.make_context(call.device(number), flags & ~unsigned{CU_CTX_MAP_HOST});
+  Context &context = call.system.make_context(device, flags_read_back(flags));
   call.thread().stack.push_back(&context);
   *out = handle_of(context);
   return CUDA_SUCCESS;
@@ -42,9 +43,10 @@ CUresult create_with_parameters(Call &call, CUcontext *out, CUctxCreateParams *p
 #endif
 
 CUresult destroy(Call &call, CUcontext handle) {
+  require(handle != nullptr);
   Context &context = call.context(handle);
   require(!context.is_primary, CUDA_ERROR_INVALID_CONTEXT);
-  call.wait(context.works());
+  call.wait_for_users(context);
   auto &stack = call.thread().stack;
   if (!stack.empty() && stack.back() == &context) stack.pop_back();
   call.system.end_context(context);
@@ -52,6 +54,7 @@ CUresult destroy(Call &call, CUcontext handle) {
 }
 
 CUresult push(Call &call, CUcontext handle) {
+  require(handle != nullptr);
   call.thread().stack.push_back(&call.context(handle));
   return CUDA_SUCCESS;
 }
@@ -97,14 +100,14 @@ CUresult get_device_of(Call &call, CUdevice *device, CUcontext handle) {
 
 CUresult get_flags(Call &call, unsigned *flags) {
   require(flags != nullptr);
-  *flags = call.context().flags | unsigned{CU_CTX_MAP_HOST};
+  *flags = call.context().flags;
   return CUDA_SUCCESS;
 }
 
 CUresult set_flags(Call &call, unsigned flags) {
-  require(are_context_flags(flags));
   Context &context = call.context();
-  context.flags = flags & ~unsigned{CU_CTX_MAP_HOST};
+  require(are_context_flags(flags));
+  context.flags = flags_read_back(flags);
   if (context.is_primary) context.device->primary_flags = context.flags;
   return CUDA_SUCCESS;
 }
@@ -126,8 +129,9 @@ CUresult synchronize_of(Call &call, CUcontext handle) {
 }
 
 CUresult get_api_version(Call &call, CUcontext handle, unsigned *version) {
+  const Context &context = handle == nullptr ? call.context() : call.context(handle);
   require(version != nullptr);
-  *version = (handle == nullptr ? call.context() : call.context(handle)).api_version;
+  *version = context.api_version;
   return CUDA_SUCCESS;
 }
 
@@ -141,8 +145,8 @@ CUresult get_priority_range(Call &call, int *least, int *greatest) {
 // ---- Limits and preferences ----
 
 CUresult get_limit(Call &call, std::size_t *value, CUlimit limit) {
-  require(value != nullptr);
   const Context &context = call.context();
+  require(value != nullptr);
   const auto place = context.limits.find(static_cast<int>(limit));
   require(place != context.limits.end(),
           limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
@@ -160,8 +164,9 @@ CUresult set_limit(Call &call, CUlimit limit, std::size_t value) {
 }
 
 CUresult get_cache_config(Call &call, CUfunc_cache *config) {
+  const Context &context = call.context();
   require(config != nullptr);
-  *config = call.context().cache_config;
+  *config = context.cache_config;
   return CUDA_SUCCESS;
 }
 
@@ -172,8 +177,9 @@ CUresult set_cache_config(Call &call, CUfunc_cache config) {
 }
 
 CUresult get_shared_config(Call &call, CUsharedconfig *config) {
+  const Context &context = call.context();
   require(config != nullptr);
-  *config = call.context().shared_config;
+  *config = context.shared_config;
   return CUDA_SUCCESS;
 }
 
@@ -192,13 +198,23 @@ CUresult reset_persisting_cache(Call &call) {
 
 // ---- The first releases' reference count ----
 
+CUresult detach(Call &call, CUcontext handle) {
+  call.context(handle);
+  return destroy(call, handle);
+}
+
 CUresult attach(Call &call, CUcontext *out, unsigned flags) {
+  const Context &context = call.context();
   require(out != nullptr && flags == 0);
-  *out = handle_of(call.context());
+  *out = handle_of(context);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
+
+unsigned flags_read_back(unsigned flags) noexcept {
+  return (flags & 0x40u) != 0 ? (flags & ~0x40u) | 0x20u : flags;
+}
 
 bool are_context_flags(unsigned flags) noexcept {
   const unsigned schedule = flags & kSchedule;
@@ -237,6 +253,7 @@ void serve_contexts(Service &service) {
   service.serve<Entry::cuCtxSetSharedMemConfig_v4020, set_shared_config>();
   service.serve<Entry::cuCtxResetPersistingL2Cache_v11000, reset_persisting_cache>();
   service.serve<Entry::cuCtxAttach_v2000, attach>();
+  service.serve<Entry::cuCtxDetach_v2000, detach>();
 }
 
 }  // namespace cushim::sim

@@ -30,6 +30,8 @@ void copy(Call &call, Stream &stream, const Place &to, const Place &from, std::s
     };
   }
   const Work work = call.enqueue(stream, std::move(operation));
+  if (to.allocation != nullptr) to.allocation->add_user(work);
+  if (from.allocation != nullptr) from.allocation->add_user(work);
   // What the program can look at must be there when the call returns, if it is not pinned.
   if (sync == Sync::waits || to.is_pageable()) call.wait(work);
 }
@@ -106,8 +108,9 @@ CUresult unified_async(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t
 CUresult peer_async(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                     CUcontext from_context, std::size_t size, CUstream handle) {
   Stream &stream = call.stream(handle);
-  call.context(to_context);
-  call.context(from_context);
+  // Null is taken for the current context; the addresses say where the memory is.
+  if (to_context != nullptr) call.context(to_context);
+  if (from_context != nullptr) call.context(from_context);
   if (size == 0) return CUDA_SUCCESS;
   const Place target = device_place(call, to, size), source = device_place(call, from, size);
   copy(call, stream, target, source, size, Sync::returns);

@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t kPitch = 512;  // measured on H200
 
 CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
-  require(out != nullptr);
   Context &context = call.context();
+  require(out != nullptr);
   require(size != 0);
   Allocation *const made = call.system.memory.allocate(*context.device, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
@@ -36,11 +36,11 @@ CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std:
 // Waits for the work that may use it.
 CUresult free(Call &call, CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
-  call.context();
   Allocation *allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->base == address &&
-          allocation->kind != MemoryKind::registered && !allocation->is_freed);
-  if (allocation->context != nullptr) call.wait(allocation->context->works());
+          (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed) &&
+          !allocation->is_freed);
+  call.wait_for_users(*allocation);
   // The lock was given back meanwhile.
   allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->base == address);
@@ -59,10 +59,10 @@ CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr
 }
 
 CUresult get_info(Call &call, std::size_t *free_bytes, std::size_t *total) {
-  require(free_bytes != nullptr && total != nullptr);
   const Device &device = *call.context().device;
-  *total = device.profile.total_memory;
-  *free_bytes = device.profile.total_memory - std::min(device.used, device.profile.total_memory);
+  if (total != nullptr) *total = device.profile.total_memory;
+  if (free_bytes != nullptr)
+    *free_bytes = device.profile.total_memory - std::min(device.used, device.profile.total_memory);
   return CUDA_SUCCESS;
 }
 

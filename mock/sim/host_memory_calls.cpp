@@ -15,11 +15,13 @@ CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(
 CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned flags) {
   require(out != nullptr);
   Context &context = call.context();
-  require((flags & ~kAllocationFlags) == 0 && size != 0);
+  require((flags & ~kAllocationFlags) == 0);
+  if (size == 0) return *out = nullptr, CUDA_SUCCESS;
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::pinned, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
-  made->flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
+  // Portable memory is not told from other, unless it is write-combined. Measured, driver 580.
+  made->flags = CU_MEMHOSTALLOC_DEVICEMAP | ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0 ? flags : 0);
   *out = reinterpret_cast<void *>(made->base);
   return CUDA_SUCCESS;
 }
@@ -29,12 +31,12 @@ CUresult allocate(Call &call, void **out, std::size_t size) {
 }
 
 CUresult free(Call &call, void *host) {
-  require(host != nullptr);
+  if (host == nullptr) return CUDA_SUCCESS;
   call.context();
   Allocation *allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr && allocation->base == address_of(host) &&
           allocation->kind == MemoryKind::pinned);
-  if (allocation->context != nullptr) call.wait(allocation->context->works());
+  call.wait_for_users(*allocation);
   allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr && allocation->base == address_of(host));
   call.system.memory.release(*allocation);
@@ -60,9 +62,13 @@ CUresult get_flags(Call &call, unsigned *flags, void *host) {
 }
 
 CUresult add(Call &call, void *host, std::size_t size, unsigned flags) {
-  require(host != nullptr && size != 0);
   Context &context = call.context();
-  require((flags & ~kRegistrationFlags) == 0);
+  require(host != nullptr && size != 0);
+  // Memory of a device on the bus is none that a program here can have.
+  require((flags & ~kRegistrationFlags) == 0 && (flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
+  const Allocation *const there = call.system.memory.find(address_of(host));
+  require(there == nullptr || there->kind == MemoryKind::registered);
+  require(!call.system.memory.is_of_device(address_of(host)));
   require(!call.system.memory.overlaps(address_of(host), size), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
   Allocation &made = call.system.memory.add_registered(host, size);
   made.context = &context;
@@ -72,12 +78,10 @@ CUresult add(Call &call, void *host, std::size_t size, unsigned flags) {
 
 CUresult remove(Call &call, void *host) {
   require(host != nullptr);
-  call.context();
   Allocation *allocation = call.system.memory.find(address_of(host));
-  require(allocation != nullptr && allocation->base == address_of(host) &&
-              allocation->kind == MemoryKind::registered,
-          CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-  call.wait(allocation->context->works());
+  require(allocation != nullptr, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  require(allocation->base == address_of(host) && allocation->kind == MemoryKind::registered);
+  call.wait_for_users(*allocation);
   allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
   call.system.memory.release(*allocation);

@@ -8,6 +8,7 @@ namespace cushim::sim {
 namespace {
 
 CUresult init(Call &call, unsigned flags) {
+  require(!is_after_fork(), CUDA_ERROR_NOT_INITIALIZED);
   require(flags == 0);
   if (call.system.is_initialized) return CUDA_SUCCESS;
   call.system.visible = visible_devices(call.system.devices, std::getenv("CUDA_VISIBLE_DEVICES"));

@@ -63,17 +63,22 @@ Operation write_operation(Call &call, const Context &context, CUdeviceptr addres
           .run = [word, value] { std::atomic_ref(*word).store(value, std::memory_order_release); }};
 }
 
+void put(Call &call, Stream &stream, CUdeviceptr address, Operation operation) {
+  const Work work = call.enqueue(stream, std::move(operation));
+  if (Allocation *const allocation = call.system.memory.find(address)) allocation->add_user(work);
+}
+
 template <class Word>
 CUresult wait_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
   Stream &stream = call.stream(handle);
-  call.enqueue(stream, wait_operation(call, *stream.context, address, value, flags));
+  put(call, stream, address, wait_operation(call, *stream.context, address, value, flags));
   return CUDA_SUCCESS;
 }
 
 template <class Word>
 CUresult write_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
   Stream &stream = call.stream(handle);
-  call.enqueue(stream, write_operation(call, *stream.context, address, value, flags));
+  put(call, stream, address, write_operation(call, *stream.context, address, value, flags));
   return CUDA_SUCCESS;
 }
 
@@ -96,6 +101,7 @@ Operation operation_of(Call &call, const Context &context, const CUstreamBatchMe
               CUDA_ERROR_NOT_SUPPORTED);
       return {};
     case CU_STREAM_MEM_OP_BARRIER:
+      require(entry.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
       return {};
     default:
       refuse(CUDA_ERROR_INVALID_VALUE);
@@ -110,8 +116,23 @@ CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpPa
   // All are checked before any is put into the stream: a bad one spoils the batch.
   std::vector<Operation> operations;
   for (unsigned i = 0; i < count; ++i) operations.push_back(operation_of(call, *stream.context, entries[i]));
-  for (Operation &operation : operations) call.enqueue(stream, std::move(operation));
+  for (unsigned i = 0; i < count; ++i)
+    put(call, stream, entries[i].waitValue.address, std::move(operations[i]));
   return CUDA_SUCCESS;
+}
+
+// ---- The first ABI: off unless a module option of the driver turns it on. Measured, driver 580 ----
+
+template <class Word>
+CUresult first_abi(Call &call, CUstream handle, CUdeviceptr, Word, unsigned) {
+  call.stream(handle);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult first_abi_batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpParams *, unsigned) {
+  call.stream(handle);
+  require(count <= kMostInBatch);
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 using U32 = cuuint32_t;
@@ -120,24 +141,24 @@ using U64 = cuuint64_t;
 }  // namespace
 
 void serve_memory_operations(Service &service) {
-  service.serve<Entry::cuStreamWaitValue32_v8000, wait_value<U32>>();
-  service.serve<Entry::cuStreamWaitValue32_v8000_ptsz, wait_value<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v8000, first_abi<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v8000_ptsz, first_abi<U32>>();
   service.serve<Entry::cuStreamWaitValue32_v11070, wait_value<U32>>();
   service.serve<Entry::cuStreamWaitValue32_v11070_ptsz, wait_value<U32>>();
-  service.serve<Entry::cuStreamWaitValue64_v9000, wait_value<U64>>();
-  service.serve<Entry::cuStreamWaitValue64_v9000_ptsz, wait_value<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v9000, first_abi<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v9000_ptsz, first_abi<U64>>();
   service.serve<Entry::cuStreamWaitValue64_v11070, wait_value<U64>>();
   service.serve<Entry::cuStreamWaitValue64_v11070_ptsz, wait_value<U64>>();
-  service.serve<Entry::cuStreamWriteValue32_v8000, write_value<U32>>();
-  service.serve<Entry::cuStreamWriteValue32_v8000_ptsz, write_value<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v8000, first_abi<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v8000_ptsz, first_abi<U32>>();
   service.serve<Entry::cuStreamWriteValue32_v11070, write_value<U32>>();
   service.serve<Entry::cuStreamWriteValue32_v11070_ptsz, write_value<U32>>();
-  service.serve<Entry::cuStreamWriteValue64_v9000, write_value<U64>>();
-  service.serve<Entry::cuStreamWriteValue64_v9000_ptsz, write_value<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v9000, first_abi<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v9000_ptsz, first_abi<U64>>();
   service.serve<Entry::cuStreamWriteValue64_v11070, write_value<U64>>();
   service.serve<Entry::cuStreamWriteValue64_v11070_ptsz, write_value<U64>>();
-  service.serve<Entry::cuStreamBatchMemOp_v8000, batch>();
-  service.serve<Entry::cuStreamBatchMemOp_v8000_ptsz, batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v8000, first_abi_batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v8000_ptsz, first_abi_batch>();
   service.serve<Entry::cuStreamBatchMemOp_v11070, batch>();
   service.serve<Entry::cuStreamBatchMemOp_v11070_ptsz, batch>();
 }

@@ -29,9 +29,17 @@ struct Allocation {
   Pool *pool = nullptr;       // of a stream-ordered allocation
   bool is_freed = false;      // in stream order: the program must not use it any more
   bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-  std::map<int, int> advice;  // of managed memory
+  std::map<int, int> advice;  // of managed memory: which, and for which device
+  int last_prefetch = CU_DEVICE_INVALID;
+
+  std::vector<Work> users;  // what is to read or write it; of other contexts too
 
   CUdeviceptr end() const noexcept { return base + size; }
+
+  void add_user(const Work &work) {
+    if (users.size() >= 32) std::erase_if(users, [](const Work &user) { return sim::is_complete(user); });
+    if (!work->is_complete()) users.push_back(work);
+  }
 };
 
 class Memory {

@@ -35,9 +35,8 @@ CUresult get_attribute(Call &call, int *value, CUdevice_P2PAttribute attribute, 
 
 CUresult enable(Call &call, CUcontext peer_handle, unsigned flags) {
   Context &context = call.context();
-  require(flags == 0);
   const Context &peer = call.context(peer_handle);
-  require(&peer != &context, CUDA_ERROR_INVALID_DEVICE);
+  require(flags == 0);
   require(peer.device != context.device &&
               call.system.profile.peer(context.device->index, peer.device->index).access,
           CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);

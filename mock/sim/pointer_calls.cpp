@@ -109,7 +109,6 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
 
 CUresult get_attribute(Call &call, void *out, CUpointer_attribute attribute, CUdeviceptr address) {
   require(out != nullptr);
-  call.context();
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && !allocation->is_freed);
   return get(*allocation, address, attribute, out);

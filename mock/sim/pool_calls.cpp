@@ -23,6 +23,12 @@ Pool &current_pool(Call &call, Device &device) {
   return *device.pool;
 }
 
+// The pool calls answer INVALID_VALUE for a device that is not there.
+Device &pool_device(Call &call, CUdevice number) {
+  require(number >= 0 && number < static_cast<int>(call.system.visible.size()));
+  return call.device(number);
+}
+
 CUresult get_default(Call &call, CUmemoryPool *out, CUdevice number) {
   require(out != nullptr);
   *out = handle_of(default_pool(call, call.device(number)));
@@ -31,12 +37,12 @@ CUresult get_default(Call &call, CUmemoryPool *out, CUdevice number) {
 
 CUresult get_current(Call &call, CUmemoryPool *out, CUdevice number) {
   require(out != nullptr);
-  *out = handle_of(current_pool(call, call.device(number)));
+  *out = handle_of(current_pool(call, pool_device(call, number)));
   return CUDA_SUCCESS;
 }
 
 CUresult set_current(Call &call, CUdevice number, CUmemoryPool handle) {
-  Device &device = call.device(number);
+  Device &device = pool_device(call, number);
   Pool &pool = call.pool(handle);
   require(pool.device == &device);
   device.pool = &pool;
@@ -57,7 +63,7 @@ CUresult allocate_from(Call &call, Stream &stream, Pool &pool, CUdeviceptr *out,
 CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, CUstream handle) {
   require(out != nullptr);
   Stream &stream = call.stream(handle);
-  require(size != 0);
+  if (size == 0) return *out = 0, CUDA_SUCCESS;
   return allocate_from(call, stream, current_pool(call, *stream.context->device), out, size);
 }
 
@@ -71,6 +77,7 @@ CUresult allocate_from_pool(Call &call, CUdeviceptr *out, std::size_t size, CUme
 
 CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
   Stream &stream = call.stream(handle);
+  if (address == 0) return CUDA_SUCCESS;
   Memory &memory = call.system.memory;
   Allocation *const allocation = memory.find(address);
   require(allocation != nullptr && allocation->base == address && allocation->kind == MemoryKind::device &&
@@ -83,6 +90,12 @@ CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
                           }
                         }});
   return CUDA_SUCCESS;
+}
+
+// There are default pools only, and those stay.
+CUresult destroy(Call &call, CUmemoryPool handle) {
+  call.pool(handle);
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 // ---- Attributes ----
@@ -186,6 +199,7 @@ void serve_pools(Service &service) {
   service.serve<Entry::cuMemPoolGetAttribute_v11020, get_attribute>();
   service.serve<Entry::cuMemPoolSetAttribute_v11020, set_attribute>();
   service.serve<Entry::cuMemPoolTrimTo_v11020, trim>();
+  service.serve<Entry::cuMemPoolDestroy_v11020, destroy>();
   service.serve<Entry::cuMemPoolGetAccess_v11020, get_access>();
 }
 

@@ -5,8 +5,8 @@ namespace cushim::sim {
 namespace {
 
 CUresult retain(Call &call, CUcontext *out, CUdevice number) {
-  require(out != nullptr);
   Device &device = call.device(number);
+  require(out != nullptr);
   if (device.primary == nullptr) {
     device.primary = &call.system.make_context(device, device.primary_flags);
     device.primary->is_primary = true;
@@ -22,7 +22,7 @@ CUresult retain(Call &call, CUcontext *out, CUdevice number) {
 void end(Call &call, Device &device) {
   device.primary_retains = 0;
   if (device.primary == nullptr || !device.primary->is_alive) return;
-  call.wait(device.primary->works());
+  call.wait_for_users(*device.primary);
   call.system.end_context(*device.primary);
 }
 
@@ -42,14 +42,14 @@ CUresult get_state(Call &call, CUdevice number, unsigned *flags, int *is_active)
   const Device &device = call.device(number);
   require(flags != nullptr && is_active != nullptr);
   *is_active = device.primary_retains > 0;
-  *flags = device.primary_flags | (*is_active ? unsigned{CU_CTX_MAP_HOST} : 0u);
+  *flags = device.primary_flags;
   return CUDA_SUCCESS;
 }
 
 CUresult set_flags(Call &call, CUdevice number, unsigned flags) {
   Device &device = call.device(number);
-  require(are_context_flags(flags));
-  device.primary_flags = flags & ~unsigned{CU_CTX_MAP_HOST};
+  require(are_context_flags(flags) && (flags & CU_CTX_MAP_HOST) == 0);
+  device.primary_flags = flags;
   if (device.primary != nullptr) device.primary->flags = device.primary_flags;
   return CUDA_SUCCESS;
 }

@@ -59,6 +59,8 @@ void note_forks() {
   static_cast<void>(registered);
 }
 
+bool is_after_fork() noexcept { return is_forked_child; }
+
 Service::Service() {
   serve_initialization(*this);
   serve_lookup(*this);

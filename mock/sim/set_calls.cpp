@@ -19,10 +19,10 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
   if (height > 1) require(pitch >= row && pitch % sizeof value == 0);
   require(height == 1 || pitch <= (SIZE_MAX - row) / (height - 1));
   const std::size_t extent = (height - 1) * pitch + row;
-  device_place(call, to, extent);
+  const Place place = device_place(call, to, extent);
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(*stream.context);
-  return call.enqueue(
+  const Work work = call.enqueue(
       stream, {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),
                .resource = &stream.context->device->processors,
                .run = [&memory, to, pitch, value, width, height, extent] {
@@ -31,6 +31,8 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
                    for (std::size_t x = 0; x < width; ++x)
                      std::memcpy(first + y * pitch + x * sizeof value, &value, sizeof value);
                }});
+  place.allocation->add_user(work);
+  return work;
 }
 
 // The program can look at its own memory as soon as a call returns that takes no stream.

@@ -7,17 +7,30 @@
 namespace cushim::sim {
 namespace {
 
+// CUstreamAttrID, whose names the headers of CUDA 11 have otherwise.
+enum Attribute {
+  kAccessPolicyWindow = 1,
+  kSynchronizationPolicy = 3,
+  kPriority = 8,
+  kMemorySynchronizationDomainMap = 9,
+  kMemorySynchronizationDomain = 10
+};
+
+// A priority is a hint; one out of range is moved into it. A greater one is a smaller number.
+int clamped(const Context &context, int priority) {
+  const Profile &profile = context.device->profile;
+  return std::clamp(priority, profile.greatest_priority, profile.least_priority);
+}
+
 CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int priority) {
   require(out != nullptr);
   Context &context = call.context();
   require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
-  const Profile &profile = context.device->profile;
   auto stream = std::make_unique<Stream>();
   stream->context = &context;
   stream->id = ++call.system.last_id;
   stream->flags = flags;
-  // A priority is a hint; one out of range is moved into it. A greater one is a smaller number.
-  stream->priority = std::clamp(priority, profile.greatest_priority, profile.least_priority);
+  stream->priority = clamped(context, priority);
   Stream &made = call.system.handles.add(std::move(stream));
   context.streams.push_back(&made);
   *out = reinterpret_cast<CUstream>(made.handle);
@@ -25,15 +38,18 @@ CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int pri
 }
 
 CUresult create(Call &call, CUstream *out, unsigned flags) {
-  require(out != nullptr);  // looked at first
+  // Both are looked at first.
+  require(out != nullptr);
+  require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
   require_admitted(call, When::initialized);
   return create_with_priority(call, out, flags, 0);
 }
 
 // Returns at once; its work goes on.
 CUresult destroy(Call &call, CUstream handle) {
-  require(handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD,
-          CUDA_ERROR_INVALID_HANDLE);
+  require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  if (handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) call.context();
+  require(handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD, CUDA_ERROR_INVALID_HANDLE);
   Stream &stream = call.stream(handle);
   std::erase(stream.context->streams, &stream);
   if (!is_complete(stream.tail)) stream.context->left_over.push_back({stream.tail, stream.is_blocking()});
@@ -96,15 +112,17 @@ CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamA
   Stream &stream = call.stream(handle);
   const auto set = stream.attributes.find(static_cast<int>(id));
   switch (static_cast<int>(id)) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case kAccessPolicyWindow:
+    case kSynchronizationPolicy:
+    case kMemorySynchronizationDomainMap:
+    case kMemorySynchronizationDomain:
       *value = set != stream.attributes.end() ? set->second : CUstreamAttrValue{};
-      if (set == stream.attributes.end() &&
-          static_cast<int>(id) == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
-        value->syncPolicy = CU_SYNC_POLICY_AUTO;
+      if (set == stream.attributes.end() && static_cast<int>(id) == kSynchronizationPolicy) {
+        constexpr int as_the_context = -1;  // in no header; measured, driver 580
+        std::memcpy(value, &as_the_context, sizeof as_the_context);
+      }
       return CUDA_SUCCESS;
-    case 8:  // CU_LAUNCH_ATTRIBUTE_PRIORITY
-      value->pad[0] = 0;
+    case kPriority:
       std::memcpy(value, &stream.priority, sizeof stream.priority);
       return CUDA_SUCCESS;
     default:
@@ -115,10 +133,19 @@ CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamA
 CUresult set_attribute(Call &call, CUstream handle, CUstreamAttrID id, const CUstreamAttrValue *value) {
   require(value != nullptr);
   Stream &stream = call.stream(handle);
+  int number = 0;
+  std::memcpy(&number, value, sizeof number);
   switch (static_cast<int>(id)) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case kSynchronizationPolicy:
+      require(number >= CU_SYNC_POLICY_AUTO && number <= CU_SYNC_POLICY_BLOCKING_SYNC);
+      [[fallthrough]];
+    case kAccessPolicyWindow:
+    case kMemorySynchronizationDomainMap:
+    case kMemorySynchronizationDomain:
       stream.attributes[static_cast<int>(id)] = *value;
+      return CUDA_SUCCESS;
+    case kPriority:
+      stream.priority = clamped(*stream.context, number);
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
@@ -127,7 +154,9 @@ CUresult set_attribute(Call &call, CUstream handle, CUstreamAttrID id, const CUs
 
 CUresult copy_attributes(Call &call, CUstream to, CUstream from) {
   Stream &target = call.stream(to);
-  target.attributes = call.stream(from).attributes;
+  const Stream &source = call.stream(from);
+  require(target.context == source.context);
+  target.attributes = source.attributes;
   return CUDA_SUCCESS;
 }
 
@@ -139,6 +168,22 @@ CUresult is_capturing(Call &call, CUstream handle, CUstreamCaptureStatus *status
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
+
+CUresult capture_info(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *) {
+  return is_capturing(call, handle, status);
+}
+
+CUresult capture_info_and_graph(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *,
+                                CUgraph *, const CUgraphNode **, std::size_t *) {
+  return is_capturing(call, handle, status);
+}
+
+#if CUDA_VERSION >= 12030
+CUresult capture_info_and_edges(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *,
+                                CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, std::size_t *) {
+  return is_capturing(call, handle, status);
+}
+#endif
 
 CUresult exchange_capture_mode(Call &call, CUstreamCaptureMode *mode) {
   require(mode != nullptr);
@@ -194,6 +239,14 @@ void serve_streams(Service &service) {
   service.serve<Entry::cuStreamCopyAttributes_v11000_ptsz, copy_attributes>();
   service.serve<Entry::cuStreamIsCapturing_v10000, is_capturing>();
   service.serve<Entry::cuStreamIsCapturing_v10000_ptsz, is_capturing>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v10010, capture_info>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v10010_ptsz, capture_info>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v11030, capture_info_and_graph>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v11030_ptsz, capture_info_and_graph>();
+#if CUDA_VERSION >= 12030
+  service.serve<Entry::cuStreamGetCaptureInfo_v12030, capture_info_and_edges>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v12030_ptsz, capture_info_and_edges>();
+#endif
   service.serve<Entry::cuThreadExchangeStreamCaptureMode_v10010, exchange_capture_mode>();
   service.serve<Entry::cuStreamAttachMemAsync_v6000, attach>();
   service.serve<Entry::cuStreamAttachMemAsync_v7000_ptsz, attach>();

@@ -66,5 +66,6 @@ struct System final : mock::Owner {
 
 // From the first call on, children of fork() are told apart.
 void note_forks();
+bool is_after_fork() noexcept;
 
 }  // namespace cushim::sim
