@@ -97,7 +97,8 @@ std::string write_answers(const std::string &path, const Answers &answers) {
   std::error_code ignored;  // what could not be made cannot be written into
   if (is_folder) std::filesystem::create_directories(path, ignored);
   std::ofstream file(is_folder ? path + "/" + file_name(machine) : path);
-  file << "# Answers of a CUDA driver. One a line: test, what was asked, what it said.\n"
+  file << "# SPDX-License-Identifier: Apache-2.0\n"
+       << "# Answers of a CUDA driver. One a line: test, what was asked, what it said.\n"
        << "# driver " << machine.library << ", version " << machine.version << "\n";
   for (const std::string &name : machine.gpus) file << "# gpu " << name << "\n";
   for (const auto &[test, keys] : answers)
