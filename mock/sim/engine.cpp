@@ -24,7 +24,7 @@ constexpr auto kHostFunctionGrace = std::chrono::milliseconds(20);
 Engine::Engine(std::mutex &mutex, Schedule schedule, std::uint64_t seed)
     : mutex_(mutex), schedule_(schedule), random_(seed) {
   if (schedule == Schedule::background)
-    background_ = std::jthread([this](std::stop_token stop) { background_thread(stop); });
+    background_ = std::jthread([this](const std::stop_token &stop) { background_thread(stop); });
 }
 
 Engine::~Engine() {
@@ -203,7 +203,7 @@ void Engine::sleep(Lock &lock) {
 void Engine::start_host_function(Lock &lock, Work work) {
   work->state = Operation::State::running;
   if (!host_thread_.joinable())
-    host_thread_ = std::jthread([this](std::stop_token stop) { host_thread(stop); });
+    host_thread_ = std::jthread([this](const std::stop_token &stop) { host_thread(stop); });
   host_functions_.push_back(work);
   host_work_.notify_all();
   if (schedule_ == Schedule::background) return;
@@ -213,7 +213,7 @@ void Engine::start_host_function(Lock &lock, Work work) {
   changed_.wait_for(lock, kHostFunctionGrace, [&] { return work->is_complete(); });
 }
 
-void Engine::host_thread(std::stop_token stop) {
+void Engine::host_thread(const std::stop_token &stop) {
   host_thread_id_ = std::this_thread::get_id();
   Lock lock(mutex_);
   while (host_work_.wait(lock, stop, [this] { return !host_functions_.empty(); })) {
@@ -232,7 +232,7 @@ void Engine::host_thread(std::stop_token stop) {
   }
 }
 
-void Engine::background_thread(std::stop_token stop) {
+void Engine::background_thread(const std::stop_token &stop) {
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (run_one(lock)) continue;

@@ -69,8 +69,8 @@ class Engine {
   void run(Lock &lock, Ready::iterator place);
   void complete(Operation &operation);
   void start_host_function(Lock &lock, Work work);
-  void host_thread(std::stop_token stop);
-  void background_thread(std::stop_token stop);
+  void host_thread(const std::stop_token &stop);
+  void background_thread(const std::stop_token &stop);
   void sleep(Lock &lock);
   static std::vector<const Operation *> needed_for(std::span<const Work> works);
 
