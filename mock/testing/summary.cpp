@@ -33,7 +33,7 @@ constexpr std::string_view mark = "cushim-skip: ";
 
 std::string reason_of(const ::testing::TestResult &result) {
   for (int i = 0; i < result.total_part_count(); ++i) {
-    const std::string text = result.GetTestPartResult(i).message();
+    std::string text = result.GetTestPartResult(i).message();
     if (!result.GetTestPartResult(i).skipped()) continue;
     const auto start = text.find(mark);
     if (start == text.npos) return text;
