@@ -24,7 +24,8 @@ std::vector<char *> pointers(std::vector<std::string> &strings) {
 // machine.
 std::vector<std::string> words_before(const std::string &program) {
   std::vector<std::string> words;
-  std::istringstream emulator(program.starts_with(CUSHIM_TEST_BUILD) ? CUSHIM_TEST_EMULATOR : "");
+  if (!program.starts_with(CUSHIM_TEST_BUILD)) return words;
+  std::istringstream emulator(CUSHIM_TEST_EMULATOR);
   for (std::string word; emulator >> word;) words.push_back(word);
   return words;
 }
