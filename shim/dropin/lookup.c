@@ -12,11 +12,16 @@ typedef void (*Function)(void);
 
 /* The library's functions with their types, under names that no header has: a program that is checked by
  * -fsanitize=cfi may then call what it looked up. */
+#if defined(CUSHIM_EXPORTED_RELEASE) /* where a hidden declaration would hide the function, too */
+#define VISIBILITY __attribute__((visibility("default")))
+#else
+#define VISIBILITY __attribute__((visibility("hidden")))
+#endif
 /* clang-format off */
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
-  __attribute__((visibility("hidden"))) CUresult CUDAAPI cushim_drop_in_##symbol parameters __asm__(#symbol);
+  VISIBILITY CUresult CUDAAPI cushim_drop_in_##symbol parameters __asm__(#symbol);
 #define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) \
-  __attribute__((visibility("hidden"))) CUresult CUDAAPI cushim_drop_in_##symbol(void) __asm__(#symbol);
+  VISIBILITY CUresult CUDAAPI cushim_drop_in_##symbol(void) __asm__(#symbol);
 #include <cushim/entry_points.inc>
 
 static const Function functions[] = {
