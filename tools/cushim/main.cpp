@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "doctor.hpp"
 #include "explain.hpp"
+#include "profiles.hpp"
 #include "release.hpp"
 #include "run.hpp"
 #include "symbols.hpp"
@@ -99,6 +100,13 @@ int main(int argc, char **argv) {
   run_verb->add_option("PROGRAM", run_options.program, "The program and its arguments")->required();
   run_verb->positionals_at_end();
 
+#ifdef CUSHIM_WITH_SIM
+  std::string description;
+  CLI::App *profiles_verb = app.add_subcommand("profiles", "The devices that the simulated driver knows");
+  profiles_verb->add_option("NAME", description, "Everything of this machine: h200, h200x2,l4, mine.json");
+  profiles_verb->add_flag("--json", as_json, "Print JSON instead of text");
+#endif
+
   for (CLI::App *verb : {doctor, symbols_verb})
     verb->add_option("--library", library, "Look at this library instead of the default driver");
   for (CLI::App *verb : {doctor, symbols_verb, explain_verb, check_verb})
@@ -122,5 +130,8 @@ int main(int argc, char **argv) {
   }
   if (run_verb->parsed()) return print(run(run_options), false);
   if (check_verb->parsed()) return print(report(check(check_options)), as_json);
+#ifdef CUSHIM_WITH_SIM
+  if (profiles_verb->parsed()) return print(profiles(description), as_json);
+#endif
   return print(explain(words), as_json);
 }
