@@ -117,6 +117,16 @@ void Call::wait_for_users(const Context &context) {
   wait(works);
 }
 
+std::shared_ptr<ShareTable> Call::open_table(const ShareHandle &handle) {
+  using Answer = Sharing::Opened::Answer;
+  auto opened = system.sharing.open(handle);
+  require(opened.answer != Answer::own, CUDA_ERROR_INVALID_CONTEXT);
+  if (opened.answer == Answer::refused)
+    std::fprintf(stderr, "cushim[sim]: %s: the handle cannot be opened: %s\n", name, opened.reason.c_str());
+  require(opened.answer == Answer::opened, CUDA_ERROR_INVALID_HANDLE);
+  return std::move(opened.table);
+}
+
 void Call::report_misuse(const void *handle, Kind wanted) {
   if (handle == nullptr) return;  // the real driver answers that itself
   std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,

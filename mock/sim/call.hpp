@@ -58,6 +58,10 @@ struct Call {
   void wait_for_users(const Context &context);
   bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
 
+  // What the process has exported that made the handle. Its own: INVALID_CONTEXT; if it is no more, or cannot
+  // be reached, which is said: INVALID_HANDLE.
+  std::shared_ptr<ShareTable> open_table(const ShareHandle &handle);
+
   // Says on stderr that the program did what is undefined on the real driver.
   void report_misuse(const void *handle, Kind wanted);
 };

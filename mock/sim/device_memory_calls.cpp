@@ -39,7 +39,7 @@ CUresult free(Call &call, CUdeviceptr address) {
   Allocation *allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->base == address &&
           (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed) &&
-          !allocation->is_freed);
+          !allocation->is_freed && allocation->imported == nullptr);
   call.wait_for_users(*allocation);
   // The lock was given back meanwhile.
   allocation = call.system.memory.find(address);

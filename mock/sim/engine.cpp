@@ -27,6 +27,13 @@ Engine::Engine(std::mutex &mutex, Schedule schedule, std::uint64_t seed)
     background_ = std::jthread([this](const std::stop_token &stop) { background_thread(stop); });
 }
 
+void Engine::work_in_background() {
+  if (background_.joinable()) return;
+  schedule_ = Schedule::background;
+  background_ = std::jthread([this](const std::stop_token &stop) { background_thread(stop); });
+  changed_.notify_all();
+}
+
 Engine::~Engine() {
   background_.request_stop();
   host_thread_.request_stop();
@@ -105,6 +112,7 @@ void Engine::run(Lock &lock, Ready::iterator place) {
   // completed_at holds, until it completes, when the last of what it came after did.
   Time start = std::max(work->completed_at, work->submitted_at);
   if (work->resource != nullptr) start = std::max(start, work->resource->free_at);
+  if (work->not_before != nullptr) start = std::max(start, work->not_before());
   work->completed_at = start + work->cost;
   if (work->resource != nullptr) work->resource->free_at = work->completed_at;
   if (work->on_host != nullptr) {
@@ -116,6 +124,8 @@ void Engine::run(Lock &lock, Ready::iterator place) {
 }
 
 void Engine::complete(Operation &operation) {
+  if (operation.on_complete != nullptr) operation.on_complete(operation.completed_at);
+  operation.on_complete = nullptr;
   operation.state = Operation::State::complete;
   --unfinished_;
   for (const Work &later : operation.before) {
@@ -129,6 +139,7 @@ void Engine::complete(Operation &operation) {
   operation.after.clear();
   operation.run = nullptr;
   operation.is_ready = nullptr;
+  operation.not_before = nullptr;
   changed_.notify_all();
 }
 
@@ -166,10 +177,9 @@ std::vector<const Operation *> Engine::needed_for(std::span<const Work> works) {
 }
 
 void Engine::wait(Lock &lock, std::span<const Work> works) {
-  const bool only_needed = schedule_ == Schedule::deferred || schedule_ == Schedule::stepped;
   while (!std::ranges::all_of(works, &sim::is_complete)) {
     if (schedule_ != Schedule::background) {
-      if (only_needed) {
+      if (schedule_ == Schedule::deferred || schedule_ == Schedule::stepped) {
         const auto needed = needed_for(works);
         if (run_one(lock, &needed)) continue;
       }
@@ -189,12 +199,16 @@ void Engine::look_again(Lock &lock) {
   changed_.notify_all();
 }
 
-// Until something changes. Memory changes without a word, so while an operation waits for memory it is
-// looked at again and again.
+// Memory changes without a word, so while an operation waits for memory it is looked at again and again.
+bool Engine::looks_at_memory() const {
+  return std::ranges::any_of(ready_, [](const auto &entry) {
+    return entry.second->is_ready != nullptr && !entry.second->is_announced;
+  });
+}
+
+// Until something changes.
 void Engine::sleep(Lock &lock) {
-  const bool looks_at_memory =
-      std::ranges::any_of(ready_, [](const auto &entry) { return entry.second->is_ready != nullptr; });
-  if (looks_at_memory)
+  if (schedule_ != Schedule::background && looks_at_memory())
     changed_.wait_for(lock, kLook);
   else
     changed_.wait(lock);
@@ -236,11 +250,11 @@ void Engine::background_thread(const std::stop_token &stop) {
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (run_one(lock)) continue;
-    // While an operation is there that waits for memory, it is looked at again and again.
-    if (ready_.empty())
-      changed_.wait(lock, stop, [this] { return !ready_.empty(); });
+    const auto can_go_on = [this] { return choose(nullptr) != ready_.end(); };
+    if (looks_at_memory())
+      changed_.wait_for(lock, stop, kLook, can_go_on);
     else
-      changed_.wait_for(lock, stop, kLook, [this] { return choose(nullptr) != ready_.end(); });
+      changed_.wait(lock, stop, [&] { return looks_at_memory() || can_go_on(); });
   }
 }
 

@@ -42,6 +42,9 @@ class Engine {
   // Runs one operation that can run, the next by the schedule; false if there is none.
   bool step(Lock &lock);
 
+  // From now on works as in Schedule::background: other processes wait for this one.
+  void work_in_background();
+
   // Something outside of the engine has changed that operations may wait for.
   void look_again(Lock &lock);
 
@@ -70,12 +73,13 @@ class Engine {
   void complete(Operation &operation);
   void start_host_function(Lock &lock, Work work);
   void host_thread(const std::stop_token &stop);
+  bool looks_at_memory() const;
   void background_thread(const std::stop_token &stop);
   void sleep(Lock &lock);
   static std::vector<const Operation *> needed_for(std::span<const Work> works);
 
   std::mutex &mutex_;
-  const Schedule schedule_;
+  Schedule schedule_;
   std::mt19937_64 random_;
   Time now_ = 0;
   unsigned long submitted_ = 0;

@@ -2,6 +2,7 @@
 #include "memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,14 +16,18 @@ namespace {
 constexpr std::size_t kAlignment = 512;
 // The device's memory is counted in these, measured on an H200; small allocations share one.
 constexpr std::size_t kBlock = 2 << 20;
-constexpr std::size_t kChunk = 64 << 10;  // poisoned and given back as one
-// What fresh device memory holds: not zero, so that reading what nobody wrote shows.
-constexpr int kPoison = 0xA5;
+constexpr std::size_t kChunk = SharedBlocks::kChunk;  // poisoned and given back as one
+constexpr std::size_t kChunksOfBlock = kBlock / kChunk;
+constexpr int kPoison = SharedBlocks::kPoison;
 
+constexpr std::size_t rounded_down(std::size_t value, std::size_t to) { return value / to * to; }
 constexpr std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
-std::byte *reserve(std::size_t size, int protection) {
-  void *place = mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+std::byte *reserve(std::size_t size, int protection, std::byte *at = nullptr) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0);
+  void *place = mmap(at, size, protection, flags, -1, 0);
   if (place == MAP_FAILED) return nullptr;
   madvise(place, size, MADV_DONTDUMP);
   return static_cast<std::byte *>(place);
@@ -34,8 +39,8 @@ Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
   for (const auto &device : devices) {
     Arena arena;
     // Where address space is limited (ulimit -v), less than the device has.
-    for (std::size_t size = rounded_up(device->profile.total_memory, kChunk); size >= kChunk;
-         size = rounded_up(size / 2, kChunk)) {
+    for (std::size_t size = rounded_up(device->profile.total_memory, kBlock); size >= kBlock;
+         size = rounded_up(size / 2, kBlock)) {
       std::byte *const addresses = reserve(size, PROT_NONE);
       std::byte *const bytes = addresses != nullptr ? reserve(size, PROT_READ | PROT_WRITE) : nullptr;
       if (bytes != nullptr) {
@@ -45,7 +50,7 @@ Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
         break;
       }
       if (addresses != nullptr) munmap(addresses, size);
-      if (size == kChunk) break;
+      if (size == kBlock) break;
     }
     if (arena.size < device->profile.total_memory)
       std::fprintf(
@@ -55,7 +60,7 @@ Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
     const std::size_t usable = std::min(arena.size, device->profile.total_memory);
     arena.free.emplace(0, usable / kAlignment * kAlignment);
     arena.touched.resize(arena.size / kChunk);
-    arena.users.resize(arena.size / kBlock + 1);
+    arena.users.resize(arena.size / kBlock);
     arenas_.push_back(std::move(arena));
   }
 }
@@ -76,7 +81,7 @@ Memory::Arena *Memory::arena_of(CUdeviceptr address) noexcept {
 }
 
 bool Memory::is_of_device(CUdeviceptr address) const noexcept {
-  return const_cast<Memory *>(this)->arena_of(address) != nullptr;
+  return const_cast<Memory *>(this)->arena_of(address) != nullptr || import_of(address) != nullptr;
 }
 
 Allocation &Memory::add(std::unique_ptr<Allocation> allocation) {
@@ -110,6 +115,7 @@ Allocation *Memory::allocate(Device &device, std::size_t size) {
     if (start + length > offset + wanted)
       arena.free.emplace(offset + wanted, start + length - offset - wanted);
     use(arena, device, offset, wanted, 1);
+    poison_shared(arena, offset, wanted);
     auto made = std::make_unique<Allocation>();
     made->base = arena.begin + offset;
     made->size = size;
@@ -120,7 +126,7 @@ Allocation *Memory::allocate(Device &device, std::size_t size) {
 }
 
 Allocation *Memory::allocate_on_host(MemoryKind kind, std::size_t size) {
-  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   if (size > SIZE_MAX - page) return nullptr;
   std::byte *const host = reserve(rounded_up(size, page), PROT_READ | PROT_WRITE);
   if (host == nullptr) return nullptr;
@@ -140,16 +146,23 @@ Allocation &Memory::add_registered(void *host, std::size_t size) {
 }
 
 void Memory::release(Allocation &allocation) {
-  if (allocation.kind == MemoryKind::device) {
+  allocation.exported.reset();
+  if (allocation.imported != nullptr) {
+    const MemoryImport &import = *allocation.imported;
+    munmap(import.addresses, import.mapped);
+    munmap(import.bytes, import.mapped);
+    --imports_;
+  } else if (allocation.kind == MemoryKind::device) {
     Arena &arena = arenas_[static_cast<std::size_t>(allocation.device->index)];
     std::size_t offset = allocation.base - arena.begin;
     std::size_t length = rounded_up(allocation.size, kAlignment);
     use(arena, *allocation.device, offset, length, -1);
+    unshare(arena, offset, length);
     // Whole chunks go back to the system; all is poison again for whoever comes next.
     const std::size_t end = offset + length;
     for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
       const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
-      if (!arena.touched[chunk]) continue;
+      if (!arena.touched[chunk] || arena.is_shared(chunk)) continue;
       if (to - from == kChunk) {
         madvise(arena.bytes + from, kChunk, MADV_DONTNEED);
         arena.touched[chunk] = false;
@@ -172,8 +185,7 @@ void Memory::release(Allocation &allocation) {
     }
     arena.free.emplace(offset, length);
   } else if (allocation.kind != MemoryKind::registered) {
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    munmap(reinterpret_cast<void *>(allocation.base), rounded_up(allocation.size, page));
+    munmap(reinterpret_cast<void *>(allocation.base), rounded_up(allocation.size, page_size()));
   }
   allocations_.erase(allocation.base);
 }
@@ -193,14 +205,153 @@ bool Memory::overlaps(CUdeviceptr address, std::size_t size) {
 
 std::byte *Memory::bytes(CUdeviceptr address, std::size_t size) {
   Arena *const arena = arena_of(address);
-  if (arena == nullptr) return reinterpret_cast<std::byte *>(address);
-  const std::size_t offset = address - arena->begin;
-  for (std::size_t chunk = offset / kChunk; chunk * kChunk < offset + size; ++chunk) {
-    if (arena->touched[chunk]) continue;
-    std::memset(arena->bytes + chunk * kChunk, kPoison, kChunk);
-    arena->touched[chunk] = true;
+  if (arena == nullptr) {
+    const MemoryImport *const import = import_of(address);
+    if (import == nullptr) return reinterpret_cast<std::byte *>(address);
+    const std::size_t offset = address - reinterpret_cast<CUdeviceptr>(import->addresses);
+    touch(*import, offset, size);
+    return import->bytes + offset;
   }
+  const std::size_t offset = address - arena->begin;
+  for (std::size_t chunk = offset / kChunk; chunk * kChunk < offset + size; ++chunk)
+    if (!arena->touched[chunk]) touch(*arena, chunk);
   return arena->bytes + offset;
+}
+
+void Memory::touch(Arena &arena, std::size_t chunk) {
+  std::byte *const bytes = arena.bytes + chunk * kChunk;
+  if (arena.is_shared(chunk)) {
+    const Arena::Shared &shared = arena.shared.at(chunk / kChunksOfBlock);
+    shared.blocks->touch(shared.index * kChunksOfBlock + chunk % kChunksOfBlock, bytes);
+  } else {
+    std::memset(bytes, kPoison, kChunk);
+  }
+  arena.touched[chunk] = true;
+}
+
+// ---- Shared with other processes ----
+
+bool Memory::Arena::is_shared(std::size_t chunk) const { return shared.contains(chunk / kChunksOfBlock); }
+
+// What was freed there kept its bytes for those who have it mapped, until somebody comes who gets the place.
+void Memory::poison_shared(Arena &arena, std::size_t offset, std::size_t length) {
+  const std::size_t end = offset + length;
+  for (auto place = arena.shared.lower_bound(offset / kBlock);
+       place != arena.shared.end() && place->first * kBlock < end; ++place) {
+    const auto &[block, shared] = *place;
+    for (std::size_t i = 0; i < kChunksOfBlock; ++i) {
+      const std::size_t chunk = block * kBlock + i * kChunk;
+      const std::size_t from = std::max(offset, chunk), to = std::min(end, chunk + kChunk);
+      if (from < to && shared.blocks->is_touched(shared.index * kChunksOfBlock + i))
+        std::memset(arena.bytes + from, kPoison, to - from);
+    }
+  }
+}
+
+// Moves blocks into a file of their own, at the same addresses.
+bool Memory::share(Arena &arena, std::size_t block, std::size_t count) {
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, 0) < 0) return false;
+  const auto blocks = SharedBlocks::make(count * kBlock, nonce);
+  if (blocks == nullptr) return false;
+  const std::size_t first = block * kChunksOfBlock;
+  for (std::size_t chunk = 0; chunk < count * kChunksOfBlock; ++chunk)
+    if (arena.touched[first + chunk] && !blocks->fill(chunk, arena.bytes + (first + chunk) * kChunk))
+      return false;
+  if (blocks->file().map(0, count * kBlock, arena.bytes + block * kBlock) == nullptr) return false;
+  for (std::size_t i = 0; i < count; ++i) arena.shared.emplace(block + i, Arena::Shared{blocks, i});
+  return true;
+}
+
+// Takes blocks that no allocation lies in any more out of their files. Who has them mapped keeps them.
+void Memory::unshare(Arena &arena, std::size_t offset, std::size_t length) {
+  const std::size_t end = (offset + length - 1) / kBlock;
+  for (auto place = arena.shared.lower_bound(offset / kBlock);
+       place != arena.shared.end() && place->first <= end;) {
+    const std::size_t block = place->first;
+    // If there is no memory for the map of the process, they stay as they are.
+    if (arena.users[block] != 0 ||
+        reserve(kBlock, PROT_READ | PROT_WRITE, arena.bytes + block * kBlock) == nullptr) {
+      ++place;
+      continue;
+    }
+    for (std::size_t i = 0; i < kChunksOfBlock; ++i) arena.touched[block * kChunksOfBlock + i] = false;
+    place = arena.shared.erase(place);
+  }
+}
+
+std::vector<Piece> Memory::share(const Allocation &allocation, std::size_t &lead) {
+  Arena &arena = arenas_[static_cast<std::size_t>(allocation.device->index)];
+  const std::size_t offset = allocation.base - arena.begin;
+  const std::size_t begin = rounded_down(offset, kChunk);
+  const std::size_t end = rounded_up(offset + allocation.size, kChunk);
+  const auto is_shared = [&](std::size_t block) { return arena.shared.contains(block); };
+  const std::size_t last = (end - 1) / kBlock;
+  for (std::size_t block = begin / kBlock; block <= last; ++block) {
+    if (is_shared(block)) continue;
+    std::size_t count = 1;
+    while (block + count <= last && !is_shared(block + count)) ++count;
+    if (!share(arena, block, count)) return {};
+  }
+  std::vector<Piece> pieces;
+  for (std::size_t from = begin; from < end;) {
+    const Arena::Shared &shared = arena.shared.at(from / kBlock);
+    const std::size_t to = std::min(end, rounded_down(from, kBlock) + kBlock);
+    if (!pieces.empty() && pieces.back().blocks == shared.blocks)
+      pieces.back().size += to - from;
+    else
+      pieces.push_back({shared.blocks, shared.index * kBlock + from % kBlock, to - from});
+    from = to;
+  }
+  lead = offset - begin;
+  return pieces;
+}
+
+Allocation *Memory::add_imported(Device &device, FoundMemory found, const ShareHandle &handle) {
+  auto import = std::make_unique<MemoryImport>();
+  for (const Piece &piece : found.pieces) import->mapped += piece.size;
+  if (found.lead > import->mapped || found.size > import->mapped - found.lead) return nullptr;
+  import->addresses = reserve(import->mapped, PROT_NONE);
+  import->bytes = import->addresses != nullptr ? reserve(import->mapped, PROT_NONE) : nullptr;
+  bool is_mapped = import->bytes != nullptr;
+  std::size_t at = 0;
+  for (const Piece &piece : found.pieces) {
+    is_mapped =
+        is_mapped && piece.blocks->file().map(piece.offset, piece.size, import->bytes + at) != nullptr;
+    at += piece.size;
+  }
+  if (!is_mapped) {
+    if (import->bytes != nullptr) munmap(import->bytes, import->mapped);
+    if (import->addresses != nullptr) munmap(import->addresses, import->mapped);
+    return nullptr;
+  }
+  import->handle = handle;
+  import->pieces = std::move(found.pieces);
+  auto made = std::make_unique<Allocation>();
+  made->base = reinterpret_cast<CUdeviceptr>(import->addresses) + found.lead;
+  made->size = found.size;
+  made->device = &device;
+  made->imported = std::move(import);
+  ++imports_;
+  return &add(std::move(made));
+}
+
+MemoryImport *Memory::import_of(CUdeviceptr address) const {
+  if (imports_ == 0) return nullptr;
+  const Allocation *const allocation = const_cast<Memory *>(this)->find(address);
+  return allocation != nullptr ? allocation->imported.get() : nullptr;
+}
+
+void Memory::touch(const MemoryImport &import, std::size_t offset, std::size_t size) {
+  std::size_t begin = 0;  // of the piece
+  for (const Piece &piece : import.pieces) {
+    const std::size_t from = std::max(offset, begin), to = std::min(offset + size, begin + piece.size);
+    for (std::size_t chunk = from < to ? (piece.offset + from - begin) / kChunk : 0;
+         from < to && chunk * kChunk < piece.offset + to - begin; ++chunk)
+      if (!piece.blocks->is_touched(chunk))
+        piece.blocks->touch(chunk, import.bytes + begin + chunk * kChunk - piece.offset);
+    begin += piece.size;
+  }
 }
 
 }  // namespace cushim::sim

@@ -13,10 +13,21 @@
 
 #include "context.hpp"
 #include "device.hpp"
+#include "share_table.hpp"
 
 namespace cushim::sim {
 
 enum class MemoryKind { device, pinned, registered, managed };
+
+// What an allocation is that another process made.
+struct MemoryImport {
+  ShareHandle handle;  // that it was opened by
+  int opens = 1;
+  std::byte *addresses = nullptr;  // whole chunks of them; the host cannot touch them
+  std::byte *bytes = nullptr;
+  std::size_t mapped = 0;  // the size of both
+  std::vector<Piece> pieces;
+};
 
 struct Allocation {
   CUdeviceptr base = 0;
@@ -31,6 +42,9 @@ struct Allocation {
   bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
   std::map<int, int> advice;  // of managed memory: which, and for which device
   int last_prefetch = CU_DEVICE_INVALID;
+
+  std::unique_ptr<MemoryExport> exported;  // if other processes may open it
+  std::unique_ptr<MemoryImport> imported;  // if it is another process's
 
   std::vector<Work> users;  // what is to read or write it; of other contexts too
 
@@ -52,6 +66,12 @@ class Memory {
   Allocation *allocate_on_host(MemoryKind kind, std::size_t size);
   Allocation &add_registered(void *host, std::size_t size);
   void release(Allocation &allocation);
+
+  // Sees to it that other processes can map the bytes of a device's allocation. Whole chunks, the allocation
+  // begins `lead` bytes after the first; empty if memory or file numbers are out.
+  std::vector<Piece> share(const Allocation &allocation, std::size_t &lead);
+  // Maps an allocation of another process. Null if memory is out.
+  Allocation *add_imported(Device &device, FoundMemory found, const ShareHandle &handle);
 
   // The allocation that the address lies in; null if there is none.
   Allocation *find(CUdeviceptr address);
@@ -78,14 +98,29 @@ class Memory {
     std::map<std::size_t, std::size_t> free;  // offset to size
     std::vector<bool> touched;                // by chunk: poisoned at the first touch
     std::vector<unsigned> users;              // by block: how many allocations lie in it
+
+    struct Shared {
+      std::shared_ptr<SharedBlocks> blocks;
+      std::size_t index;  // which of them
+    };
+    std::map<std::size_t, Shared> shared;  // by block: those that other processes may have mapped
+
+    bool is_shared(std::size_t chunk) const;
   };
 
   Arena *arena_of(CUdeviceptr address) noexcept;
   static void use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by);
+  static bool share(Arena &arena, std::size_t block, std::size_t count);
+  static void unshare(Arena &arena, std::size_t offset, std::size_t length);
+  static void poison_shared(Arena &arena, std::size_t offset, std::size_t length);
+  static void touch(Arena &arena, std::size_t chunk);
+  static void touch(const MemoryImport &import, std::size_t offset, std::size_t size);
   Allocation &add(std::unique_ptr<Allocation> allocation);
+  MemoryImport *import_of(CUdeviceptr address) const;
 
   std::vector<Arena> arenas_;  // by the device's index
   std::map<CUdeviceptr, std::unique_ptr<Allocation>> allocations_;
+  std::size_t imports_ = 0;  // how many of them are another process's
   unsigned long long last_id_ = 0;
 };
 

@@ -29,8 +29,11 @@ struct Operation {
   Resource *resource = nullptr;
   std::vector<Work> after{};         // runs when all of these are complete
   std::function<bool()> is_ready{};  // and this, if set, says so: it looks at memory that the host may write
-  std::function<void()> run{};       // moves the bytes
-  std::function<void()> on_host{};   // instead: a function of the program, run on the host thread
+  bool is_announced = false;  // whether the engine is told to look again when is_ready may have changed
+  std::function<Time()> not_before{};       // when what is_ready waited for happened
+  std::function<void()> run{};              // moves the bytes
+  std::function<void()> on_host{};          // instead: a function of the program, run on the host thread
+  std::function<void(Time)> on_complete{};  // told when it completed
 
   // ---- How far it is; the engine's ----
   enum class State { waiting, ready, running, complete };

@@ -80,6 +80,7 @@ Service::Service() {
   serve_sets(*this);
   serve_pools(*this);
   serve_peers(*this);
+  serve_ipc_memory(*this);
 }
 
 const Service &Service::all() {

@@ -94,5 +94,6 @@ void serve_copies(Service &service);
 void serve_sets(Service &service);
 void serve_pools(Service &service);
 void serve_peers(Service &service);
+void serve_ipc_memory(Service &service);
 
 }  // namespace cushim::sim

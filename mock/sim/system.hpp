@@ -17,6 +17,7 @@
 #include "handle.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
+#include "sharing.hpp"
 #include "stream.hpp"
 
 namespace cushim::sim {
@@ -61,6 +62,7 @@ struct System final : mock::Owner {
   unsigned long last_id = 0;      // of contexts and streams
   std::set<int> not_implemented;  // slots that were called or looked up in vain
   Engine engine;
+  Sharing sharing;
   mock::Frame &frame;
 };
 
