@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# cushim_discover_tests(<program> [GPUS <count>]): makes tests of CTest of a program that links
-# cushim::testing, each test of it twice:
+# cushim_discover_tests(<program> [UNIT] [GPUS <count>] [DEVICES <devices>] [PROPERTIES <name> <value>...])
+# makes tests of CTest of a program that links cushim::testing, each test of it twice:
 #   sim.<test>   label sim: on the simulated driver
-#   gpu.<test>   label gpu, with GPUS above 1 multi-gpu too: on the machine's own driver, and red on any
+#   gpu.<test>   label gpu, and multi-gpu if it needs several: on the machine's own driver, and red on any
 #                other. Only with CUSHIM_TEST_GPU, so that `ctest -L gpu --no-tests=error` without is red.
-# A test whose needs are not met is skipped. With CTest's resource file a gpu test is given so many devices
-# of its own, as the resource gpus.
+# What a test needs is read off its CUSHIM_NEEDS. If that is not met it is skipped. With CTest's resource file
+# (`cushim ctest-resources`) a gpu test is given as many devices of its own as it needs.
+#   UNIT         each test once, as unit.<test> with the label unit: without a driver but the tests' own
+#   GPUS         tests need so many devices at least, whatever they say
+#   DEVICES      of the simulated driver, "h200x2"; else the default, or h200s enough for the test
+#   PROPERTIES   of CTest, for each of the tests; those set here win
 include_guard(GLOBAL)
-include(GoogleTest)
 
 set(gpu_default OFF)
 if(EXISTS /dev/nvidiactl OR EXISTS /dev/dxg OR EXISTS /dev/nvmap)
@@ -16,25 +19,36 @@ endif()
 option(CUSHIM_TEST_GPU "Make tests of CTest for the NVIDIA GPU of this machine" ${gpu_default})
 unset(gpu_default)
 
+set(cushim_add_tests "${CMAKE_CURRENT_LIST_DIR}/AddTests.cmake")
+
 function(cushim_discover_tests program)
-  cmake_parse_arguments(PARSE_ARGV 1 discover "" "GPUS" "")
-  if(discover_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "cushim_discover_tests: unknown arguments ${discover_UNPARSED_ARGUMENTS}")
+  cmake_parse_arguments(PARSE_ARGV 1 discover "UNIT" "GPUS;DEVICES" "PROPERTIES")
+  if(discover_UNPARSED_ARGUMENTS OR discover_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "cushim_discover_tests: unknown, or without a value: \
+${discover_UNPARSED_ARGUMENTS}${discover_KEYWORDS_MISSING_VALUES}")
   endif()
   if(NOT discover_GPUS)
     set(discover_GPUS 1)
   endif()
-  gtest_discover_tests(${program} TEST_PREFIX sim. TEST_LIST ${program}_sim EXTRA_ARGS --driver=sim
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS sim SKIP_REGULAR_EXPRESSION "cushim-skip: ")
-  if(CUSHIM_TEST_GPU)
-    set(labels gpu)
-    if(discover_GPUS GREATER 1)
-      set(labels "gpu\\;multi-gpu")
-    endif()
-    gtest_discover_tests(${program} TEST_PREFIX gpu. TEST_LIST ${program}_gpu EXTRA_ARGS --driver=real
-      DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS "${labels}" SKIP_REGULAR_EXPRESSION "cushim-skip: "
-        ENVIRONMENT CUSHIM_TEST_LABEL=gpu RESOURCE_GROUPS "${discover_GPUS},gpus:1")
+  set(kinds sim)
+  if(discover_UNIT)
+    set(kinds unit)
+  elseif(CUSHIM_TEST_GPU)
+    list(APPEND kinds gpu)
   endif()
+  # The tests are known when the program has been built.
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${program}_tests.cmake")
+  add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS "${file}" VERBATIM
+    COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DFILE=${file}" "-DKINDS=${kinds}"
+      "-DGPUS=${discover_GPUS}" "-DDEVICES=${discover_DEVICES}" "-DPROPERTIES=${discover_PROPERTIES}"
+      "-DFOLDER=${CMAKE_CURRENT_BINARY_DIR}" -P "${cushim_add_tests}")
+  set(include "${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake")
+  file(WRITE "${include}" "\
+if(EXISTS [==[${file}]==])
+  include([==[${file}]==])
+else()
+  add_test([==[${program}_was_not_built]==] [==[${program}_was_not_built]==])
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
 endfunction()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main program of tests: chooses the driver, runs GoogleTest, judges the answers.
+#include <dlfcn.h>
 #include <unistd.h>
 #include <cushim/sim/machine.hpp>
 #include <cushim/testing.hpp>
@@ -11,7 +12,9 @@
 #include <memory>
 #include <optional>
 
+#include "allotted.hpp"
 #include "child.hpp"
+#include "list.hpp"
 #include "options.hpp"
 #include "record.hpp"
 #include "spawn.hpp"
@@ -36,12 +39,6 @@ class TestWatcher : public ::testing::EmptyTestEventListener {
   Watchdog &watchdog_;
 };
 
-// A test with CTest's label gpu that some other driver answers has shown nothing.
-bool is_labelled_gpu() {
-  const char *label = std::getenv("CUSHIM_TEST_LABEL");
-  return label != nullptr && std::string_view(label) == "gpu";
-}
-
 // Whether NVIDIA's kernel module serves this machine: on Linux, in WSL, or on a Tegra.
 bool has_nvidia_device() {
   for (const char *device : {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"})
@@ -49,27 +46,29 @@ bool has_nvidia_device() {
   return false;
 }
 
-// Where CTest allots devices ("id:1,slots:1" for each group), no others are seen.
-void see_allotted_devices() {
-  const char *groups = std::getenv("CTEST_RESOURCE_GROUP_COUNT");
-  std::string devices;
-  for (int group = 0; groups != nullptr && group < std::atoi(groups); ++group) {
-    const std::string variable = "CTEST_RESOURCE_GROUP_" + std::to_string(group) + "_GPUS";
-    const char *text = std::getenv(variable.c_str());
-    const std::string allotted = text == nullptr ? "" : text;
-    if (!allotted.starts_with("id:")) continue;
-    devices += (devices.empty() ? "" : ",") + allotted.substr(3, allotted.find(',') - 3);
-  }
-  if (!devices.empty()) setenv("CUDA_VISIBLE_DEVICES", devices.c_str(), 1);
+// Whether the library says by an export of its own that it is simulated.
+bool is_simulated(const cushim::Driver &driver) {
+  const std::string path(driver.name());
+  void *const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  const bool simulated = dlsym(library, "cushim_simulated_driver") != nullptr;
+  dlclose(library);
+  return simulated;
+}
+
+// Whether a driver that was found is what --driver=real and CTest's label gpu ask for.
+std::string why_not_real(const cushim::Driver &driver) {
+  if (is_simulated(driver)) return "the driver found is SIMULATED: " + std::string(driver.name());
+  if (options().is_labelled_gpu && !has_nvidia_device()) return "this machine has no NVIDIA device";
+  return "";
 }
 
 // Makes the wanted driver current for the rest of the process.
 int choose_driver(std::string wanted) {
-  if (is_labelled_gpu()) {
+  if (options().is_labelled_gpu) {
     if (wanted == "default") wanted = "real";
-    if (wanted != "real" || !has_nvidia_device()) {
-      std::cerr << "cushim: a test labelled gpu wants the machine's own driver, "
-                << (wanted != "real" ? "not --driver=" + wanted : "and this machine has no NVIDIA device")
+    if (wanted != "real") {
+      std::cerr << "cushim: a test labelled gpu wants the machine's own driver, not --driver=" << wanted
                 << "\n";
       return failed;
     }
@@ -86,6 +85,10 @@ int choose_driver(std::string wanted) {
       return wrong_use;
     }
   }
+  if (wanted == "none") {
+    setenv("CUSHIM_LIBRARY", "none", 1);  // so that a call that reaches no driver of a test's own fails
+    return good;
+  }
   const bool is_library = wanted != "default" && wanted != "real";
   if (wanted == "real") unsetenv("CUSHIM_LIBRARY");  // what that names may be another than the machine's
   const cushim::Loaded loaded =
@@ -97,6 +100,13 @@ int choose_driver(std::string wanted) {
     if (is_library || wanted == "real" || declared) return failed;
     std::cerr << "cushim-skip: " << loaded.diagnosis.name() << "\n";
     return skipped;
+  }
+  if (wanted == "real") {
+    if (const std::string reason = why_not_real(*loaded); !reason.empty()) {
+      std::cerr << "cushim: --driver=real and the label gpu want the machine's own driver, and " << reason
+                << "\n";
+      return failed;
+    }
   }
   scope.emplace(*loaded);
   return good;
@@ -153,7 +163,14 @@ int main(int argc, char **argv) {
   }
   set_options(given);
   if (::testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
-  see_allotted_devices();
+  if (given.lists_tests) {
+    std::cout << list_of_tests();
+    return good;
+  }
+  if (const std::string error = see_allotted_devices(); !error.empty()) {
+    std::cerr << "cushim: " << error << "\n";
+    return failed;
+  }
   if (const int status = choose_driver(given.driver); status != good) return status;
 
   Watchdog watchdog(given.limit_seconds);

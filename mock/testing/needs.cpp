@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "options.hpp"
+
 namespace cushim::testing {
 
 namespace {
@@ -74,6 +76,8 @@ Capabilities declared() {
     const int count = colon == item.npos ? 1 : std::atoi(std::string(item.substr(colon + 1)).c_str());
     if (!item.empty()) has[std::string(item.substr(0, colon))] = count;
   }
+  // A test labelled gpu, on a machine without one, has to be red.
+  if (options().is_labelled_gpu) has.try_emplace("gpus", 1);
   return has;
 }
 
@@ -88,10 +92,10 @@ std::string in_words(std::string_view name, int count) {
 
 }  // namespace
 
-detail::Unmet detail::unmet(std::initializer_list<Need> needs) {
+detail::Unmet detail::unmet(const Needs &needs) {
   Unmet result;
   std::string names;
-  for (const Need &need : needs) {
+  for (const Need &need : needs.all) {
     if (count_of(found(), need.name) >= need.count) continue;
     names += (names.empty() ? "" : ",") + in_words(need.name, need.count);
     if (count_of(declared(), need.name) >= need.count) result.declared = true;

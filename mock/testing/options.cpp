@@ -32,18 +32,21 @@ const char *const help =
     R"(Tests that run on any CUDA driver. Before GoogleTest's options:
 
   --driver=NAME          default: the driver that cushim finds; the run is skipped (77) if there is none
-                         real: the same without CUSHIM_LIBRARY, and no driver is a failure
+                         real: the same without CUSHIM_LIBRARY; none, or a SIMULATED one, is a failure
                          sim: the simulated driver
+                         none: no driver but those that the tests make themselves
                          PATH: this library
   --write-answers=PATH   write what the driver answered to this file, or into this folder under a name
                          made of driver, GPU and count
   --compare-answers=FILE fail, with a table, where this driver answers otherwise than the recorded one
   --summary=FILE         write a summary as JSON
+  --list-tests           print the tests and what they need, one a line, and run none
   --limit=SECONDS        give up if one test takes longer (20)
 
 Environment: CUSHIM_TEST_DRIVER, CUSHIM_TEST_SUMMARY and CUSHIM_TEST_LIMIT are defaults of the options.
   CUSHIM_TEST_HAS=gpus:2,mem_ops,ipc   what this machine has: to skip a test that needs it is a failure
   CUSHIM_TEST_LABEL=gpu                any driver but the machine's own is a failure
+  CTEST_RESOURCE_GROUP_...             the GPUs that CTest allots to the test; it sees no others
   CUSHIM_TEST_SEED=N                   run tests of seeds with this one alone
 
 Exit codes: 0 good, 1 a test failed, or none was executed, 2 wrong use, 77 skipped for want of a driver.
@@ -61,6 +64,9 @@ std::string parse(int argc, char **argv, Options &options) {
   std::string file = "-1";
   std::string parent = "0";
   from_environment("CUSHIM_TEST_LIMIT", limit);
+  std::string label;
+  from_environment("CUSHIM_TEST_LABEL", label);
+  options.is_labelled_gpu = label == "gpu";
 
   const struct {
     std::string_view name;
@@ -91,6 +97,7 @@ std::string parse(int argc, char **argv, Options &options) {
       if (found) break;
     }
     if (given == "--cushim-fresh") options.is_fresh = found = true;
+    if (given == "--list-tests") options.lists_tests = found = true;
     if (!found) return "unknown argument " + std::string(given);
   }
   if (!number(limit, options.limit_seconds)) return "--limit wants a number of seconds";

@@ -11,6 +11,8 @@ struct Options {
   std::string write_answers;       // --write-answers
   std::string compare_answers;     // --compare-answers
   std::string summary;             // --summary, CUSHIM_TEST_SUMMARY
+  bool lists_tests = false;        // --list-tests
+  bool is_labelled_gpu = false;    // CUSHIM_TEST_LABEL=gpu: what another driver answers has shown nothing
   int limit_seconds = 20;          // --limit, CUSHIM_TEST_LIMIT: of one test
 
   // How one process of a run starts another.

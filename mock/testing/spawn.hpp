@@ -16,7 +16,7 @@ pid_t spawn(const std::vector<std::string> &arguments, int file, int output);
 // Waits: the exit status, or -signal.
 int wait_for(pid_t process);
 
-// Makes the kernel end this process when its parent ends.
+// Makes the kernel end this process when the thread of the parent that started it ends.
 void end_with_parent();
 
 }  // namespace cushim::testing

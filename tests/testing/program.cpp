@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A user's tests, run by testing_test.cpp; what they show is whether cushim::testing does as it says.
+#include <fcntl.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cushim/testing.hpp>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
 
 namespace {
 
@@ -30,8 +38,8 @@ TEST_F(OnDevice, Held_work_is_unfinished_until_released) {
   EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_SUCCESS);
 }
 
-TEST(Needs, A_million_gpus) {
-  CUSHIM_NEEDS(gpus(1000000));
+TEST(Needs, A_thousand_gpus) {
+  CUSHIM_NEEDS(gpus(1000));
   FAIL() << "such a machine was found";
 }
 TEST(Needs, One_gpu) { CUSHIM_NEEDS(gpus(1)); }
@@ -59,7 +67,7 @@ TEST(Fresh, Failures_are_the_tests_own) {
 }
 TEST(Fresh, A_skip_is_a_skip) {
   CUSHIM_IN_A_FRESH_PROCESS();
-  CUSHIM_NEEDS(gpus(1000000));
+  CUSHIM_NEEDS(gpus(1000));
 }
 TEST(Fresh, A_crash_may_be_an_answer) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -103,6 +111,62 @@ TEST(Children, Are_left_by_a_parent_that_dies) {
   child.receive<int>();
   kill(getpid(), SIGKILL);
 }
+
+// Started by ctest_resources.cmake, four at once: each waits until all have written down which device they
+// see.
+class Meeting : public ::testing::TestWithParam<int> {
+ protected:
+  static constexpr int people = 4;
+  // Each of the others waits once for this one.
+  static sem_t *semaphore(int person) {
+    return sem_open(name(person).c_str(), O_CREAT, S_IRUSR | S_IWUSR, 0);
+  }
+  static std::string name(int person) {
+    return "/" + std::filesystem::path(folder()).filename().string() + std::to_string(person);
+  }
+  static std::string folder() {
+    const char *given = std::getenv("PROGRAM_MEETING");
+    return given == nullptr ? "" : given;
+  }
+  static std::string file(int person) { return folder() + "/" + std::to_string(person); }
+};
+TEST_P(Meeting, Everybody_has_another_device) {
+  if (folder().empty()) GTEST_SKIP() << "no meeting";
+  CUSHIM_NEEDS(gpus(1));
+  int count = 0;
+  ASSERT_EQ(driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
+  ASSERT_EQ(count, 1);
+  CUuuid uuid = {};
+  ASSERT_EQ(driver().cuDeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+  std::ofstream(file(GetParam())) << std::string(uuid.bytes, sizeof uuid.bytes);
+
+  sem_t *semaphores[people];
+  for (int person = 0; person < people; ++person) {
+    semaphores[person] = semaphore(person);
+    ASSERT_NE(semaphores[person], SEM_FAILED);
+  }
+  for (int other = 1; other < people; ++other) sem_post(semaphores[GetParam()]);
+  for (int person = 0; person < people; ++person)
+    if (person != GetParam()) sem_wait(semaphores[person]);
+  sem_unlink(name(GetParam()).c_str());  // all have opened it
+
+  std::set<std::string> devices;
+  for (int person = 0; person < people; ++person) {
+    std::ostringstream text;
+    text << std::ifstream(file(person)).rdbuf();
+    devices.insert(text.str());
+  }
+  EXPECT_EQ(devices.size(), people);
+}
+INSTANTIATE_TEST_SUITE_P(Of, Meeting, ::testing::Range(0, 4));
+
+TEST(Two, Devices_are_two) {
+  CUSHIM_NEEDS(gpus(2), peer);
+  int count = 0;
+  ASSERT_EQ(driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 2);
+}
+TEST(Two, DISABLED_Is_not_run) { FAIL(); }
 
 class Seeds : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(Seeds, Are_given) { answer("seed", GetParam()); }

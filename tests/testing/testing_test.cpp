@@ -76,26 +76,60 @@ TEST(TestingDriver, Is_a_library_by_path) {
   EXPECT_TRUE(not_there.says("/none/libcuda.so.1")) << not_there;
 }
 
+TEST(TestingDriver, May_be_none_but_the_tests_own) {
+  const Finished none = run("--driver=none --gtest_filter=Answers.Are_kept:Needs.One_gpu");
+  EXPECT_EQ(none.exit, 0) << none;
+  EXPECT_TRUE(none.says("executed 1 (1 passed, 0 failed), skipped 1; needs gpus:1 (1)")) << none;
+}
+TEST(TestingDriver, Without_one_the_run_is_skipped_unless_one_is_wanted) {
+  const std::string filter = "--gtest_filter=Answers.Are_kept";
+  const Finished skipped = run(filter, "CUSHIM_LIBRARY=none");
+  EXPECT_EQ(skipped.exit, 77) << skipped;
+  EXPECT_TRUE(skipped.says("cushim-skip: driver-disabled")) << skipped;
+  EXPECT_EQ(run(filter, "CUSHIM_LIBRARY=none CUSHIM_TEST_HAS=gpus:1").exit, 1);
+  EXPECT_EQ(run(filter, "CUSHIM_LIBRARY=none CUSHIM_TEST_LABEL=gpu").exit, 1);
+}
+
+TEST(TestingList, Tells_what_bodies_and_fixtures_need) {
+  const Finished list = run("--list-tests --driver=/none");
+  EXPECT_EQ(list.exit, 0) << list;
+  for (const char *line : {"Needs.One_gpu gpus:1\n", "Two.Devices_are_two gpus:2,peer\n", "Failing.Fails\n",
+                           "OnDevice.Held_work_is_unfinished_until_released gpus:1\n",
+                           "Of/Meeting.Everybody_has_another_device/3 gpus:1\n"})
+    EXPECT_TRUE(list.says(line)) << line << list;
+}
+
 TEST(TestingLabelGpu, A_simulated_driver_is_red) {
   const Finished simulated = run_on_sim("Needs.One_gpu", "", "CUSHIM_TEST_LABEL=gpu");
   EXPECT_EQ(simulated.exit, 1) << simulated;
   EXPECT_TRUE(simulated.says("labelled gpu")) << simulated;
   EXPECT_EQ(run("--driver=" CUSHIM_FAKE, "CUSHIM_TEST_LABEL=gpu").exit, 1);
 }
+#if defined(CUSHIM_SIMULATED)
+TEST(TestingDriver, That_is_to_be_real_is_not_the_simulated_library) {
+  const std::string filter = "--gtest_filter=Answers.Are_kept";
+  EXPECT_EQ(run("--driver=" CUSHIM_SIMULATED "/libcuda.so.1 " + filter).exit, 0);
+  for (const char *environment : {"CUSHIM_TEST_DRIVER=real", "CUSHIM_TEST_LABEL=gpu"}) {
+    const Finished real = run(filter, std::string(environment) + " LD_LIBRARY_PATH=" CUSHIM_SIMULATED);
+    EXPECT_EQ(real.exit, 1) << real;
+    EXPECT_TRUE(real.says("the driver found is SIMULATED: ")) << real;
+  }
+}
+#endif
 
 TEST(TestingNeeds, That_are_not_met_skip_and_no_executed_test_is_red) {
-  const Finished alone = run_on_sim("Needs.A_million_gpus");
+  const Finished alone = run_on_sim("Needs.A_thousand_gpus");
   EXPECT_EQ(alone.exit, 1) << alone;
-  EXPECT_TRUE(alone.says("cushim-skip: needs gpus:1000000")) << alone;
+  EXPECT_TRUE(alone.says("cushim-skip: needs gpus:1000")) << alone;
   EXPECT_TRUE(alone.says("no test was executed")) << alone;
   const Finished both = run_on_sim("Needs.*");
   EXPECT_EQ(both.exit, 0) << both;
-  EXPECT_TRUE(both.says("executed 1 (1 passed, 0 failed), skipped 1; needs gpus:1000000 (1)")) << both;
+  EXPECT_TRUE(both.says("executed 1 (1 passed, 0 failed), skipped 1; needs gpus:1000 (1)")) << both;
 }
 TEST(TestingNeeds, That_are_declared_must_be_met) {
-  const Finished declared = run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=gpus:1000000");
+  const Finished declared = run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=gpus:1000");
   EXPECT_EQ(declared.exit, 1) << declared;
-  EXPECT_TRUE(declared.says("CUSHIM_TEST_HAS declares what was not found: gpus:1000000")) << declared;
+  EXPECT_TRUE(declared.says("CUSHIM_TEST_HAS declares what was not found: gpus:1000")) << declared;
 }
 TEST(TestingNeeds, Found_but_not_declared_are_reported) {
   const Finished undeclared = run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=mem_ops");
@@ -110,7 +144,7 @@ TEST(TestingFresh, Failures_skips_and_crashes_are_passed_on) {
   EXPECT_EQ(failure.exit, 1) << failure;
   EXPECT_TRUE(failure.says("seen from outside")) << failure;
   const Finished skip = run_on_sim("Fresh.A_skip*:Needs.One_gpu");
-  EXPECT_TRUE(skip.says("skipped 1; needs gpus:1000000 (1)")) << skip;
+  EXPECT_TRUE(skip.says("skipped 1; needs gpus:1000 (1)")) << skip;
   EXPECT_EQ(run_on_sim("Fresh.A_crash*").exit, 0);
 }
 
@@ -128,10 +162,13 @@ TEST_F(Files, A_summary_tells_what_was_executed_and_why_not) {
   const auto summary = nlohmann::json::parse(read(folder + "/s.json"));
   EXPECT_EQ(summary["executed"], 2);
   EXPECT_EQ(summary["failed"], 1);
-  EXPECT_EQ(summary["skipped"]["needs gpus:1000000"], 1);
+  EXPECT_EQ(summary["skipped"]["needs gpus:1000"], 1);
   EXPECT_FALSE(summary["gpus"].empty());
   EXPECT_NE(summary["driver"], "");
-  EXPECT_NE(read(folder + "/junit.xml").find("testcase name=\"One_gpu\""), std::string::npos);
+  const std::string junit = read(folder + "/junit.xml");
+  for (const char *part :
+       {"testcase name=\"One_gpu\"", "skipped message=", "cushim-skip: needs gpus:1000", "failure message="})
+    EXPECT_NE(junit.find(part), std::string::npos) << part << junit;
 }
 
 TEST_F(Files, Devices_that_CTest_allots_are_the_visible_ones) {
@@ -140,6 +177,21 @@ TEST_F(Files, Devices_that_CTest_allots_are_the_visible_ones) {
                                   "CTEST_RESOURCE_GROUP_COUNT=2 CTEST_RESOURCE_GROUP_0_GPUS=id:3,slots:1 "
                                   "CTEST_RESOURCE_GROUP_1_GPUS=id:1,slots:1");
   EXPECT_NE(read(file).find("visible = 3,1\n"), std::string::npos) << two << read(file);
+}
+
+TEST_F(Files, Devices_that_CTest_allots_count_from_the_visible_ones) {
+  const std::string file = folder + "/a.txt";
+  const std::string allotted = " CTEST_RESOURCE_GROUP_COUNT=1 CTEST_RESOURCE_GROUP_0_GPUS=";
+  const Finished second = run_on_sim("Devices.*", "--write-answers=" + file,
+                                     "CUDA_VISIBLE_DEVICES=GPU-abc,6" + allotted + "id:1,slots:1");
+  EXPECT_NE(read(file).find("visible = 6\n"), std::string::npos) << second << read(file);
+  const std::pair<const char *, const char *> mistakes[] = {{"id:2,slots:1", "has none in that place"},
+                                                            {"id:gpu_a,slots:1", "identities are numbers"}};
+  for (const auto &[device, message] : mistakes) {
+    const Finished mistake = run_on_sim("Devices.*", "", "CUDA_VISIBLE_DEVICES=0,6" + allotted + device);
+    EXPECT_EQ(mistake.exit, 1) << mistake;
+    EXPECT_TRUE(mistake.says(message)) << mistake;
+  }
 }
 
 TEST_F(Files, Seeds_are_one_to_n_or_the_one_asked_for) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "check.hpp"
+#include "ctest_resources.hpp"
 #include "doctor.hpp"
 #include "explain.hpp"
 #include "profiles.hpp"
@@ -29,14 +30,22 @@ struct ReleaseValidator : CLI::Validator {
   }
 };
 
+int write(std::FILE *stream, const std::string &text, Exit exit) {
+  if (std::fwrite(text.data(), 1, text.size(), stream) != text.size() || std::fflush(stream) != 0)
+    return std::perror("cushim"), static_cast<int>(Exit::finding);
+  return static_cast<int>(exit);
+}
+
 int print(const Outcome &outcome, bool as_json) {
   // What drivers and environments say need not be UTF-8.
   const std::string text =
       as_json ? outcome.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : outcome.text;
-  std::FILE *stream = as_json || outcome.exit != Exit::usage ? stdout : stderr;
-  if (std::fwrite(text.data(), 1, text.size(), stream) != text.size() || std::fflush(stream) != 0)
-    return std::perror("cushim"), static_cast<int>(Exit::finding);
-  return static_cast<int>(outcome.exit);
+  return write(as_json || outcome.exit != Exit::usage ? stdout : stderr, text, outcome.exit);
+}
+
+// Of a verb whose output another program reads: what goes wrong is no part of it.
+int print_data(const Outcome &outcome) {
+  return write(outcome.exit == Exit::good ? stdout : stderr, outcome.text, outcome.exit);
 }
 
 const char *or_null(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
@@ -107,7 +116,15 @@ int main(int argc, char **argv) {
   profiles_verb->add_flag("--json", as_json, "Print JSON instead of text");
 #endif
 
-  for (CLI::App *verb : {doctor, symbols_verb})
+  ResourceOptions resource_options;
+  CLI::App *resources_verb = app.add_subcommand(
+      "ctest-resources", "The GPUs of the driver as CTest wants them told: ctest --resource-spec-file FILE");
+  resources_verb
+      ->add_option("--slots", resource_options.slots, "How many tests a GPU runs at once: 1 if not said")
+      ->check(CLI::Range(1, 1000));
+  resources_verb->add_option("--output", resource_options.output, "The file to write, else standard output");
+
+  for (CLI::App *verb : {doctor, symbols_verb, resources_verb})
     verb->add_option("--library", library, "Look at this library instead of the default driver");
   for (CLI::App *verb : {doctor, symbols_verb, explain_verb, check_verb})
     verb->add_flag("--json", as_json, "Print JSON instead of text");
@@ -127,6 +144,10 @@ int main(int argc, char **argv) {
   if (symbols_verb->parsed()) {
     if (present || missing) filter.present = present;
     return print(symbols(filter, or_null(library)), as_json);
+  }
+  if (resources_verb->parsed()) {
+    doctor_options.library = or_null(library);
+    return print_data(ctest_resources(examine(doctor_options), resource_options));
   }
   if (run_verb->parsed()) return print(run(run_options), false);
   if (check_verb->parsed()) return print(report(check(check_options)), as_json);

@@ -10,7 +10,7 @@
 //     EXPECT_EQ(answer("cuStreamQuery", cushim::driver().cuStreamQuery(stream)), CUDA_ERROR_NOT_READY);
 //   }
 //
-// docs/conformance.md lists the options of such a program.
+// --help lists the options of such a program; docs/testing.md tells how to run it.
 #pragma once
 
 #include <cushim/driver.hpp>

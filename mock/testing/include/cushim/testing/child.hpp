@@ -46,7 +46,8 @@ class Channel {
   void receive_bytes(void *bytes, std::size_t size);
 };
 
-// The other process. It ends with its body, or when this one does.
+// The other process. It ends with its body, and the kernel kills it (PR_SET_PDEATHSIG) when the thread that
+// started it ends, the process with it or not: make it on a thread that outlives it.
 class Child : public Channel {
  public:
   explicit Child(const char *name);

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <cushim/driver.hpp>
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cushim::testing {
 
@@ -37,12 +37,31 @@ inline constexpr Need host_register{"host_register"};
 }  // namespace needs
 
 namespace detail {
+// What the function of this name needs; __PRETTY_FUNCTION__ of a lambda in it will do.
+struct Needs {
+  const char *function;
+  std::vector<Need> all;
+};
+
+// Keeps them for --list-tests, which tells what a test needs without running it.
+bool declare(const Needs &needs);
+template <class GiveNeeds>
+struct Declared {
+  static inline const bool before_main = declare(GiveNeeds{}());
+};
+
 struct Unmet {
   std::string reason;  // empty if every need is met
   bool declared = false;
 };
 // Initializes the driver (cuInit) and asks its devices' attributes.
-Unmet unmet(std::initializer_list<Need> needs);
+Unmet unmet(const Needs &needs);
+
+template <class GiveNeeds>
+Unmet unmet_of(GiveNeeds give_needs) {
+  static_cast<void>(Declared<GiveNeeds>::before_main);
+  return unmet(give_needs());
+}
 }  // namespace detail
 
 // Capabilities of the machine that CUSHIM_TEST_HAS does not declare; empty if the variable is not set.
@@ -50,13 +69,15 @@ std::string undeclared();
 
 }  // namespace cushim::testing
 
-// The first line of a test, or of a fixture's SetUp().
-#define CUSHIM_NEEDS(...)                                                  \
-  do {                                                                     \
-    const auto cushim_unmet = [] {                                         \
-      using namespace ::cushim::testing::needs; /* NOLINT */               \
-      return ::cushim::testing::detail::unmet({__VA_ARGS__});              \
-    }();                                                                   \
-    if (cushim_unmet.declared) FAIL() << cushim_unmet.reason;              \
-    if (!cushim_unmet.reason.empty()) GTEST_SKIP() << cushim_unmet.reason; \
+// The first line of a test, or of a fixture's SetUp(). The needs are constants: they are known before any
+// test runs, so that cushim_discover_tests() can give a test that needs two GPUs the label multi-gpu and two
+// devices.
+#define CUSHIM_NEEDS(...)                                                          \
+  do {                                                                             \
+    const auto cushim_unmet = ::cushim::testing::detail::unmet_of([] {             \
+      using namespace ::cushim::testing::needs; /* NOLINT */                       \
+      return ::cushim::testing::detail::Needs{__PRETTY_FUNCTION__, {__VA_ARGS__}}; \
+    });                                                                            \
+    if (cushim_unmet.declared) FAIL() << cushim_unmet.reason;                      \
+    if (!cushim_unmet.reason.empty()) GTEST_SKIP() << cushim_unmet.reason;         \
   } while (false)
