@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/sim/machine.hpp>
+#include <cushim/sim/profile.hpp>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -38,6 +39,11 @@ std::string_view name_of(Schedule schedule) noexcept {
 
 Options options_from_environment(Options options) {
   if (const char *const devices = value_of("CUSHIM_DEVICES")) options.devices = devices;
+  if (const char *const version = value_of("CUSHIM_DRIVER_VERSION")) try {
+      options.driver_version = driver_version(version);
+    } catch (const std::invalid_argument &error) {
+      throw std::invalid_argument(std::string("CUSHIM_DRIVER_VERSION: ") + error.what());
+    }
   if (const char *const name = value_of("CUSHIM_SCHEDULE")) options.schedule = schedule(name);
   if (const char *const seed = value_of("CUSHIM_SEED")) {
     char *end = nullptr;

@@ -11,7 +11,10 @@ CUresult init(Call &call, unsigned flags) {
   require(!is_after_fork(), CUDA_ERROR_NOT_INITIALIZED);
   require(flags == 0);
   if (call.system.is_initialized) return CUDA_SUCCESS;
-  call.system.visible = visible_devices(call.system.devices, std::getenv("CUDA_VISIBLE_DEVICES"));
+  std::vector<Device *> all;
+  for (const int index : device_order(call.system.profile, std::getenv("CUDA_DEVICE_ORDER")))
+    all.push_back(call.system.devices[static_cast<std::size_t>(index)].get());
+  call.system.visible = visible_devices(all, std::getenv("CUDA_VISIBLE_DEVICES"));
   require(!call.system.visible.empty(), CUDA_ERROR_NO_DEVICE);
   call.system.is_initialized = true;
   return CUDA_SUCCESS;

@@ -16,7 +16,4 @@ std::vector<Profile> named_devices(const std::string &item);
 // own.
 MachineProfile assemble(std::vector<Profile> devices);
 
-// Makes the driver one of this version, which does not know later attributes.
-void set_driver(MachineProfile &machine, int version);
-
 }  // namespace cushim::sim

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 #include "built_in.hpp"
 #include "machine_profile.hpp"
@@ -66,13 +67,8 @@ int driver_option(std::string_view option) {
   constexpr std::string_view key = "driver=";
   if (!option.starts_with(key))
     throw std::invalid_argument("there is no \"" + std::string(option) +
-                                "\" behind the devices; did you mean \"driver=11080\"?");
-  const std::optional<int> version = number(option.substr(key.size()));
-  if (!version || *version < oldest_driver || *version > newest_driver)
-    throw std::invalid_argument("\"" + std::string(option) + "\" names no driver version from " +
-                                std::to_string(oldest_driver) + " to " + std::to_string(newest_driver) +
-                                "; CUDA 11.8 is driver=11080");
-  return *version;
+                                "\" behind the devices; did you mean \"driver=11.8\"?");
+  return driver_version(option.substr(key.size()));
 }
 
 }  // namespace
@@ -135,6 +131,20 @@ MachineProfile assemble(std::vector<Profile> devices) {
   return machine;
 }
 
+int driver_version(std::string_view text) {
+  const auto point = text.find('.');
+  std::optional<int> version = number(text.substr(0, point));
+  if (version && point != text.npos) {
+    const std::optional<int> minor = number(text.substr(point + 1));
+    const bool is_one = minor && *minor >= 0 && *minor < 100 && *version >= 0 && *version < 100;
+    version = is_one ? std::optional(*version * 1000 + *minor * 10) : std::nullopt;
+  }
+  if (!version || *version < oldest_driver || *version > newest_driver)
+    throw std::invalid_argument("\"" + std::string(text) +
+                                "\" is no version of CUDA from 11.0 to 13.99, as 12.4");
+  return *version;
+}
+
 void set_driver(MachineProfile &machine, int version) {
   machine.driver_version = version;
   const int newest = newest_attribute(version);
@@ -178,14 +188,23 @@ CUuuid uuid_of(const Profile &profile, int index) {
 std::vector<int> device_order(const MachineProfile &machine, const char *order) {
   std::vector<int> indices(machine.devices.size());
   std::iota(indices.begin(), indices.end(), 0);
-  if (order != nullptr && std::string_view(order) == "PCI_BUS_ID") return indices;
-  const auto speed = [&](int index) {
+  const auto value = [&](int index, int attribute) {
     const auto &attributes = machine.devices[static_cast<std::size_t>(index)].attributes;
-    const auto value = [&](int number) {
-      const auto place = attributes.find(number);
-      return place == attributes.end() ? 1.0 : place->second;
+    const auto place = attributes.find(attribute);
+    return place == attributes.end() ? 0 : place->second;
+  };
+  if (order != nullptr && std::string_view(order) == "PCI_BUS_ID") {
+    const auto address = [&](int index) {
+      return std::tuple(value(index, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+                        value(index, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+                        value(index, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
     };
-    return value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) * value(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    std::stable_sort(indices.begin(), indices.end(), [&](int a, int b) { return address(a) < address(b); });
+    return indices;
+  }
+  const auto speed = [&](int index) {
+    return std::int64_t{value(index, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)} *
+           std::max(value(index, CU_DEVICE_ATTRIBUTE_CLOCK_RATE), 1);
   };
   std::stable_sort(indices.begin(), indices.end(), [&](int a, int b) { return speed(a) > speed(b); });
   return indices;

@@ -47,6 +47,12 @@ std::vector<std::unique_ptr<Device>> make_devices(const MachineProfile &profile)
   return devices;
 }
 
+MachineProfile profile_of(const Options &options) {
+  MachineProfile profile = machine(options.devices);
+  if (options.driver_version != 0) set_driver(profile, options.driver_version);
+  return profile;
+}
+
 std::string name_of(const MachineProfile &profile) {
   std::string name = "SIMULATED driver";
   for (const Profile &one : profile.devices) name += (&one == &profile.devices[0] ? " of " : ", ") + one.name;
@@ -58,7 +64,7 @@ std::string name_of(const MachineProfile &profile) {
 System::System(const Options &options)
     : options(options),
       number(++last_machine),
-      profile(machine(options.devices)),
+      profile(profile_of(options)),
       devices(make_devices(profile)),
       memory(devices),
       engine(mutex, options.schedule, options.seed),

@@ -27,30 +27,30 @@ std::string uuid_text(const CUuuid &uuid) {
   return text;
 }
 
-Device *named(const std::vector<std::unique_ptr<Device>> &all, std::string item) {
+Device *named(const std::vector<Device *> &all, std::string item) {
   item.erase(0, item.find_first_not_of(" \t"));
   if (item.starts_with("GPU-")) {
     // The beginning of an identity is enough if only one device has it.
     Device *found = nullptr;
-    for (const auto &device : all) {
+    for (Device *device : all) {
       if (strncasecmp(uuid_text(device->uuid).c_str(), item.c_str(), item.size()) != 0) continue;
       if (found != nullptr) return nullptr;
-      found = device.get();
+      found = device;
     }
     return found;
   }
   char *end = nullptr;
   const long number = std::strtol(item.c_str(), &end, 10);
   if (end == item.c_str() || number < 0 || number >= static_cast<long>(all.size())) return nullptr;
-  return all[static_cast<std::size_t>(number)].get();
+  return all[static_cast<std::size_t>(number)];
 }
 
 }  // namespace
 
-std::vector<Device *> visible_devices(const std::vector<std::unique_ptr<Device>> &all, const char *text) {
+std::vector<Device *> visible_devices(const std::vector<Device *> &all, const char *text) {
   std::vector<Device *> visible;
   if (text == nullptr) {
-    for (const auto &device : all) visible.push_back(device.get());
+    visible = all;
   } else {
     for (std::string_view rest = text; !rest.empty();) {
       const std::string_view item = rest.substr(0, rest.find(','));

@@ -119,6 +119,12 @@ TEST(Profiles, An_older_driver_does_not_know_later_attributes) {
   EXPECT_EQ(machine("h200").driver_version, 13000);
 }
 
+TEST(Profiles, A_drivers_version_is_written_as_CUDAs_release_or_as_the_driver_answers_it) {
+  EXPECT_EQ(driver_version("11.8"), 11080);
+  EXPECT_EQ(driver_version("12040"), 12040);
+  EXPECT_EQ(machine("h200;driver=12.4").driver_version, 12040);
+}
+
 TEST(Profiles, A_wrong_description_names_what_is_wrong_and_the_nearest_word) {
   EXPECT_TRUE(says(fault("h20"), "did you mean \"h200\"?"));
   EXPECT_TRUE(says(fault("h20x2"), "there is no device \"h20\"; did you mean \"h200\"?"));
@@ -129,8 +135,9 @@ TEST(Profiles, A_wrong_description_names_what_is_wrong_and_the_nearest_word) {
   EXPECT_TRUE(says(fault("h200x65"), "1 to 64"));
   EXPECT_TRUE(says(fault("h200x64,l4"), "at most 64 devices, not 65"));
   EXPECT_TRUE(says(fault("h200x2y"), "there is no device \"h200x2y\""));
-  EXPECT_TRUE(says(fault("h200;drivers=11080"), "did you mean \"driver=11080\"?"));
-  EXPECT_TRUE(says(fault("h200;driver=11.8"), "CUDA 11.8 is driver=11080"));
+  EXPECT_TRUE(says(fault("h200;drivers=11080"), "did you mean \"driver=11.8\"?"));
+  EXPECT_TRUE(says(fault("h200;driver=10.2"), "\"10.2\" is no version of CUDA from 11.0"));
+  EXPECT_TRUE(says(fault("h200;driver=12.x"), "\"12.x\" is no version of CUDA"));
   EXPECT_TRUE(says(fault("./nowhere.json"), "./nowhere.json"));
 }
 

@@ -102,6 +102,8 @@ int main(int argc, char **argv) {
   CLI::App *run_verb =
       app.add_subcommand("run", "Start a program on the SIMULATED driver: cushim run -- PROGRAM ARGS...");
   run_verb->add_option("--devices", run_options.devices, "Which devices there are: h200, h200x2, ...");
+  run_verb->add_option("--driver-version", run_options.driver_version,
+                       "The CUDA version of the driver: 11.8, 12.4, ...; it lacks what came later");
   run_verb->add_option("--schedule", run_options.schedule,
                        "When work runs: background (if not said), eager, deferred or seeded");
   run_verb->add_option("--seed", run_options.seed, "Of the seeded schedule");

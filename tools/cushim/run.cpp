@@ -51,6 +51,7 @@ Outcome run(const RunOptions &options) {
   const bool has_before = before != nullptr && *before != '\0';
   set("LD_LIBRARY_PATH", folder.string() + (has_before ? std::string(":") + before : std::string()));
   set("CUSHIM_DEVICES", options.devices);
+  set("CUSHIM_DRIVER_VERSION", options.driver_version);
   set("CUSHIM_SCHEDULE", options.schedule);
   set("CUSHIM_SEED", options.seed);
   std::vector<char *> arguments;

@@ -11,6 +11,7 @@ namespace cushim::command {
 
 struct RunOptions {
   std::string devices;  // each as the environment variable of the library; empty leaves that alone
+  std::string driver_version;
   std::string schedule;
   std::string seed;
   std::string library;  // the simulated driver's folder; empty is the one that came with this command

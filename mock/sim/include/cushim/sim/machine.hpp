@@ -19,6 +19,7 @@ namespace cushim::sim {
 
 struct Options {
   std::string devices = "h200";  // which, by name or file (cushim/sim/profile.hpp)
+  int driver_version = 0;        // of the driver: 11080 is CUDA 11.8; 0 is what the devices' description says
   Schedule schedule = Schedule::eager;
   std::uint64_t seed = 1;   // of Schedule::seeded
   bool is_library = false;  // whether the machine is libcuda.so.1 itself, and no driver of one program
@@ -28,8 +29,8 @@ struct Options {
 Schedule schedule(std::string_view name);
 std::string_view name_of(Schedule schedule) noexcept;
 
-// The same options, but what CUSHIM_DEVICES, CUSHIM_SCHEDULE and CUSHIM_SEED say. Throws
-// std::invalid_argument if one of them cannot be understood.
+// The same options, but what CUSHIM_DEVICES, CUSHIM_DRIVER_VERSION, CUSHIM_SCHEDULE and CUSHIM_SEED say.
+// Throws std::invalid_argument if one of them cannot be understood.
 Options options_from_environment(Options options = {});
 
 struct System;

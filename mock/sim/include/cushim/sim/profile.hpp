@@ -68,7 +68,7 @@ const std::vector<Profile> &profiles();
 // The machine of this description:
 //   h200                    one device, a built-in one or a file (a word with a slash or .json at its end)
 //   h200x2,l4,./mine.json   several; two of the same id reach each other as their profile says
-//   h200x2;driver=11080     with a driver of CUDA 11.8: it does not know later attributes
+//   h200x2;driver=11.8      with a driver of CUDA 11.8: it lacks later entry points and attributes
 //   machine.json            devices, driver and links
 // Throws std::invalid_argument that says what is wrong, the nearest valid word, and for a file the line.
 MachineProfile machine(const std::string &description);
@@ -76,14 +76,20 @@ MachineProfile machine(const std::string &description);
 // The same of a file's text; origin is what errors call it.
 MachineProfile read_machine(std::string_view text, const std::string &origin);
 
+// The number of a version of CUDA: 11080 of "11.8" and of "11080". Throws std::invalid_argument.
+int driver_version(std::string_view text);
+
+// Makes a machine's driver one of this version, which lacks later entry points and attributes.
+void set_driver(MachineProfile &machine, int version);
+
 // The names of attributes as in cushim/device_attribute.hpp, by CUdevice_attribute.
 const std::map<int, std::string> &attribute_names();
 
 // The identity that the device of this index has, the same in every run.
 CUuuid uuid_of(const Profile &profile, int index);
 
-// The order in which a process sees a machine's devices under this CUDA_DEVICE_ORDER: "PCI_BUS_ID" is the
-// machine's own; all else, and null, is FASTEST_FIRST. What is fast is the driver's secret; here it is
+// The order in which a process sees a machine's devices under this CUDA_DEVICE_ORDER: "PCI_BUS_ID" is by PCI
+// address; all else, and null, is FASTEST_FIRST. What is fast is the driver's secret; here it is
 // multiprocessors times clock, and those alike stay in order.
 std::vector<int> device_order(const MachineProfile &machine, const char *order);
 
