@@ -18,6 +18,7 @@ struct Device {
   int ordinal = 0;  // as the process sees it
   Profile profile;
   CUuuid uuid = {};
+  std::vector<Peer> peers;  // by the other's index
 
   Context *primary = nullptr;  // made at the first retain; revived by later ones
   int primary_retains = 0;

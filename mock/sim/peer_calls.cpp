@@ -4,10 +4,14 @@
 namespace cushim::sim {
 namespace {
 
+const Peer &link(const Device &device, const Device &other) {
+  return device.peers[static_cast<std::size_t>(other.index)];
+}
+
 CUresult can_access(Call &call, int *can, CUdevice number, CUdevice peer_number) {
   require(can != nullptr);
   const Device &device = call.device(number), &peer = call.device(peer_number);
-  *can = &device != &peer && call.system.profile.peer(device.index, peer.index).access;
+  *can = &device != &peer && link(device, peer).access;
   return CUDA_SUCCESS;
 }
 
@@ -16,17 +20,17 @@ CUresult get_attribute(Call &call, int *value, CUdevice_P2PAttribute attribute, 
   require(value != nullptr);
   const Device &device = call.device(number), &peer = call.device(peer_number);
   require(&device != &peer, CUDA_ERROR_INVALID_DEVICE);
-  const Peer &link = call.system.profile.peer(device.index, peer.index);
+  const Peer &peers = link(device, peer);
   switch (attribute) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
-      *value = link.performance_rank;
+      *value = peers.performance_rank;
       return CUDA_SUCCESS;
     case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
     case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
-      *value = link.access;
+      *value = peers.access;
       return CUDA_SUCCESS;
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-      *value = link.native_atomics;
+      *value = peers.native_atomics;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
@@ -37,8 +41,7 @@ CUresult enable(Call &call, CUcontext peer_handle, unsigned flags) {
   Context &context = call.context();
   const Context &peer = call.context(peer_handle);
   require(flags == 0);
-  require(peer.device != context.device &&
-              call.system.profile.peer(context.device->index, peer.device->index).access,
+  require(peer.device != context.device && link(*context.device, *peer.device).access,
           CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
   require(context.peers.insert(&peer).second, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
   return CUDA_SUCCESS;

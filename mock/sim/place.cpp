@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "place.hpp"
 
+#include <algorithm>
+
 namespace cushim::sim {
 
 Place any_place(Call &call, CUdeviceptr address, std::size_t size) {
@@ -17,6 +19,17 @@ Place device_place(Call &call, CUdeviceptr address, std::size_t size) {
   return place;
 }
 
+namespace {
+
+// Gigabytes a second from one device to another.
+double between(const Device &source, const Device &target) {
+  const double linked = source.peers[static_cast<std::size_t>(target.index)].bandwidth;
+  return linked > 0 ? linked
+                    : std::min(source.profile.costs.device_to_host, target.profile.costs.host_to_device);
+}
+
+}  // namespace
+
 Route route(const Context &context, const Place &to, const Place &from, std::size_t size) {
   const Costs &costs = context.device->profile.costs;
   const auto at = [&](double gigabytes_per_second) {
@@ -25,7 +38,7 @@ Route route(const Context &context, const Place &to, const Place &from, std::siz
   Device *const source = from.device();
   Device *const target = to.device();
   if (source != nullptr && target != nullptr)
-    return {&source->processors, at(source == target ? costs.device_to_device : costs.peer)};
+    return {&source->processors, at(source == target ? costs.device_to_device : between(*source, *target))};
   if (target != nullptr)
     return {&target->to_device, at(from.is_pageable() ? costs.pageable_to_device : costs.host_to_device)};
   if (source != nullptr)

@@ -74,7 +74,7 @@ int driver_option(std::string_view option) {
 }  // namespace
 
 std::string_view status_name(Status status) {
-  constexpr std::string_view names[] = {"measured", "published", "invented"};
+  constexpr std::string_view names[] = {"measured", "published", "estimated", "invented"};
   return names[static_cast<std::size_t>(status)];
 }
 
@@ -88,6 +88,8 @@ const std::vector<Profile> &profiles() {
 }
 
 const std::map<int, std::string> &attribute_names() { return built_in_attribute_names(); }
+
+const Source &Profile::source(const std::string &value) const { return sources.at(source_of.at(value)); }
 
 Peer MachineProfile::peer(int device, int other) const {
   return peers.at(static_cast<std::size_t>(device)).at(static_cast<std::size_t>(other));
@@ -150,7 +152,8 @@ void set_driver(MachineProfile &machine, int version) {
   const int newest = newest_attribute(version);
   for (Profile &device : machine.devices) {
     std::erase_if(device.attributes, [&](const auto &one) { return one.first > newest; });
-    std::erase_if(device.estimated, [&](int one) { return one > newest; });
+    for (auto name = attribute_names().upper_bound(newest); name != attribute_names().end(); ++name)
+      device.source_of.erase("attributes." + name->second);
   }
 }
 

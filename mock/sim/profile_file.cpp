@@ -37,13 +37,9 @@ const Words &limit_names() {
 
 const std::map<std::string, double Costs::*> &bandwidths() {
   static const std::map<std::string, double Costs::*> all = {
-      {"host_to_device", &Costs::host_to_device},
-      {"device_to_host", &Costs::device_to_host},
-      {"pageable_to_device", &Costs::pageable_to_device},
-      {"device_to_pageable", &Costs::device_to_pageable},
-      {"device_to_device", &Costs::device_to_device},
-      {"peer", &Costs::peer},
-      {"set", &Costs::set},
+      {"host_to_device", &Costs::host_to_device},         {"device_to_host", &Costs::device_to_host},
+      {"pageable_to_device", &Costs::pageable_to_device}, {"device_to_pageable", &Costs::device_to_pageable},
+      {"device_to_device", &Costs::device_to_device},     {"set", &Costs::set},
   };
   return all;
 }
@@ -158,21 +154,16 @@ const std::map<std::string, int> &attribute_numbers() {
   return numbers;
 }
 
+const Words &peer_keys() {
+  static const Words all = {"access", "native_atomics", "performance_rank", "bandwidth"};
+  return all;
+}
+
 void read_peer(const Value &member, const std::string &key, Peer &peer) {
   if (key == "access") peer.access = member.truth();
   if (key == "native_atomics") peer.native_atomics = member.truth();
   if (key == "performance_rank") peer.performance_rank = static_cast<int>(member.integer(0, most_int));
-}
-
-void read_costs(const Value &value, Costs &costs) {
-  Words valid = keys(bandwidths());
-  for (const std::string &word : keys(times())) valid.push_back(word);
-  value.members(valid, [&](const std::string &key, const Value &member) {
-    if (bandwidths().contains(key))
-      costs.*bandwidths().at(key) = member.positive();
-    else
-      costs.*times().at(key) = member.integer(0, most);
-  });
+  if (key == "bandwidth") peer.bandwidth = member.positive();
 }
 
 const Profile &like(const Value &value, const std::vector<Profile> &known) {
@@ -197,65 +188,120 @@ void check_complete(const Value &value, const Profile &profile) {
     value.fail("the greatest stream priority is a smaller number than the least, or the same");
 }
 
+// Places in Profile::sources.
+enum : std::size_t { the_files, the_like_devices };
+
+// Reads the values of a device, which stand in its file in groups of one source each.
+class ValueReader {
+ public:
+  // Those keys that are such values.
+  static const Words &keys() {
+    static const Words all = {"total_memory", "stream_priorities", "peer", "limits", "costs", "attributes"};
+    return all;
+  }
+
+  explicit ValueReader(Profile &profile) : profile_(profile) {}
+
+  void read(const Value &group, std::size_t source) {
+    source_ = source;
+    for (const std::string &key : keys())
+      if (group.has(key.c_str())) read(key, group.at(key));
+  }
+
+ private:
+  void read(const std::string &key, const Value &value) {
+    if (key == "total_memory") {
+      profile_.total_memory = static_cast<std::size_t>(value.integer(1, most));
+      note(key, value);
+    }
+    if (key == "peer")
+      each(value, peer_keys(),
+           [&](const std::string &name, const Value &one) { read_peer(one, name, profile_.peer); });
+    if (key == "stream_priorities")
+      each(value, {"least", "greatest"}, [&](const std::string &name, const Value &one) {
+        (name == "least" ? profile_.least_priority : profile_.greatest_priority) =
+            static_cast<int>(one.integer(least_int, most_int));
+      });
+    if (key == "limits")
+      each(value, limit_names(), [&](const std::string &name, const Value &one) {
+        const auto number = std::ranges::find(limit_names(), name) - limit_names().begin();
+        profile_.limits[static_cast<int>(number)] = static_cast<std::size_t>(one.integer(0, most));
+      });
+    if (key == "costs")
+      each(value, cost_keys(), [&](const std::string &name, const Value &one) { read_cost(name, one); });
+    if (key == "attributes")
+      each(value, sim::keys(attribute_numbers()), [&](const std::string &name, const Value &one) {
+        profile_.attributes[attribute_numbers().at(name)] =
+            static_cast<int>(one.integer(least_int, most_int));
+      });
+  }
+
+  static const Words &cost_keys() {
+    static const Words all = [] {
+      Words words = sim::keys(bandwidths());
+      for (const std::string &word : sim::keys(times())) words.push_back(word);
+      return words;
+    }();
+    return all;
+  }
+
+  void read_cost(const std::string &name, const Value &one) {
+    if (bandwidths().contains(name))
+      profile_.costs.*bandwidths().at(name) = one.positive();
+    else
+      profile_.costs.*times().at(name) = one.integer(0, most);
+  }
+
+  template <class Read>
+  void each(const Value &value, const Words &valid, Read &&reader) {
+    value.members(valid, [&](const std::string &name, const Value &one) {
+      reader(name, one);
+      note(value.name() + "." + name, one);
+    });
+  }
+
+  void note(const std::string &name, const Value &value) {
+    const auto [place, is_new] = profile_.source_of.emplace(name, source_);
+    if (!is_new && place->second != the_like_devices) value.fail(name + " is stated twice");
+    place->second = source_;
+  }
+
+  Profile &profile_;
+  std::size_t source_ = the_files;
+};
+
+Status read_status(const Value &value) {
+  return static_cast<Status>(value.word({"measured", "published", "estimated", "invented"}));
+}
+
+Words and_value_keys(Words words) {
+  words.insert(words.end(), ValueReader::keys().begin(), ValueReader::keys().end());
+  return words;
+}
+
 Profile read_device(const Value &value, const std::vector<Profile> &known) {
-  static const Words valid = {"$license",
-                              "id",
-                              "name",
-                              "status",
-                              "source",
-                              "like",
-                              "peer",
-                              "limits",
-                              "costs",
-                              "total_memory",
-                              "stream_priorities",
-                              "attributes",
-                              "estimated_attributes"};
+  static const Words valid = and_value_keys({"$license", "id", "name", "status", "source", "like", "values"});
+  static const Words group_keys = and_value_keys({"status", "source"});
   value.members(valid, [](const std::string &, const Value &) {});
   if (!value.has("id")) value.fail("a device needs an \"id\"");
   Profile profile;
-  if (value.has("like")) {
-    profile = like(value.at("like"), known);
-    for (const auto &[number, answer] : profile.attributes) profile.estimated.insert(number);
-    profile.source.clear();
-    profile.status = Status::invented;
-  }
-  profile.name = value.at("id").text();
-  value.members(valid, [&](const std::string &key, const Value &member) {
-    if (key == "id") profile.id = member.text();
-    if (key == "name") profile.name = member.text();
-    if (key == "source") profile.source = member.text();
-    if (key == "status")
-      profile.status = static_cast<Status>(member.word({"measured", "published", "invented"}));
-    if (key == "total_memory") profile.total_memory = static_cast<std::size_t>(member.integer(1, most));
-    if (key == "costs") read_costs(member, profile.costs);
-    if (key == "peer")
-      member.members({"access", "native_atomics", "performance_rank"},
-                     [&](const std::string &part, const Value &one) { read_peer(one, part, profile.peer); });
-    if (key == "stream_priorities")
-      member.members({"least", "greatest"}, [&](const std::string &end, const Value &priority) {
-        (end == "least" ? profile.least_priority : profile.greatest_priority) =
-            static_cast<int>(priority.integer(least_int, most_int));
-      });
-    if (key == "limits")
-      member.members(limit_names(), [&](const std::string &name, const Value &limit) {
-        const auto number =
-            std::find(limit_names().begin(), limit_names().end(), name) - limit_names().begin();
-        profile.limits[static_cast<int>(number)] = static_cast<std::size_t>(limit.integer(0, most));
-      });
-    if (key == "attributes" || key == "estimated_attributes")
-      member.members(keys(attribute_numbers()), [&](const std::string &name, const Value &attribute) {
-        const int number = attribute_numbers().at(name);
-        const bool is_estimated = key == "estimated_attributes";
-        if (is_estimated && value.has("attributes") && value.at("attributes").has(name.c_str()))
-          attribute.fail(name + " stands in attributes and in estimated_attributes");
-        profile.attributes[number] = static_cast<int>(attribute.integer(least_int, most_int));
-        if (is_estimated)
-          profile.estimated.insert(number);
-        else
-          profile.estimated.erase(number);
-      });
-  });
+  if (value.has("like")) profile = like(value.at("like"), known);
+  for (auto &[name, source] : profile.source_of) source = the_like_devices;
+  profile.sources = {{value.has("status") ? read_status(value.at("status")) : Status::invented,
+                      value.has("source") ? value.at("source").text() : "whoever wrote the file"},
+                     {Status::estimated, "as the " + profile.id}};
+  profile.id = value.at("id").text();
+  profile.name = value.has("name") ? value.at("name").text() : profile.id;
+  ValueReader reader(profile);
+  reader.read(value, the_files);
+  if (value.has("values"))
+    for (const Value &group : value.at("values").elements()) {
+      group.members(group_keys, [](const std::string &, const Value &) {});
+      if (!group.has("status") || !group.has("source"))
+        group.fail("values need a \"status\" and a \"source\"");
+      profile.sources.push_back({read_status(group.at("status")), group.at("source").text()});
+      reader.read(group, profile.sources.size() - 1);
+    }
   check_complete(value, profile);
   return profile;
 }
@@ -269,8 +315,9 @@ void read_link(const Value &value, MachineProfile &machine) {
   const auto other = static_cast<std::size_t>(ends[1].integer(0, last));
   if (one == other) value.at("between").fail("a link is between 2 different devices");
   Peer peer = machine.peers[one][other];
-  value.members({"between", "access", "native_atomics", "performance_rank"},
-                [&](const std::string &key, const Value &member) { read_peer(member, key, peer); });
+  Words valid = peer_keys();
+  valid.emplace_back("between");
+  value.members(valid, [&](const std::string &key, const Value &member) { read_peer(member, key, peer); });
   machine.peers[one][other] = machine.peers[other][one] = peer;
 }
 
@@ -321,6 +368,27 @@ auto read(std::string_view text, const std::string &origin, Read &&reader) {
 }
 
 }  // namespace
+
+std::map<std::string, ProfileValue> Profile::values() const {
+  std::map<std::string, ProfileValue> all;
+  const auto add = [&]<class T>(const std::string &name, T value) {
+    if (source_of.contains(name)) all.emplace(name, value);
+  };
+  add("total_memory", static_cast<std::int64_t>(total_memory));
+  add("stream_priorities.least", std::int64_t{least_priority});
+  add("stream_priorities.greatest", std::int64_t{greatest_priority});
+  add("peer.access", peer.access);
+  add("peer.native_atomics", peer.native_atomics);
+  add("peer.performance_rank", std::int64_t{peer.performance_rank});
+  add("peer.bandwidth", peer.bandwidth);
+  for (const auto &[number, value] : limits)
+    add("limits." + limit_names()[static_cast<std::size_t>(number)], static_cast<std::int64_t>(value));
+  for (const auto &[name, member] : bandwidths()) add("costs." + name, costs.*member);
+  for (const auto &[name, member] : times()) add("costs." + name, costs.*member);
+  for (const auto &[number, value] : attributes)
+    add("attributes." + attribute_names().at(number), std::int64_t{value});
+  return all;
+}
 
 Profile read_profile(std::string_view text, const std::string &origin, const std::vector<Profile> &known) {
   return read(text, origin, [&](const Value &value) { return read_device(value, known); });

@@ -41,6 +41,7 @@ std::vector<std::unique_ptr<Device>> make_devices(const MachineProfile &profile)
     auto device = std::make_unique<Device>();
     device->index = static_cast<int>(devices.size());
     device->profile = one;
+    device->peers = profile.peers[devices.size()];
     device->uuid = uuid_of(one, device->index);
     devices.push_back(std::move(device));
   }

@@ -41,23 +41,43 @@ const Profile &built_in(const std::string &id) {
   throw std::invalid_argument(id);
 }
 
-TEST(Profiles, Every_built_in_device_is_read_and_says_where_its_numbers_come_from) {
+TEST(Profiles, Every_built_in_device_is_read) {
   Ids found;
   for (const Profile &profile : profiles()) {
     found.push_back(profile.id);
-    EXPECT_FALSE(profile.source.empty()) << profile.id;
     EXPECT_FALSE(profile.name.empty()) << profile.id;
     EXPECT_EQ(machine(profile.id).devices.at(0).name, profile.name);
   }
   EXPECT_EQ(found, (Ids{"h200", "a100", "h100", "b200", "l4", "rtx4090", "small"}));
 }
 
+TEST(Profiles, No_value_of_a_built_in_device_lacks_a_source) {
+  for (const Profile &profile : profiles()) {
+    const std::map<std::string, ProfileValue> values = profile.values();
+    EXPECT_GT(values.size(), 150u) << profile.id;
+    // What a driver answers or counts with cannot be there without a source.
+    EXPECT_EQ(values.size(), profile.source_of.size()) << profile.id;
+    for (const auto &[number, value] : profile.attributes)
+      EXPECT_TRUE(values.contains("attributes." + attribute_names().at(number)))
+          << profile.id << " " << number;
+    EXPECT_EQ(values.count("total_memory"), 1u);
+    for (const auto &[name, value] : values)
+      EXPECT_FALSE(profile.source(name).text.empty()) << profile.id << ", " << name;
+  }
+}
+
+TEST(Profiles, Only_what_was_read_from_the_H200_is_measured) {
+  for (const Profile &profile : profiles())
+    for (const auto &[name, value] : profile.values()) {
+      const bool is_measured = profile.source(name).status == Status::measured;
+      EXPECT_EQ(is_measured, profile.id == "h200" && name != "peer.bandwidth") << profile.id << ", " << name;
+    }
+}
+
 TEST(Profiles, The_H200_has_every_attribute_measured_and_no_other) {
   const Profile &h200 = built_in("h200");
-  EXPECT_EQ(h200.status, Status::measured);
   EXPECT_EQ(h200.total_memory, 150109880320u);
   EXPECT_EQ(h200.attributes.size(), 147u);
-  EXPECT_TRUE(h200.estimated.empty());
   EXPECT_EQ(h200.attributes.at(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 132);
   EXPECT_EQ(h200.attributes.at(139), 590680286);
   EXPECT_FALSE(h200.attributes.contains(148));
@@ -68,12 +88,13 @@ TEST(Profiles, The_H200_has_every_attribute_measured_and_no_other) {
 
 TEST(Profiles, What_a_like_device_lends_is_estimated_and_what_a_file_states_is_not) {
   const Profile &l4 = built_in("l4");
-  EXPECT_EQ(l4.status, Status::published);
-  EXPECT_FALSE(l4.estimated.contains(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-  EXPECT_TRUE(l4.estimated.contains(CU_DEVICE_ATTRIBUTE_MAX_PITCH));
-  EXPECT_TRUE(l4.estimated.contains(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
+  EXPECT_EQ(l4.source("attributes.multiprocessor_count").status, Status::published);
+  EXPECT_EQ(l4.source("attributes.texture_pitch_alignment").status, Status::estimated);
+  EXPECT_EQ(l4.source("attributes.texture_pitch_alignment").text, "as the h200");
+  EXPECT_EQ(l4.source("attributes.max_persisting_l2_cache_size").status, Status::estimated);
   EXPECT_EQ(l4.attributes.at(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR), 9);
-  EXPECT_EQ(l4.attributes.at(CU_DEVICE_ATTRIBUTE_MAX_PITCH), 2147483647);
+  EXPECT_EQ(l4.attributes.at(CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT), 32);
+  EXPECT_THROW(l4.source("attributes.nothing"), std::out_of_range);
 }
 
 TEST(Profiles, Attributes_have_the_names_of_the_wrappers) {
@@ -114,7 +135,7 @@ TEST(Profiles, An_older_driver_does_not_know_later_attributes) {
   for (const Profile &device : old.devices) {
     EXPECT_TRUE(device.attributes.contains(124));
     EXPECT_EQ(device.attributes.rbegin()->first, 124);
-    EXPECT_TRUE(device.estimated.empty() || *device.estimated.rbegin() <= 124);
+    EXPECT_EQ(device.values().size(), device.source_of.size());
   }
   EXPECT_EQ(machine("h200").driver_version, 13000);
 }
@@ -144,15 +165,16 @@ TEST(Profiles, A_wrong_description_names_what_is_wrong_and_the_nearest_word) {
 TEST(Profiles, A_file_of_one_device_may_state_only_how_it_differs) {
   const MachineProfile mine = read_machine(
       R"({"id": "mine", "like": "a100", "total_memory": 1000000, "attributes": {"multiprocessor_count": 7},
-          "costs": {"peer": 1.5}, "stream_priorities": {"greatest": -1}, "limits": {"stack_size": 2048}})",
+          "costs": {"set": 1.5}, "stream_priorities": {"greatest": -1}, "limits": {"stack_size": 2048}})",
       "mine.json");
   const Profile &device = mine.devices.at(0);
   EXPECT_EQ(device.name, "mine");
-  EXPECT_EQ(device.status, Status::invented);
+  EXPECT_EQ(device.source("total_memory").status, Status::invented);
+  EXPECT_EQ(device.source("attributes.clock_rate").text, "as the a100");
   EXPECT_EQ(device.total_memory, 1000000u);
   EXPECT_EQ(device.attributes.at(16), 7);
-  EXPECT_EQ(device.costs.peer, 1.5);
-  EXPECT_EQ(device.costs.set, built_in("a100").costs.set);
+  EXPECT_EQ(device.costs.set, 1.5);
+  EXPECT_EQ(device.costs.device_to_device, built_in("a100").costs.device_to_device);
   EXPECT_EQ(device.greatest_priority, -1);
   EXPECT_EQ(device.limits.at(0), 2048u);
 }
@@ -160,7 +182,7 @@ TEST(Profiles, A_file_of_one_device_may_state_only_how_it_differs) {
 TEST(Profiles, A_file_of_a_machine_has_devices_a_driver_and_links) {
   const MachineProfile mine = read_machine(
       R"({"driver": 12040, "devices": ["l4x2", {"id": "big", "like": "l4"}],
-          "links": [{"between": [0, 2], "access": true, "performance_rank": 3}]})",
+          "links": [{"between": [0, 2], "access": true, "performance_rank": 3, "bandwidth": 12.5}]})",
       "mine.json");
   EXPECT_EQ(ids(mine), (Ids{"l4", "l4", "big"}));
   EXPECT_EQ(mine.driver_version, 12040);
@@ -168,6 +190,7 @@ TEST(Profiles, A_file_of_a_machine_has_devices_a_driver_and_links) {
   EXPECT_TRUE(mine.peer(0, 1).access);
   EXPECT_TRUE(mine.peer(2, 0).access);
   EXPECT_EQ(mine.peer(0, 2).performance_rank, 3);
+  EXPECT_EQ(mine.peer(2, 0).bandwidth, 12.5);
   EXPECT_FALSE(mine.peer(1, 2).access);
 }
 
@@ -199,8 +222,27 @@ TEST(Profiles, A_value_of_the_wrong_type_or_size_is_refused_with_its_line) {
       says(with("\"stream_priorities\": {\"greatest\": 1}"), "mine.json:1: the greatest stream priority"));
   EXPECT_TRUE(says(with("\"limits\": {\"stack_size\": -1}"), "mine.json:4: stack_size is -1"));
   EXPECT_TRUE(says(with("\"peer\": {\"access\": 1}"), "mine.json:4: access is 1, but must be true or false"));
-  EXPECT_TRUE(says(with("\"attributes\": {\"warp_size\": 8},\n\"estimated_attributes\": {\"warp_size\": 8}"),
-                   "mine.json:5: warp_size stands in attributes and in estimated_attributes"));
+}
+
+TEST(Profiles, A_file_may_state_values_of_several_sources_but_none_twice) {
+  const auto with = [](const std::string &group) {
+    return R"({"id": "x", "like": "l4", "attributes": {"warp_size": 8},
+               "values": [
+                 )" +
+           group + "]}";
+  };
+  const Profile device =
+      read_machine(with(R"({"status": "published", "source": "a book", "costs": {"set": 2}})"), "mine.json")
+          .devices[0];
+  EXPECT_EQ(device.costs.set, 2);
+  EXPECT_EQ(device.source("costs.set").text, "a book");
+  EXPECT_EQ(device.source("costs.set").status, Status::published);
+  EXPECT_EQ(device.source("attributes.warp_size").status, Status::invented);
+  EXPECT_TRUE(
+      says(file_fault(with(R"({"status": "published", "source": "b", "attributes": {"warp_size": 8}})")),
+           "mine.json:3: attributes.warp_size is stated twice"));
+  EXPECT_TRUE(says(file_fault(with(R"({"status": "published", "costs": {"set": 2}})")),
+                   "mine.json:3: values need a \"status\" and a \"source\""));
 }
 
 TEST(Profiles, A_device_that_is_like_no_other_must_be_complete) {

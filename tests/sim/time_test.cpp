@@ -50,6 +50,29 @@ TEST(VirtualTime, Two_copies_on_one_engine_queue_up_and_on_two_do_not) {
   EXPECT_NEAR(both(true) / both(false), 2, 0.05);
 }
 
+// Nanoseconds that a copy of so many bytes from device 0 to 1 takes.
+double peer_copy(const char *devices, std::size_t bytes) {
+  const Running running({.devices = devices});
+  const CUdeviceptr from = running.memory(bytes);
+  CUcontext context = nullptr, other = nullptr;
+  need(driver().cuCtxGetCurrent(&context));
+  need(driver().cuDevicePrimaryCtxRetain(&other, 1));
+  need(driver().cuCtxSetCurrent(other));
+  const CUdeviceptr to = running.memory(bytes);
+  const auto before = running.machine.now();
+  need(driver().cuMemcpyPeer(to, other, from, context, bytes));
+  need(driver().cuCtxSynchronize());
+  return static_cast<double>((running.machine.now() - before).count());
+}
+
+TEST(VirtualTime, A_copy_between_devices_takes_its_links_time_or_goes_by_way_of_the_host) {
+  constexpr std::size_t bytes = 64 << 20;
+  const double nvlink = peer_copy("h200x2", bytes), pcie = peer_copy("l4x2", bytes),
+               host = peer_copy("h200,l4", bytes);
+  EXPECT_NEAR(pcie / nvlink, 380 / 27.6, 0.5);
+  EXPECT_NEAR(host / pcie, 1, 0.05) << "the slower of the two is the L4's way to the host";
+}
+
 TEST(VirtualTime, Does_not_pass_while_the_program_does_something_else) {
   const Running running;
   const auto before = running.machine.now();

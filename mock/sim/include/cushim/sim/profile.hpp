@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace cushim::sim {
@@ -20,7 +20,7 @@ struct Costs {
   // Gigabytes a second, which is bytes a nanosecond.
   double host_to_device = 0, device_to_host = 0;  // pinned or registered host memory
   double pageable_to_device = 0, device_to_pageable = 0;
-  double device_to_device = 0, peer = 0, set = 0;
+  double device_to_device = 0, set = 0;
   // Nanoseconds.
   std::int64_t call = 0;        // that the program spends in a call that puts work into a stream
   std::int64_t copy_start = 0;  // before the first byte of a copy or set
@@ -34,24 +34,43 @@ struct Peer {
   bool access = false;
   bool native_atomics = false;
   int performance_rank = 0;  // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
+  // Of copies to it, in gigabytes a second. 0 is by way of the host: the slower of the two devices' own.
+  double bandwidth = 0;
 };
 
-// What a profile's numbers rest on.
-enum class Status { measured, published, invented };
+// What a number rests on: it was read from a device; NVIDIA or an owner published it; it is derived from
+// others, or a like device's; it was made up.
+enum class Status { measured, published, estimated, invented };
 std::string_view status_name(Status status);
+
+struct Source {
+  Status status = Status::invented;
+  std::string text;  // what was read or measured, and how
+};
+
+// Yes or no; a whole number; gigabytes a second.
+using ProfileValue = std::variant<bool, std::int64_t, double>;
 
 struct Profile {
   std::string id;                     // by which it is asked for: "h200"
   std::string name;                   // as cuDeviceGetName tells it
-  std::string source;                 // where the numbers come from
-  Status status = Status::invented;   // of what is not estimated
   std::size_t total_memory = 0;       // bytes
   std::map<int, int> attributes;      // by CUdevice_attribute; one that is not there is INVALID_VALUE
-  std::set<int> estimated;            // attributes whose values are derived, or a like device's
   std::map<int, std::size_t> limits;  // by CUlimit; one that is not there is UNSUPPORTED_LIMIT
   int least_priority = 0, greatest_priority = 0;
   Costs costs;
   Peer peer;  // with another device of this id
+
+  // Where the values come from: first what the file as a whole rests on, then the device that it is like,
+  // then others. And the place of each value's in these, by the names that values() gives.
+  std::vector<Source> sources;
+  std::map<std::string, std::size_t> source_of;
+
+  // All that has a source, by name: "total_memory", "attributes.warp_size", "limits.stack_size", "costs.set",
+  // "peer.access", "stream_priorities.least".
+  std::map<std::string, ProfileValue> values() const;
+  // Throws std::out_of_range for what is no such name.
+  const Source &source(const std::string &value) const;
 };
 
 struct MachineProfile {
