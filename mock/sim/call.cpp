@@ -14,6 +14,7 @@ Context &Call::context() {
   Context *const context = current();
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
   require(context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(context->fault == CUDA_SUCCESS, context->fault);
   return *context;
 }
 
@@ -56,6 +57,7 @@ Stream &Call::stream(CUstream handle) {
     refuse(CUDA_ERROR_INVALID_HANDLE);
   }
   require(stream->context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(stream->context->fault == CUDA_SUCCESS, stream->context->fault);
   return *stream;
 }
 
@@ -65,6 +67,7 @@ Event &Call::event(CUevent handle) {
     report_misuse(handle, Kind::event);
     refuse(CUDA_ERROR_INVALID_HANDLE);
   }
+  require(event->context->fault == CUDA_SUCCESS, event->context->fault);
   return *event;
 }
 
@@ -101,6 +104,12 @@ std::vector<Work> Call::works_of(Stream &stream) {
   return works;
 }
 
+void Call::wait(std::span<const Work> works) {
+  require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);
+  for (const Work &work : works)
+    if (work != nullptr) require(work->fault == CUDA_SUCCESS, work->fault);
+}
+
 void Call::wait_for_users(const Allocation &allocation) {
   std::vector<Work> works = allocation.users;
   if (allocation.context != nullptr)
@@ -114,7 +123,7 @@ void Call::wait_for_users(const Context &context) {
     if (allocation.context == &context)
       works.insert(works.end(), allocation.users.begin(), allocation.users.end());
   });
-  wait(works);
+  require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);  // whatever their faults
 }
 
 std::shared_ptr<ShareTable> Call::open_table(const ShareHandle &handle) {

@@ -50,7 +50,8 @@ struct Call {
   // What must be complete for all that is in the stream to be complete.
   std::vector<Work> works_of(Stream &stream);
 
-  void wait(std::span<const Work> works) { system.engine.wait(lock, works); }
+  // Until all are complete. LAUNCH_TIMEOUT if that can never be; the context's fault if it has one.
+  void wait(std::span<const Work> works);
   void wait(const Work &work) { wait(std::span(&work, 1)); }
   // Waits for all that may use the memory: it is about to go.
   void wait_for_users(const Allocation &allocation);

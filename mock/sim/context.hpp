@@ -22,7 +22,8 @@ struct Context : Object {
   unsigned flags = 0;
   unsigned api_version = 3020;
   bool is_primary = false;
-  bool is_alive = true;  // what a destroyed one leaves on threads' stacks answers 709
+  CUresult fault = CUDA_SUCCESS;  // what all calls in it answer, since its device was lost
+  bool is_alive = true;           // what a destroyed one leaves on threads' stacks answers 709
   CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
   CUsharedconfig shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
   std::map<int, std::size_t> limits;

@@ -16,6 +16,7 @@ CUresult create(Call &call, CUcontext *out, unsigned flags, CUdevice number) {
   Device &device = call.device(number);
   require(out != nullptr);
   require(are_context_flags(flags));
+  require(device.fault == CUDA_SUCCESS, device.fault);
   Context &context = call.system.make_context(device, flags_read_back(flags));
   call.thread().stack.push_back(&context);
   *out = handle_of(context);
@@ -49,8 +50,9 @@ CUresult destroy(Call &call, CUcontext handle) {
   call.wait_for_users(context);
   auto &stack = call.thread().stack;
   if (!stack.empty() && stack.back() == &context) stack.pop_back();
+  const CUresult fault = context.fault;
   call.system.end_context(context);
-  return CUDA_SUCCESS;
+  return fault;
 }
 
 CUresult push(Call &call, CUcontext handle) {

@@ -40,6 +40,7 @@ CUresult free(Call &call, CUdeviceptr address) {
   require(allocation != nullptr && allocation->base == address &&
           (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed) &&
           !allocation->is_freed && allocation->imported == nullptr);
+  if (const Context *const owner = allocation->context) require(owner->fault == CUDA_SUCCESS, owner->fault);
   call.wait_for_users(*allocation);
   // The lock was given back meanwhile.
   allocation = call.system.memory.find(address);

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <unordered_set>
 
 namespace cushim::sim {
 
 namespace {
 
-constexpr std::size_t kOrderKept = 200;
+constexpr std::size_t kOrderKept = 1000;
+
+// After what time a wait asks again whether anything can end it.
+constexpr auto kAskAgain = std::chrono::milliseconds(50);
 
 // How often memory is looked at that the program may write to.
 constexpr auto kLook = std::chrono::microseconds(100);
@@ -19,15 +23,32 @@ constexpr auto kLook = std::chrono::microseconds(100);
 // depends on, unless the function waits for the program.
 constexpr auto kHostFunctionGrace = std::chrono::milliseconds(20);
 
+// The threads of all engines. A thread counts itself, so there are never fewer of them than counted.
+std::atomic<long> engine_threads{0};
+struct EngineThread {
+  EngineThread() { ++engine_threads; }
+  ~EngineThread() { --engine_threads; }
+  EngineThread(const EngineThread &) = delete;
+  EngineThread &operator=(const EngineThread &) = delete;
+};
+
+// Whether the calling thread is the program's only one. It is not known where the system does not tell.
+bool is_only_thread() {
+  std::error_code error;
+  const std::filesystem::directory_iterator tasks("/proc/self/task", error);
+  return !error && std::distance(begin(tasks), end(tasks)) - engine_threads == 1;
+}
+
 }  // namespace
 
-Engine::Engine(std::mutex &mutex, Schedule schedule, std::uint64_t seed)
-    : mutex_(mutex), schedule_(schedule), random_(seed) {
-  if (schedule == Schedule::background)
+Engine::Engine(std::mutex &mutex, const Options &options)
+    : mutex_(mutex), options_(options), schedule_(options.schedule), random_(options.seed) {
+  if (schedule_ == Schedule::background)
     background_ = std::jthread([this](const std::stop_token &stop) { background_thread(stop); });
 }
 
 void Engine::work_in_background() {
+  has_others_ = true;
   if (background_.joinable()) return;
   schedule_ = Schedule::background;
   background_ = std::jthread([this](const std::stop_token &stop) { background_thread(stop); });
@@ -107,7 +128,7 @@ void Engine::run_at_call(Lock &lock) {
 void Engine::run(Lock &lock, Ready::iterator place) {
   const Work work = place->second;
   ready_.erase(place);
-  order_.emplace_back(work->stream, work->name);
+  order_.push_back({work->serial, work->stream, work->name});
   if (order_.size() > kOrderKept) order_.pop_front();
   // completed_at holds, until it completes, when the last of what it came after did.
   Time start = std::max(work->completed_at, work->submitted_at);
@@ -139,6 +160,7 @@ void Engine::complete(Operation &operation) {
   operation.after.clear();
   operation.run = nullptr;
   operation.is_ready = nullptr;
+  operation.waits_for = nullptr;
   operation.not_before = nullptr;
   changed_.notify_all();
 }
@@ -176,7 +198,9 @@ std::vector<const Operation *> Engine::needed_for(std::span<const Work> works) {
   return needed;
 }
 
-void Engine::wait(Lock &lock, std::span<const Work> works) {
+bool Engine::wait(Lock &lock, std::span<const Work> works, const char *call) {
+  std::optional<std::chrono::steady_clock::time_point> patient_until;
+  bool is_reported = false;
   while (!std::ranges::all_of(works, &sim::is_complete)) {
     if (schedule_ != Schedule::background) {
       if (schedule_ == Schedule::deferred || schedule_ == Schedule::stepped) {
@@ -186,10 +210,51 @@ void Engine::wait(Lock &lock, std::span<const Work> works) {
       // Also where only what is needed was to run: a wait for memory may need any other operation.
       if (run_one(lock)) continue;
     }
+    if (is_deadlocked()) {
+      report(std::string(call) + ": deadlock: no work can run, and nobody else can change that:\n" + stuck());
+      return false;
+    }
+    if (!patient_until) patient_until = std::chrono::steady_clock::now() + options_.patience;
     sleep(lock);
+    if (is_reported || std::chrono::steady_clock::now() < *patient_until) continue;
+    is_reported = true;
+    report(std::string(call) + " still waits:\n" + stuck());
   }
   for (const Work &work : works)
     if (work != nullptr) advance_to(work->completed_at);
+  return true;
+}
+
+// Certain only where nobody is left that could write memory, open a gate or put more work into a stream.
+bool Engine::is_deadlocked() const {
+  if (has_others_ || in_host_function_ != nullptr || !host_functions_.empty() || ready_.empty()) return false;
+  const auto is_hopeless = [this](const auto &entry) {
+    return entry.second->is_engines && !can_run(*entry.second);
+  };
+  return std::ranges::all_of(ready_, is_hopeless) && is_only_thread();
+}
+
+void Engine::abandon(const void *owner, std::span<const Work> works, CUresult fault) {
+  for (const Operation *one : needed_for(works)) {
+    if (one->owner != owner || one->state == Operation::State::running) continue;
+    Operation &operation = const_cast<Operation &>(*one);
+    operation.fault = fault;
+    operation.is_ready = nullptr;
+    operation.not_before = nullptr;
+    operation.run = nullptr;
+    operation.on_host = nullptr;
+  }
+  // In every schedule: there is nothing left to choose.
+  for (bool more = true; more;) {
+    more = false;
+    for (auto place = ready_.begin(); place != ready_.end() && !more; ++place) {
+      if (place->second->fault == CUDA_SUCCESS) continue;
+      const Work work = place->second;
+      ready_.erase(place);
+      complete(*work);
+      more = true;
+    }
+  }
 }
 
 bool Engine::step(Lock &lock) { return run_one(lock); }
@@ -211,7 +276,7 @@ void Engine::sleep(Lock &lock) {
   if (schedule_ != Schedule::background && looks_at_memory())
     changed_.wait_for(lock, kLook);
   else
-    changed_.wait(lock);
+    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kAskAgain, options_.patience));
 }
 
 void Engine::start_host_function(Lock &lock, Work work) {
@@ -228,6 +293,7 @@ void Engine::start_host_function(Lock &lock, Work work) {
 }
 
 void Engine::host_thread(const std::stop_token &stop) {
+  const EngineThread counted;
   host_thread_id_ = std::this_thread::get_id();
   Lock lock(mutex_);
   while (host_work_.wait(lock, stop, [this] { return !host_functions_.empty(); })) {
@@ -247,6 +313,7 @@ void Engine::host_thread(const std::stop_token &stop) {
 }
 
 void Engine::background_thread(const std::stop_token &stop) {
+  const EngineThread counted;
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (run_one(lock)) continue;
@@ -258,10 +325,40 @@ void Engine::background_thread(const std::stop_token &stop) {
   }
 }
 
+// ---- In words ----
+
+std::string Engine::in_words(const Operation &operation) const {
+  std::string text = "#" + std::to_string(operation.serial) + " stream " + std::to_string(operation.stream);
+  if (const auto name = names_.find(operation.stream); name != names_.end())
+    text += " (" + name->second + ")";
+  return text + ": " + operation.name;
+}
+
 std::string Engine::order() const {
   std::string text;
-  for (const auto &[stream, name] : order_) text += "stream " + std::to_string(stream) + ": " + name + "\n";
+  for (const Ran &ran : order_)
+    text += in_words({.name = ran.name, .stream = ran.stream, .serial = ran.serial}) + "\n";
+  if (unfinished_ != 0) text += "not run: " + std::to_string(unfinished_) + "; next could be\n" + stuck();
   return text;
+}
+
+// What stands at the heads of the streams, and what it waits for.
+std::string Engine::stuck() const {
+  std::string text;
+  if (in_host_function_ != nullptr) text += "  " + in_words(*in_host_function_) + " runs\n";
+  for (const auto &[serial, work] : ready_) {
+    text += "  " + in_words(*work);
+    if (work->waits_for != nullptr) text += " waits for " + work->waits_for();
+    text += "\n";
+  }
+  return text;
+}
+
+void Engine::report(const std::string &text) const {
+  if (options_.report != nullptr)
+    options_.report(text);
+  else
+    std::fprintf(stderr, "cushim[sim]: %s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
 }
 
 }  // namespace cushim::sim

@@ -5,7 +5,7 @@
 // All functions want the machine's lock. Whoever waits gives it back meanwhile.
 #pragma once
 
-#include <cushim/sim/schedule.hpp>
+#include <cushim/sim/machine.hpp>
 
 #include <condition_variable>
 #include <deque>
@@ -25,7 +25,7 @@ class Engine {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  Engine(std::mutex &mutex, Schedule schedule, std::uint64_t seed);
+  Engine(std::mutex &mutex, const Options &options);
   // Ends its threads; operations that have not run do not run.
   ~Engine();
 
@@ -35,9 +35,13 @@ class Engine {
   // Whether all of these are complete now; runs what the schedule wants to be run at a query.
   bool query(Lock &lock, std::span<const Work> works);
 
-  // Runs and waits until all of these are complete. What only the program's other threads can satisfy,
-  // by writing to memory or returning from a function, is waited for.
-  void wait(Lock &lock, std::span<const Work> works);
+  // Runs and waits until all of these are complete. What the program's other threads or other processes may
+  // satisfy, by writing to memory or returning from a function, is waited for, and reported after the
+  // patience of the options. False, and a report, if nothing can: then it does not wait. `call` is who asks.
+  bool wait(Lock &lock, std::span<const Work> works, const char *call);
+
+  // All that is in the context's streams completes without being run.
+  void abandon(const void *owner, std::span<const Work> works, CUresult fault);
 
   // Runs one operation that can run, the next by the schedule; false if there is none.
   bool step(Lock &lock);
@@ -59,8 +63,13 @@ class Engine {
   // How many operations have not completed.
   std::size_t unfinished() const noexcept { return unfinished_; }
 
-  // The last operations in the order in which they ran, a line each.
+  // The last operations in the order in which they ran, a line each, and those that have not run.
   std::string order() const;
+
+  // What reports call a stream.
+  void name_stream(unsigned long stream, std::string name) { names_[stream] = std::move(name); }
+
+  void report(const std::string &text) const;
 
  private:
   using Ready = std::map<unsigned long, Work>;
@@ -77,15 +86,26 @@ class Engine {
   void background_thread(const std::stop_token &stop);
   void sleep(Lock &lock);
   static std::vector<const Operation *> needed_for(std::span<const Work> works);
+  bool is_deadlocked() const;
+  std::string in_words(const Operation &operation) const;
+  std::string stuck() const;
+
+  struct Ran {
+    unsigned long serial, stream;
+    const char *name;
+  };
 
   std::mutex &mutex_;
+  const Options &options_;
   Schedule schedule_;
   std::mt19937_64 random_;
   Time now_ = 0;
   unsigned long submitted_ = 0;
   std::size_t unfinished_ = 0;
   Ready ready_;  // all that they come after is complete
-  std::deque<std::pair<unsigned long, std::string>> order_;
+  std::deque<Ran> order_;
+  std::map<unsigned long, std::string> names_;
+  bool has_others_ = false;  // other processes may satisfy what work waits for
 
   std::condition_variable_any changed_;  // something completed or was submitted
   std::deque<Work> host_functions_;

@@ -51,6 +51,13 @@ Options options_from_environment(Options options) {
     if (*end != '\0' || *seed == '-')
       throw std::invalid_argument("CUSHIM_SEED wants a number, not \"" + std::string(seed) + "\"");
   }
+  if (const char *const patience = value_of("CUSHIM_PATIENCE")) {
+    char *end = nullptr;
+    options.patience = std::chrono::milliseconds(std::strtol(patience, &end, 10));
+    if (*end != '\0' || *patience == '-')
+      throw std::invalid_argument("CUSHIM_PATIENCE wants milliseconds, not \"" + std::string(patience) +
+                                  "\"");
+  }
   return options;
 }
 

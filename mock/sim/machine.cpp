@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/sim/machine.hpp>
 
-#include "system.hpp"
+#include "call.hpp"
+
+#include <stdexcept>
 
 namespace cushim::sim {
 
@@ -34,6 +36,44 @@ std::chrono::nanoseconds Machine::now() const {
 std::string Machine::order() const {
   const std::lock_guard lock(system_->mutex);
   return system_->engine.order();
+}
+
+namespace {
+
+Stream &stream_of(Call &call, CUstream handle) {
+  try {
+    return call.stream(handle);
+  } catch (const Refusal &refusal) {
+    throw std::invalid_argument(std::string(call.name) +
+                                ": this is no stream that can be used now (CUresult " +
+                                std::to_string(refusal.code) + ")");
+  }
+}
+
+}  // namespace
+
+void Machine::name(CUstream handle, std::string name) {
+  Call call(*system_, "Machine::name", false);
+  system_->engine.name_stream(stream_of(call, handle).id, std::move(name));
+}
+
+Gate Machine::gate(CUstream handle) {
+  Call call(*system_, "gate", false);
+  auto is_open = std::make_shared<std::atomic<bool>>(false);
+  call.enqueue(stream_of(call, handle), {.is_ready = [is_open] { return is_open->load(); },
+                                         .waits_for = [] { return std::string("the test to open it"); }});
+  return Gate(std::move(is_open));
+}
+
+void Machine::lose_device(int index, CUresult fault) {
+  const Engine::Lock lock(system_->mutex);
+  Device &device = *system_->devices.at(static_cast<std::size_t>(index));
+  device.fault = fault;
+  system_->handles.for_each<Context>([&](Context &context) {
+    if (context.device != &device || !context.is_alive) return;
+    context.fault = fault;
+    system_->engine.abandon(&context, context.works(), fault);
+  });
 }
 
 }  // namespace cushim::sim

@@ -2,6 +2,7 @@
 // Stream memory operations: a stream waits until a word of memory has a value, or writes one.
 #include <atomic>
 #include <cstring>
+#include <sstream>
 #include <vector>
 
 #include "service.hpp"
@@ -43,6 +44,16 @@ bool is_satisfied(Word *word, Word value, unsigned flags) {
 }
 
 template <class Word>
+std::string in_words(CUdeviceptr address, Word *word, Word value, unsigned flags) {
+  constexpr const char *kConditions[] = {"be at least", "be", "have a bit of", "lack a bit of"};
+  std::ostringstream text;
+  text << "the word of " << 8 * sizeof(Word) << " bits at 0x" << std::hex << address << std::dec << " to "
+       << kConditions[flags & 3] << " " << value << "; it is "
+       << std::atomic_ref(*word).load(std::memory_order_relaxed);
+  return text.str();
+}
+
+template <class Word>
 Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
                          unsigned flags) {
   Word *const word = word_at<Word>(call, address);
@@ -50,8 +61,11 @@ Operation wait_operation(Call &call, const Context &context, CUdeviceptr address
   if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
     require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
             CUDA_ERROR_NOT_SUPPORTED);
+  const Allocation &allocation = *call.system.memory.find(address);
   return {.cost = call.costs(context).memory_operation,
-          .is_ready = [word, value, flags] { return is_satisfied(word, value, flags); }};
+          .is_ready = [word, value, flags] { return is_satisfied(word, value, flags); },
+          .waits_for = [=] { return in_words(address, word, value, flags); },
+          .is_engines = allocation.kind == MemoryKind::device && allocation.imported == nullptr};
 }
 
 template <class Word>

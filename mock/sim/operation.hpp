@@ -2,9 +2,12 @@
 // One piece of work in a stream.
 #pragma once
 
+#include <cuda.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace cushim::sim {
@@ -29,6 +32,8 @@ struct Operation {
   Resource *resource = nullptr;
   std::vector<Work> after{};         // runs when all of these are complete
   std::function<bool()> is_ready{};  // and this, if set, says so: it looks at memory that the host may write
+  std::function<std::string()> waits_for{};  // what is_ready looks at, in words
+  bool is_engines = false;    // whether only other work of this machine can change what is_ready looks at
   bool is_announced = false;  // whether the engine is told to look again when is_ready may have changed
   std::function<Time()> not_before{};       // when what is_ready waited for happened
   std::function<void()> run{};              // moves the bytes
@@ -43,6 +48,7 @@ struct Operation {
   std::vector<Work> before{};  // what waits for this
   Time submitted_at = 0;
   Time completed_at = 0;
+  CUresult fault = CUDA_SUCCESS;  // of its context, if it did not run because of that
 
   bool is_complete() const noexcept { return state == State::complete; }
 };

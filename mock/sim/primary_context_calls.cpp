@@ -7,6 +7,7 @@ namespace {
 CUresult retain(Call &call, CUcontext *out, CUdevice number) {
   Device &device = call.device(number);
   require(out != nullptr);
+  require(device.fault == CUDA_SUCCESS, device.fault);
   if (device.primary == nullptr) {
     device.primary = &call.system.make_context(device, device.primary_flags);
     device.primary->is_primary = true;
@@ -20,21 +21,25 @@ CUresult retain(Call &call, CUcontext *out, CUdevice number) {
 }
 
 void end(Call &call, Device &device) {
+  if (device.primary != nullptr && device.primary->is_alive) {
+    call.wait_for_users(*device.primary);
+    call.system.end_context(*device.primary);
+  }
   device.primary_retains = 0;
-  if (device.primary == nullptr || !device.primary->is_alive) return;
-  call.wait_for_users(*device.primary);
-  call.system.end_context(*device.primary);
 }
 
 CUresult release(Call &call, CUdevice number) {
   Device &device = call.device(number);
   require(device.primary_retains > 0, CUDA_ERROR_INVALID_CONTEXT);
+  const CUresult fault = device.fault;
   if (--device.primary_retains == 0) end(call, device);
-  return CUDA_SUCCESS;
+  return fault;
 }
 
 CUresult reset(Call &call, CUdevice number) {
-  end(call, call.device(number));
+  Device &device = call.device(number);
+  end(call, device);
+  device.fault = CUDA_SUCCESS;
   return CUDA_SUCCESS;
 }
 

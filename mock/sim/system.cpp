@@ -68,7 +68,7 @@ System::System(const Options &options)
       profile(profile_of(options)),
       devices(make_devices(profile)),
       memory(devices),
-      engine(mutex, options.schedule, options.seed),
+      engine(mutex, this->options),
       frame(mock::Frame::take(*this, name_of(profile), profile.driver_version)) {
   note_forks();
 }
@@ -96,6 +96,7 @@ Context &System::make_context(Device &device, unsigned flags) {
 
 void System::end_context(Context &context) {
   context.is_alive = false;
+  context.fault = CUDA_SUCCESS;
   std::vector<Allocation *> allocations;
   memory.for_each([&](Allocation &allocation) {
     if (allocation.context == &context) allocations.push_back(&allocation);
