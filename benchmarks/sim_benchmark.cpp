@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// What calls of the simulated driver cost, through the table and with all checks on; beside it what a mutex and
+// memcpy cost in the same run.
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+
+#include <cushim/driver.hpp>
+#include <cushim/sim/machine.hpp>
+
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+namespace {
+
+using cushim::driver;
+using cushim::ScopedDriver;
+using cushim::sim::Machine;
+using cushim::sim::Schedule;
+
+void need(CUresult code) {
+  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
+}
+
+void enter(int device) {
+  CUcontext context = nullptr;
+  need(driver().cuInit(0));
+  need(driver().cuDevicePrimaryCtxRetain(&context, device));
+  need(driver().cuCtxSetCurrent(context));
+}
+
+struct Running {
+  explicit Running(Schedule schedule = Schedule::eager)
+      : machine({.schedule = schedule}), scope(machine.driver()) {
+    enter(0);
+    need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    need(driver().cuEventRecord(event, stream));
+    need(driver().cuStreamSynchronize(stream));
+  }
+  Machine machine;
+  ScopedDriver scope;
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+};
+
+void uncontended_mutex(benchmark::State &state) {
+  std::mutex mutex;
+  for (auto _ : state) {
+    const std::lock_guard lock(mutex);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(uncontended_mutex);
+
+void event_query(benchmark::State &state) {
+  const Running running;
+  for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventQuery(running.event));
+}
+BENCHMARK(event_query);
+
+void stream_query(benchmark::State &state) {
+  const Running running;
+  for (auto _ : state) benchmark::DoNotOptimize(driver().cuStreamQuery(running.stream));
+}
+BENCHMARK(stream_query);
+
+void event_create_and_destroy(benchmark::State &state) {
+  const Running running;
+  for (auto _ : state) {
+    CUevent event = nullptr;
+    driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    benchmark::DoNotOptimize(driver().cuEventDestroy(event));
+  }
+}
+BENCHMARK(event_create_and_destroy);
+
+void event_record(benchmark::State &state) {
+  const Running running;
+  for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventRecord(running.event, running.stream));
+}
+BENCHMARK(event_record);
+
+// Records and waits of 64 streams, each waiting for its neighbour; the argument is the number of operations.
+// Bytes are what the heap holds more than before, when all is done.
+void operations_with_cross_waits(benchmark::State &state) {
+  constexpr std::size_t kStreams = 64;
+  const Running running;
+  std::vector<CUstream> streams(kStreams);
+  std::vector<CUevent> events(kStreams);
+  for (CUstream &stream : streams) need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (CUevent &event : events) need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  const auto count = static_cast<std::size_t>(state.range(0));
+  const std::size_t before = mallinfo2().uordblks;
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < count / 2; ++i) {
+      need(driver().cuEventRecord(events[i % kStreams], streams[i % kStreams]));
+      need(driver().cuStreamWaitEvent(streams[(i * 7 + 1) % kStreams], events[i % kStreams], 0));
+    }
+    need(driver().cuCtxSynchronize());
+  }
+  const double operations = static_cast<double>(count) * static_cast<double>(state.iterations());
+  state.counters["bytes_an_operation"] = static_cast<double>(mallinfo2().uordblks - before) / operations;
+  state.counters["an_operation"] =
+      benchmark::Counter(operations, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(operations_with_cross_waits)->RangeMultiplier(4)->Range(1 << 16, 1 << 20)->Unit(benchmark::kMillisecond);
+
+void plain_memcpy(benchmark::State &state) {
+  const auto size = static_cast<std::size_t>(state.range(0));
+  std::vector<char> from(size, 1), to(size, 2);
+  for (auto _ : state) {
+    std::memcpy(to.data(), from.data(), size);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(plain_memcpy)->Arg(1 << 20)->Arg(8 << 20);
+
+void copy_on_the_device(benchmark::State &state) {
+  const Running running;
+  const auto size = static_cast<std::size_t>(state.range(0));
+  CUdeviceptr from = 0, to = 0;
+  need(driver().cuMemAlloc(&from, size));
+  need(driver().cuMemAlloc(&to, size));
+  for (auto _ : state) {
+    need(driver().cuMemcpyDtoDAsync(to, from, size, running.stream));
+    need(driver().cuStreamSynchronize(running.stream));
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(copy_on_the_device)->Arg(1 << 20)->Arg(8 << 20);
+
+// Threads with a context each, on a device each.
+class TwoContexts : public benchmark::Fixture {
+ public:
+  TwoContexts() : machine({.devices = "h200x2"}) {}
+  Machine machine;
+};
+
+BENCHMARK_DEFINE_F(TwoContexts, copies)(benchmark::State &state) {
+  auto &on = machine.driver();
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  CUdeviceptr from = 0, to = 0;
+  constexpr std::size_t size = 1 << 20;
+  need(on.cuInit(0));
+  need(on.cuDevicePrimaryCtxRetain(&context, state.thread_index()));
+  need(on.cuCtxSetCurrent(context));
+  need(on.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  need(on.cuMemAlloc(&from, size));
+  need(on.cuMemAlloc(&to, size));
+  for (auto _ : state) {
+    need(on.cuMemcpyDtoDAsync(to, from, size, stream));
+    need(on.cuStreamSynchronize(stream));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
+}
+BENCHMARK_REGISTER_F(TwoContexts, copies)->Threads(1)->Threads(2)->UseRealTime();
+
+BENCHMARK_DEFINE_F(TwoContexts, records_and_queries)(benchmark::State &state) {
+  auto &on = machine.driver();
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+  need(on.cuInit(0));
+  need(on.cuDevicePrimaryCtxRetain(&context, state.thread_index()));
+  need(on.cuCtxSetCurrent(context));
+  need(on.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  need(on.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  for (auto _ : state) {
+    need(on.cuEventRecord(event, stream));
+    need(on.cuEventQuery(event));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK_REGISTER_F(TwoContexts, records_and_queries)->Threads(1)->Threads(2)->UseRealTime();
+
+}  // namespace
+
+BENCHMARK_MAIN();
