@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls of the simulated driver cost, through the table and with all checks on; beside it what a mutex and
-// memcpy cost in the same run.
+// What calls of the simulated driver cost, through the table and with all checks on; beside it what a mutex
+// and memcpy cost in the same run.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -105,7 +105,10 @@ void operations_with_cross_waits(benchmark::State &state) {
   state.counters["an_operation"] =
       benchmark::Counter(operations, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(operations_with_cross_waits)->RangeMultiplier(4)->Range(1 << 16, 1 << 20)->Unit(benchmark::kMillisecond);
+BENCHMARK(operations_with_cross_waits)
+    ->RangeMultiplier(4)
+    ->Range(1 << 16, 1 << 20)
+    ->Unit(benchmark::kMillisecond);
 
 void plain_memcpy(benchmark::State &state) {
   const auto size = static_cast<std::size_t>(state.range(0));
