@@ -138,6 +138,7 @@ std::shared_ptr<ShareTable> Call::open_table(const ShareHandle &handle) {
 
 void Call::report_misuse(const void *handle, Kind wanted) {
   if (handle == nullptr) return;  // the real driver answers that itself
+  ++system.misuses;
   std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,
                name_of(wanted), handle, system.handles.why_not(handle, wanted));
 }

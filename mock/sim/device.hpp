@@ -26,6 +26,7 @@ struct Device {
   unsigned primary_flags = 0;
 
   std::size_t used = 0;  // bytes of its memory that are allocated, in whole blocks
+  std::size_t peak = 0;  // the most that this has been
   Pool *default_pool = nullptr;
   Pool *pool = nullptr;
 

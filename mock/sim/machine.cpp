@@ -10,6 +10,8 @@ namespace cushim::sim {
 Machine::Machine(const Options &options) : system_(std::make_unique<System>(options)) {}
 Machine::~Machine() = default;
 
+Usage Machine::usage() const { return system_->usage(); }
+
 Driver &Machine::driver() const noexcept { return system_->frame.driver(); }
 
 bool Machine::step() {

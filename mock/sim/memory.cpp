@@ -99,6 +99,7 @@ void Memory::use(Arena &arena, Device &device, std::size_t offset, std::size_t l
     users += static_cast<unsigned>(by);
     if (users == 0) device.used -= kBlock;
   }
+  device.peak = std::max(device.peak, device.used);
 }
 
 Allocation *Memory::allocate(Device &device, std::size_t size) {

@@ -53,6 +53,7 @@ class Service {
    public:
     explicit Served(System &system) : system_(system) {}
     CUresult receive(Arguments... arguments) override {
+      system_.calls[static_cast<std::size_t>(entry)].fetch_add(1, std::memory_order_relaxed);
       constexpr std::string_view symbol = detail::symbols[static_cast<int>(entry)];
       constexpr bool per_thread = symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
       try {

@@ -4,10 +4,13 @@
 
 #include <cushim/mock/frame.hpp>
 #include <cushim/sim/machine.hpp>
+#include <cushim/sim/usage.hpp>
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "context.hpp"
@@ -48,10 +51,14 @@ struct System final : mock::Owner {
   // Says once that a program called it.
   void report_not_implemented(int slot);
 
+  // What has been done so far, and what is alive.
+  Usage usage();
+
   const Options options;
   const unsigned long number;  // of the machine; never given again
   const MachineProfile profile;
   std::atomic<bool> is_initialized{false};
+  std::array<std::atomic<unsigned long>, CUSHIM_ENTRY_COUNT> calls{};  // by slot
 
   std::mutex mutex;  // over all that follows
   const std::vector<std::unique_ptr<Device>> devices;
@@ -59,8 +66,11 @@ struct System final : mock::Owner {
   Memory memory;
   Handles handles;
   std::vector<std::unique_ptr<Context>> ended_contexts;
-  unsigned long last_id = 0;      // of contexts and streams
-  std::set<int> not_implemented;  // slots that were called or looked up in vain
+  unsigned long last_id = 0;         // of contexts and streams
+  std::set<int> not_implemented;     // slots that were called in vain
+  std::set<std::string> not_found;   // names that were looked up in vain
+  bool has_told_of_runtime = false;  // that it does not work here
+  unsigned long misuses = 0;         // of handles
   Engine engine;
   Sharing sharing;
   mock::Frame &frame;

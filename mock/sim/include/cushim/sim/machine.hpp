@@ -8,6 +8,7 @@
 
 #include <cushim/driver.hpp>
 #include <cushim/sim/schedule.hpp>
+#include <cushim/sim/usage.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -79,6 +80,9 @@ class Machine {
 
   // The program's place in virtual time.
   std::chrono::nanoseconds now() const;
+
+  // What the program has done with it so far, and what it has not freed.
+  Usage usage() const;
 
   // The operations that ran last, in their order, a line each with its number in order of the calls, its
   // stream and the call that it came from; then what could run next, and what that waits for.

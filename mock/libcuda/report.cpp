@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cushim::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const char *variable) {
+  const char *const value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+std::string this_process() { return std::to_string(getpid()); }
+
+std::string this_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).string();
+}
+
+std::string file_name(const std::string &pattern) {
+  std::string name = pattern;
+  std::size_t at = name.find("%p");
+  if (at == std::string::npos) return name + "." + this_process();
+  for (; at != std::string::npos; at = name.find("%p", at)) name.replace(at, 2, this_process());
+  return name;
+}
+
+void write(const std::string &name, const Json &json) {
+  std::ofstream file(name, std::ios::trunc);
+  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  file.flush();
+  if (!file)
+    throw std::runtime_error("the report cannot be written to " + name + ": " + std::strerror(errno));
+}
+
+void mark(const ReportOptions &options, const char *what) {
+  if (!options.run_folder.empty()) std::ofstream(options.run_folder + "/" + this_process() + what);
+}
+
+// Libraries of this name that are loaded beside this one.
+std::vector<std::string> other_drivers() {
+  std::vector<std::string> paths;
+  dl_iterate_phdr(
+      [](dl_phdr_info *file, std::size_t, void *data) {
+        const std::string_view path = file->dlpi_name;
+        const auto here = reinterpret_cast<ElfW(Addr)>(&other_drivers);
+        bool is_this = false;
+        for (int i = 0; i < file->dlpi_phnum; ++i) {
+          const auto &part = file->dlpi_phdr[i];
+          const ElfW(Addr) begin = file->dlpi_addr + part.p_vaddr;
+          is_this = is_this || (part.p_type == PT_LOAD && here >= begin && here - begin < part.p_memsz);
+        }
+        if (!is_this && path.substr(path.rfind('/') + 1).starts_with("libcuda.so"))
+          static_cast<std::vector<std::string> *>(data)->emplace_back(path);
+        return 0;
+      },
+      &paths);
+  return paths;
+}
+
+Json head(bool has_ended) {
+  return {{"driver", "SIMULATED by cushim"},
+          {"process", getpid()},
+          {"program", this_program()},
+          {"has_ended", has_ended}};
+}
+
+Json json_of(const Usage &usage, const std::vector<std::string> &others, bool has_findings) {
+  Json json = head(true);
+  json["calls"] = usage.calls;
+  json["devices"] = Json::array();
+  for (const auto &[device, peak] : usage.devices)
+    json["devices"].push_back({{"name", device}, {"peak_bytes", peak}});
+  json["not_implemented"] = usage.not_implemented;
+  json["not_found"] = usage.not_found;
+  json["misuses"] = usage.misuses;
+  json["alive"] = Json::array();
+  for (const auto &[what, count, bytes] : usage.alive)
+    json["alive"].push_back({{"what", what}, {"count", count}, {"bytes", bytes}});
+  json["other_drivers"] = others;
+  json["has_findings"] = has_findings;
+  return json;
+}
+
+std::string list(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string text_of(const Usage &usage, const std::vector<std::string> &others) {
+  const std::string prefix = "cushim[" + this_process() + "]: ";
+  unsigned long total = 0;
+  std::vector<std::pair<std::string, unsigned long>> calls(usage.calls.begin(), usage.calls.end());
+  for (const auto &[symbol, count] : calls) total += count;
+  std::ranges::stable_sort(calls, std::ranges::greater(), &std::pair<std::string, unsigned long>::second);
+  std::string text = prefix + this_program() + " on the SIMULATED driver: " + std::to_string(total) +
+                     " calls of " + std::to_string(calls.size()) + " functions\n";
+  for (const auto &[symbol, count] : calls) text += prefix + std::to_string(count) + " " + symbol + "\n";
+  for (std::size_t i = 0; i < usage.devices.size(); ++i)
+    text += prefix + "device " + std::to_string(i) + ", " + usage.devices[i].device + ": at most " +
+            std::to_string(usage.devices[i].peak) + " bytes in use\n";
+  if (!usage.not_found.empty())
+    text += prefix + std::to_string(usage.not_found.size()) + " names looked up in vain\n";
+  if (!usage.not_implemented.empty())
+    text += prefix + "FINDING: called, but not implemented: " + list(usage.not_implemented) + "\n";
+  if (usage.misuses != 0)
+    text += prefix + "FINDING: " + std::to_string(usage.misuses) + " uses of handles that are undefined\n";
+  for (const auto &[what, count, bytes] : usage.alive)
+    text += prefix + "FINDING: alive at the end: " + what + ", " + std::to_string(count) +
+            (bytes != 0 ? " of " + std::to_string(bytes) + " bytes" : "") + "\n";
+  if (!others.empty())
+    text += prefix + "FINDING: the program has loaded another driver, too: " + list(others) + "\n";
+  return text;
+}
+
+}  // namespace
+
+ReportOptions report_options_from_environment() {
+  ReportOptions options{.to = text_of("CUSHIM_REPORT"), .run_folder = text_of("CUSHIM_RUN_FOLDER")};
+  const std::string code = text_of("CUSHIM_ERROR_EXITCODE");
+  if (code.empty()) return options;
+  const bool is_number =
+      code.size() <= 3 && std::ranges::all_of(code, [](char c) { return c >= '0' && c <= '9'; });
+  options.error_exit_code = is_number ? std::stoi(code) : 256;
+  if (options.error_exit_code > 255)
+    throw std::invalid_argument("CUSHIM_ERROR_EXITCODE wants a number from 0 to 255, not \"" + code + "\"");
+  return options;
+}
+
+void begin_report(const ReportOptions &options) {
+  mark(options, ".opened");
+  // Also if the process is killed, it is known that it was there.
+  if (!options.to.empty() && options.to != "stderr") write(file_name(options.to), head(false));
+}
+
+void end_report(const ReportOptions &options, const Usage &usage) {
+  const std::vector<std::string> others = other_drivers();
+  const bool has_findings = usage.has_findings() || !others.empty();
+  if (options.to == "stderr")
+    std::fputs(text_of(usage, others).c_str(), stderr);
+  else if (!options.to.empty())
+    write(file_name(options.to), json_of(usage, others, has_findings));
+  if (!has_findings) return;
+  mark(options, ".findings");
+  if (options.error_exit_code == 0) return;
+  std::fflush(nullptr);
+  _exit(options.error_exit_code);
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program that knows nothing of cushim on the simulated driver, and looks at what it printed and at
+the report of its calls: an exit status of 0 alone proves nothing.
+
+Usage: check_client.py CLIENT LIBRARY_FOLDER [PYTHON]
+Exit codes: 0 it did what is asked of it, 1 it did not, 77 it is not installed.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+NOT_INSTALLED = 77
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(NOT_INSTALLED)
+
+
+def program(*names):
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    skip(f"{names[0]} is not installed")
+
+
+def run(command, folder, **variables):
+    """The program's standard output and the report of its process that made most calls."""
+    with tempfile.TemporaryDirectory() as reports:
+        environment = os.environ | {
+            "LD_LIBRARY_PATH": folder,
+            "CUSHIM_DEVICES": "h200x2",
+            "CUSHIM_REPORT": f"{reports}/%p.json",
+        } | variables
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        print(done.stdout, done.stderr)
+        if done.returncode != 0:
+            sys.exit(f"{command[0]} ended with {done.returncode}")
+        found = [json.loads(file.read_text()) for file in pathlib.Path(reports).iterdir()]
+    found = [report for report in found if report["has_ended"]]
+    if not found:
+        sys.exit("no process opened the simulated driver")
+    return done.stdout, max(found, key=lambda report: sum(report["calls"].values()))
+
+
+def need_output(output, *patterns):
+    for pattern in patterns:
+        if not re.search(pattern, output):
+            sys.exit(f"its output lacks: {pattern}")
+
+
+def need_calls(report, **least):
+    """At least so many calls of each function; names without a suffix stand for every ABI of it."""
+    print(json.dumps(report["calls"]))
+    for name, count in least.items():
+        any_abi = re.compile(name + "(_v[0-9]+)?(_pt[sd][sz])?")
+        made = sum(n for symbol, n in report["calls"].items() if any_abi.fullmatch(symbol))
+        if made < count:
+            sys.exit(f"{made} calls of {name}, at least {count} are asked for")
+
+
+def need_nothing_missing(report):
+    if report["not_implemented"]:
+        sys.exit(f"called, but not implemented: {report['not_implemented']}")
+
+
+def need_python_package(python, package):
+    if subprocess.run([python, "-c", f"import {package}"], capture_output=True).returncode != 0:
+        skip(f"the Python package {package} is not installed; tools/dev clients installs it")
+
+
+def llvm_omp_device_info(folder, _):
+    output, report = run([program("llvm-omp-device-info", "llvm-omp-device-info-14")], folder)
+    need_output(output, r"(?s)NVIDIA H200.*NVIDIA H200", r"Number of Multiprocessors:\s+132")
+    need_calls(report, cuInit=1, cuDeviceGetCount=1, cuDeviceGetName=2, cuDeviceGetAttribute=50)
+    need_nothing_missing(report)
+
+
+def hashcat(folder, _):
+    output, report = run([program("hashcat"), "-I"], folder)
+    need_output(output, r"CUDA\.Version\.: 13\.0", r"(?s)NVIDIA H200.*NVIDIA H200", r"Processor\(s\)\.*: 132")
+    need_calls(report, cuInit=1, cuDeviceGetCount=1, cuDeviceGetName=2, cuCtxCreate=2, cuMemGetInfo=2)
+    need_nothing_missing(report)
+
+
+def openacc(folder, _):
+    compiler = program("gcc-12", "gcc")
+    plugin = subprocess.run([compiler, "-print-file-name=libgomp-plugin-nvptx.so.1"], capture_output=True, text=True)
+    if not os.path.isabs(plugin.stdout.strip()):
+        skip("GCC's nvptx offload plugin is not installed")
+    with tempfile.TemporaryDirectory() as build:
+        binary = f"{build}/openacc"
+        subprocess.run([compiler, "-fopenacc", "-foffload=disable", HERE / "openacc.c", "-o", binary], check=True)
+        output, report = run([binary], folder, ACC_DEVICE_TYPE="nvidia")
+    need_output(output, r"NVIDIA H200", r"(?m)^the same: 1048576 of 1048576 bytes$")
+    need_calls(report, cuMemAlloc=2, cuMemcpyHtoDAsync=2, cuMemcpyDtoHAsync=2, cuEventRecord=1,
+               cuStreamWaitEvent=1, cuStreamCreate=2, cuStreamSynchronize=2)
+    need_nothing_missing(report)
+
+
+def ffmpeg(folder, _):
+    command = [program("ffmpeg"), "-v", "error", "-init_hw_device", "cuda=gpu:0", "-filter_hw_device", "gpu",
+               "-f", "lavfi", "-i", "testsrc=duration=0.4:size=320x240:rate=25", "-f", "framemd5"]
+    plain = subprocess.run([*command[:3], *command[7:11], "-vf", "format=nv12", *command[11:], "-"],
+                           capture_output=True, text=True, check=True).stdout
+    output, report = run([*command, "-vf", "format=nv12,hwupload,hwdownload,format=nv12", "-"], folder)
+    if "cuMemcpy2DAsync_v2" in report["not_implemented"]:
+        skip("the simulated driver has no copies of two dimensions")
+    frames = [line for line in output.splitlines() if not line.startswith("#")]
+    if len(set(frames)) != 10 or frames != [line for line in plain.splitlines() if not line.startswith("#")]:
+        sys.exit(f"frames differ from those that were not on the device:\n{plain}")
+    need_calls(report, cuMemAlloc=1, cuMemcpy2DAsync=40)
+    need_nothing_missing(report)
+
+
+def cuda_bindings(folder, python):
+    need_python_package(python, "cuda.bindings")
+    output, report = run([python, HERE / "bindings_client.py"], folder)
+    need_output(output, r"(?m)^all is as it should be$")
+    need_calls(report, cuMemAlloc=1, cuMemcpyHtoDAsync=1, cuMemcpyDtoHAsync=1, cuEventElapsedTime=1, cuStreamCreate=1)
+    need_nothing_missing(report)
+
+
+def cuda_core(folder, python):
+    need_python_package(python, "cuda.core")
+    output, report = run([python, HERE / "core_client.py"], folder)
+    need_output(output, r"(?m)^all is as it should be$")
+    need_calls(report, cuStreamCreateWithPriority=1, cuEventRecord=2, cuEventElapsedTime=1, cuDeviceGetAttribute=100,
+               cuMemcpyAsync=1, cuDevicePrimaryCtxRetain=1)
+
+
+def numba_cuda(folder, python):
+    need_python_package(python, "numba_cuda")
+    output, report = run([python, HERE / "numba_client.py"], folder, NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
+    need_output(output, r"(?m)^all is as it should be$", r"2/2 devices are supported")
+    need_calls(report, cuMemAlloc=2, cuMemcpyHtoD=1, cuMemcpyDtoHAsync=1, cuEventElapsedTime=1, cuStreamCreate=1)
+    need_nothing_missing(report)
+
+
+def pycuda(folder, python):
+    need_python_package(python, "pycuda")
+    output, report = run([python, HERE / "pycuda_client.py"], folder)
+    need_output(output, r"(?m)^all is as it should be$")
+    need_calls(report, cuCtxCreate=1, cuMemAlloc=1, cuMemcpyHtoDAsync=1, cuMemcpyDtoHAsync=1, cuEventElapsedTime=1,
+               cuMemAllocManaged=1, cuMemAllocPitch=1, cuModuleLoadDataEx=1)
+    if report["not_implemented"] not in ([], ["cuModuleLoadDataEx"]):
+        sys.exit(f"called, but not implemented: {report['not_implemented']}")
+
+
+CLIENTS = {function.__name__: function for function in
+           (llvm_omp_device_info, hashcat, openacc, ffmpeg, cuda_bindings, cuda_core, numba_cuda, pycuda)}
+
+if __name__ == "__main__":
+    if not 3 <= len(sys.argv) <= 4 or sys.argv[1] not in CLIENTS:
+        sys.exit(__doc__ + "Clients: " + ", ".join(CLIENTS))
+    CLIENTS[sys.argv[1]](sys.argv[2], sys.argv[3] if len(sys.argv) == 4 else sys.executable)

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the simulated libcuda.so.1 reports of a process. Usage: report_test.py TEST LIBRARY"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+LIBRARY = sys.argv[2]
+START = f"""
+import ctypes, os, signal, sys
+cu = ctypes.CDLL({LIBRARY!r})
+memory = ctypes.c_uint64()
+context = ctypes.c_void_p()
+stream = ctypes.c_void_p()
+def begin():
+    assert cu.cuInit(0) == 0
+    assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert cu.cuCtxSetCurrent(context) == 0
+    assert cu.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(3 << 20)) == 0
+def end():
+    assert cu.cuMemFree_v2(memory) == 0
+"""
+
+
+def run(program, **variables):
+    return subprocess.run([sys.executable, "-c", START + program], env=os.environ | variables, timeout=50,
+                          capture_output=True, text=True)
+
+
+def report(program, **variables):
+    """The one report that the program leaves, and how the program ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(program, CUSHIM_REPORT=f"{folder}/%p.json", **variables)
+        files = list(pathlib.Path(folder).iterdir())
+        assert len(files) == 1, (files, done)
+        return json.loads(files[0].read_text()), done
+
+
+def counts_calls():
+    found, done = report("begin(); [cu.cuCtxGetCurrent(ctypes.byref(context)) for _ in range(5)]; end()")
+    assert done.returncode == 0, done
+    assert found["calls"] == {"cuInit": 1, "cuDevicePrimaryCtxRetain": 1, "cuCtxSetCurrent": 1, "cuMemAlloc_v2": 1,
+                              "cuCtxGetCurrent": 5, "cuMemFree_v2": 1}, found
+    assert found["devices"] == [{"name": "NVIDIA H200", "peak_bytes": 4 << 20}], found
+    assert found["has_ended"] and not found["has_findings"] and found["alive"] == [], found
+    assert done.stdout == "" and "SIMULATED" in found["driver"], done
+
+
+def names_each_process():
+    with tempfile.TemporaryDirectory() as folder:
+        child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {START + 'begin(); end()'!r}], check=True)"
+        assert run("begin(); end()\n" + child, CUSHIM_REPORT=f"{folder}/report").returncode == 0
+        found = [json.loads(file.read_text()) for file in pathlib.Path(folder).iterdir()]
+        names = {file.name for file in pathlib.Path(folder).iterdir()}
+    assert len(found) == 2 and names == {f"report.{one['process']}" for one in found}, (names, found)
+
+
+def says_it_to_people():
+    done = run("begin(); print('mine'); end()", CUSHIM_REPORT="stderr")
+    assert done.stdout == "mine\n" and "1 cuMemAlloc_v2" in done.stderr, done
+    assert "NVIDIA H200: at most 4194304 bytes" in done.stderr and "FINDING" not in done.stderr, done
+
+
+def leaks_are_findings():
+    found, done = report("begin(); cu.cuStreamCreate(ctypes.byref(stream), 0)", CUSHIM_ERROR_EXITCODE="42")
+    assert done.returncode == 42, done
+    assert found["alive"] == [{"what": "streams", "count": 1, "bytes": 0},
+                              {"what": "device memory", "count": 1, "bytes": 3 << 20}], found
+    assert run("begin(); end(); sys.exit(7)", CUSHIM_ERROR_EXITCODE="42").returncode == 7
+
+
+def what_is_not_implemented_is_a_finding():
+    found, done = report("begin(); end(); print(cu.cuEGLStreamConsumerConnect(None, None))", CUSHIM_ERROR_EXITCODE="42")
+    assert done.returncode == 42 and done.stdout == "801\n", done
+    assert found["not_implemented"] == ["cuEGLStreamConsumerConnect"] and found["has_findings"], found
+
+
+def is_there_if_a_process_is_killed():
+    found, done = report("begin(); os.kill(os.getpid(), signal.SIGKILL)")
+    assert done.returncode == -9 and not found["has_ended"] and found["process"] > 0, (done, found)
+
+
+def a_forked_child_makes_none():
+    found, done = report("begin()\nif os.fork() == 0: sys.exit(cu.cuInit(0))\n_, status = os.wait(); end()\n"
+                         "print(os.waitstatus_to_exitcode(status))")
+    assert done.stdout == "3\n" and found["has_ended"], (done, found)
+
+
+def words_that_it_does_not_know():
+    for variable, value in {"CUSHIM_ERROR_EXITCODE": "many", "CUSHIM_REPORT": "/nonexistent/report"}.items():
+        done = run("print('started')", **{variable: value})
+        assert done.returncode == 2 and done.stdout == "" and value in done.stderr, done
+
+
+def calls_at_the_end_are_counted():
+    found, done = report("import atexit; atexit.register(lambda: end() or print('freed')); begin()")
+    assert done.stdout == "freed\n" and found["calls"]["cuMemFree_v2"] == 1 and not found["has_findings"], (done, found)
+
+
+def an_idle_process_costs_no_time():
+    """The driver's threads wait in the kernel and are not woken: looked at again and again, they have run no more."""
+    done = run("""
+begin()
+assert cu.cuStreamCreate(ctypes.byref(stream), 0) == 0
+for _ in range(100):
+    assert cu.cuMemsetD8Async(memory, 1, ctypes.c_size_t(64), stream) == 0
+assert cu.cuStreamSynchronize(stream) == 0
+def look():
+    threads = {}
+    for thread in os.listdir('/proc/self/task'):
+        if int(thread) == os.getpid(): continue
+        status = open(f'/proc/self/task/{thread}/status').read()
+        words = dict(line.split(':\\t', 1) for line in status.splitlines())
+        threads[thread] = (words['State'][0], int(words['voluntary_ctxt_switches']))
+    return threads
+before = look()
+while any(state != 'S' for state, _ in before.values()): before = look()
+import time
+begun = time.process_time()
+while time.process_time() - begun < 0.5: pass
+print(len(before), before == look())
+""")
+    assert done.stdout == "1 True\n", done
+
+
+globals()[sys.argv[1]]()
