@@ -19,8 +19,6 @@ endif()
 option(CUSHIM_TEST_GPU "Make tests of CTest for the NVIDIA GPU of this machine" ${gpu_default})
 unset(gpu_default)
 
-set(cushim_add_tests "${CMAKE_CURRENT_LIST_DIR}/AddTests.cmake")
-
 function(cushim_discover_tests program)
   cmake_parse_arguments(PARSE_ARGV 1 discover "UNIT" "GPUS;DEVICES" "PROPERTIES")
   if(discover_UNPARSED_ARGUMENTS OR discover_KEYWORDS_MISSING_VALUES)
@@ -41,7 +39,7 @@ ${discover_UNPARSED_ARGUMENTS}${discover_KEYWORDS_MISSING_VALUES}")
   add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS "${file}" VERBATIM
     COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DFILE=${file}" "-DKINDS=${kinds}"
       "-DGPUS=${discover_GPUS}" "-DDEVICES=${discover_DEVICES}" "-DPROPERTIES=${discover_PROPERTIES}"
-      "-DFOLDER=${CMAKE_CURRENT_BINARY_DIR}" -P "${cushim_add_tests}")
+      "-DFOLDER=${CMAKE_CURRENT_BINARY_DIR}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/AddTests.cmake")
   set(include "${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake")
   file(WRITE "${include}" "\
 if(EXISTS [==[${file}]==])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is installed: component runtime is what a program needs to run (nothing but the licence if it
 # links the static library), component dev what it is built with, component mock what its tests are written
-# with. Nothing of NVIDIA's, see tests/consumption.
+# with, component sim the simulated libcuda.so.1 for programs of others. Nothing of NVIDIA's, see tests/consumption.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cushim")
@@ -28,13 +28,23 @@ install(FILES
   DESTINATION ${package_dir} COMPONENT dev)
 
 if(CUSHIM_BUILD_MOCK)
-  install(TARGETS cushim_hooks EXPORT cushim-mock ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mock)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/mock/include/cushim" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  set(libraries cushim_hooks)
+  set(header_folders "${PROJECT_SOURCE_DIR}/mock/include/cushim")
+  # As sources, for the GoogleTest of the user's project.
+  set(source_folders "${PROJECT_SOURCE_DIR}/mock/gmock")
+  if(TARGET cushim_testing)
+    list(APPEND libraries cushim_sim)
+    list(APPEND header_folders "${PROJECT_SOURCE_DIR}/mock/sim/include/cushim")
+    list(APPEND source_folders "${PROJECT_SOURCE_DIR}/mock/testing")
+    install(FILES "${CMAKE_CURRENT_LIST_DIR}/DiscoverTests.cmake" "${CMAKE_CURRENT_LIST_DIR}/AddTests.cmake"
+      DESTINATION ${package_dir} COMPONENT mock)
+  endif()
+  install(TARGETS ${libraries} EXPORT cushim-mock ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mock)
+  install(DIRECTORY ${header_folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     COMPONENT mock FILES_MATCHING PATTERN "*.hpp")
+  install(DIRECTORY ${source_folders} DESTINATION ${CMAKE_INSTALL_DATADIR}/cushim COMPONENT mock)
   install(EXPORT cushim-mock FILE cushim-mock-targets.cmake NAMESPACE cushim::
     DESTINATION ${package_dir} COMPONENT mock)
-  # As sources, for the GoogleMock of the user's project.
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/mock/gmock" DESTINATION ${CMAKE_INSTALL_DATADIR}/cushim COMPONENT mock)
 endif()
 
 if(TARGET cushim_libcuda)

@@ -18,6 +18,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME "libcushim${PROJECT_VERSION_MAJOR}")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME "libcushim-dev")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME "cushim")
 set(CPACK_DEBIAN_MOCK_PACKAGE_NAME "libcushim-mock-dev")
+set(CPACK_DEBIAN_SIM_PACKAGE_NAME "cushim-sim")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
   "The NVIDIA driver without linking it\n What programs need to run that link cushim's shared library.")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
@@ -25,22 +26,26 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
   "The cushim command\n Finds what is wrong with a machine's driver, and what a binary asks of it.")
 set(CPACK_COMPONENT_MOCK_DESCRIPTION
-  "Mocks and hooks of the NVIDIA driver\n What tests are written with. Programs that ship need none of it.")
+  "Mocks and a simulation of the NVIDIA driver\n What tests are written with. Programs that ship need none of it.")
+set(CPACK_COMPONENT_SIM_DESCRIPTION
+  "A simulated libcuda.so.1\n For testing programs without a GPU: it lies where only `cushim run` finds it.")
 foreach(component DEV TOOLS MOCK)
   set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "libcushim${PROJECT_VERSION_MAJOR} ${same_version}")
 endforeach()
 set(CPACK_DEBIAN_MOCK_PACKAGE_DEPENDS "libcushim-dev ${same_version}, libgmock-dev")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS cushim-sim)
 foreach(component DEV MOCK)
   set(CPACK_DEBIAN_${component}_PACKAGE_SECTION libdevel)
 endforeach()
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_SIM_PACKAGE_SECTION utils)
 
 # What programs and libraries need besides is read off them, where Debian's tool for that is there.
 find_program(CUSHIM_DPKG_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(CUSHIM_DPKG_SHLIBDEPS)
 if(CUSHIM_DPKG_SHLIBDEPS)
-  foreach(component RUNTIME TOOLS)
+  foreach(component RUNTIME TOOLS SIM)
     set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
   endforeach()
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}/shim")
