@@ -71,6 +71,20 @@ Event &Call::event(CUevent handle) {
   return *event;
 }
 
+Work Call::work_of(Event &event) {
+  if (event.shared == nullptr) return event.record;
+  const SharedEvent::Record last = event.shared->last();
+  if (event.shared->is_complete(last.number)) {
+    system.engine.advance_to(event.shared->completed_at());
+    return nullptr;
+  }
+  if (event.record_number != last.number) {
+    event.record = system.sharing.await(lock, event.shared, last);
+    event.record_number = last.number;
+  }
+  return event.record;
+}
+
 Pool &Call::pool(CUmemoryPool handle) {
   Pool *const pool = system.handles.find<Pool>(handle);
   if (pool == nullptr) {
@@ -126,13 +140,13 @@ void Call::wait_for_users(const Context &context) {
   require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);  // whatever their faults
 }
 
-std::shared_ptr<ShareTable> Call::open_table(const ShareHandle &handle) {
+std::shared_ptr<ShareTable> Call::open_table(const ShareHandle &handle, CUresult code) {
   using Answer = Sharing::Opened::Answer;
   auto opened = system.sharing.open(handle);
   require(opened.answer != Answer::own, CUDA_ERROR_INVALID_CONTEXT);
   if (opened.answer == Answer::refused)
     std::fprintf(stderr, "cushim[sim]: %s: the handle cannot be opened: %s\n", name, opened.reason.c_str());
-  require(opened.answer == Answer::opened, CUDA_ERROR_INVALID_HANDLE);
+  require(opened.answer == Answer::opened, code);
   return std::move(opened.table);
 }
 

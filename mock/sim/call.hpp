@@ -40,6 +40,8 @@ struct Call {
   Stream &legacy(Context &context);
   Stream &per_thread_stream(Context &context);
   Event &event(CUevent handle);  // else INVALID_HANDLE
+  // What must be complete for the event to be; null if it is. Also what another process recorded.
+  Work work_of(Event &event);
   Pool &pool(CUmemoryPool handle);
 
   Thread &thread() { return system.thread(); }
@@ -59,9 +61,9 @@ struct Call {
   void wait_for_users(const Context &context);
   bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
 
-  // What the process has exported that made the handle. Its own: INVALID_CONTEXT; if it is no more, or cannot
-  // be reached, which is said: INVALID_HANDLE.
-  std::shared_ptr<ShareTable> open_table(const ShareHandle &handle);
+  // What the process has exported that made the handle. This process itself: INVALID_CONTEXT; if it is no
+  // more, or cannot be reached, which is said: code.
+  std::shared_ptr<ShareTable> open_table(const ShareHandle &handle, CUresult code);
 
   // Says on stderr that the program did what is undefined on the real driver.
   void report_misuse(const void *handle, Kind wanted);

@@ -3,6 +3,7 @@
 
 #include "handle.hpp"
 #include "operation.hpp"
+#include "shared_event.hpp"
 
 namespace cushim::sim {
 
@@ -15,6 +16,10 @@ struct Event : Object {
   Context *context = nullptr;
   unsigned flags = 0;
   Work record;  // the work that it captured last; null if it was never recorded
+
+  // Of one that was exported or opened. Then record may be out of date: Call::work_of() knows.
+  std::shared_ptr<SharedEvent> shared;
+  std::uint64_t record_number = 0;  // which record it is, of all that its processes made
 
   bool is_timed() const noexcept { return (flags & CU_EVENT_DISABLE_TIMING) == 0; }
 };

@@ -30,7 +30,14 @@ CUresult record_with_flags(Call &call, CUevent handle, CUstream into, unsigned f
   require((flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) == 0);
   require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);  // means something in a capture only
   require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
-  event.record = call.enqueue(stream, {.cost = call.costs(*stream.context).event_record});
+  Operation operation{.cost = call.costs(*stream.context).event_record};
+  if (event.shared != nullptr) {
+    event.record_number = event.shared->record();
+    operation.on_complete = [shared = event.shared, number = event.record_number](Time at) {
+      shared->complete(number, at);
+    };
+  }
+  event.record = call.enqueue(stream, std::move(operation));
   return CUDA_SUCCESS;
 }
 
@@ -41,13 +48,12 @@ CUresult record(Call &call, CUevent event, CUstream stream) {
 CUresult query(Call &call, CUevent handle) {
   require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);  // looked at first
   require_admitted(call, When::also_in_host_functions);
-  const Event &event = call.event(handle);
-  const Work work = event.record;
+  const Work work = call.work_of(call.event(handle));
   return call.query(std::span(&work, 1)) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult synchronize(Call &call, CUevent handle) {
-  const Work work = call.event(handle).record;
+  const Work work = call.work_of(call.event(handle));
   call.wait(work);
   return CUDA_SUCCESS;
 }
@@ -68,9 +74,9 @@ CUresult elapsed(Call &call, float *milliseconds, CUevent start_handle, CUevent 
 CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned flags) {
   Stream &stream = call.stream(handle);
   require((flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) == 0);
-  const Event &event = call.event(event_handle);
+  Event &event = call.event(event_handle);
   require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);
-  if (event.record != nullptr) call.enqueue(stream, {.after = {event.record}});
+  if (Work work = call.work_of(event)) call.enqueue(stream, {.after = {std::move(work)}});
   return CUDA_SUCCESS;
 }
 

@@ -10,6 +10,7 @@ namespace cushim::sim {
 namespace {
 
 CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
+  call.context();
   require(out != nullptr);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::device && allocation->pool == nullptr &&
@@ -49,7 +50,7 @@ CUresult open(Call &call, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags) 
     *out = known->base;
     return CUDA_SUCCESS;
   }
-  auto found = find_memory(*call.open_table(handle), handle);
+  auto found = find_memory(*call.open_table(handle, CUDA_ERROR_INVALID_HANDLE), handle);
   require(found.has_value());  // it was freed
   const auto is_it = [&](const Device *device) {
     return std::memcmp(&device->uuid, &found->device, sizeof found->device) == 0;
@@ -65,6 +66,7 @@ CUresult open(Call &call, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags) 
 }
 
 CUresult close(Call &call, CUdeviceptr address) {
+  call.context();
   const auto find = [&] {
     Allocation *const allocation = call.system.memory.find(address);
     require(allocation != nullptr && allocation->base == address && allocation->imported != nullptr);

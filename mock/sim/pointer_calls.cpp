@@ -78,7 +78,8 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       return CUDA_SUCCESS;
     }
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      store(out, static_cast<int>(allocation.kind == MemoryKind::device && allocation.pool == nullptr));
+      store(out, static_cast<int>(allocation.kind == MemoryKind::device && allocation.pool == nullptr &&
+                                  allocation.imported == nullptr));
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       store(out, allocation.base);

@@ -82,6 +82,7 @@ Service::Service() {
   serve_pools(*this);
   serve_peers(*this);
   serve_ipc_memory(*this);
+  serve_ipc_events(*this);
 }
 
 const Service &Service::all() {

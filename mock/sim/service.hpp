@@ -96,5 +96,6 @@ void serve_sets(Service &service);
 void serve_pools(Service &service);
 void serve_peers(Service &service);
 void serve_ipc_memory(Service &service);
+void serve_ipc_events(Service &service);
 
 }  // namespace cushim::sim

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "share_table.hpp"
 
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 namespace cushim::sim {
@@ -16,6 +19,15 @@ std::uint64_t random_number() {
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) number = 0;
   return number;
+}
+
+// Events that were destroyed can be opened again, as on the real driver, until so many others were.
+constexpr std::size_t kDestroyedKept = 4096;
+constexpr std::uint32_t kBusy = 1u << 31;  // among the holders: it is becoming another event
+
+// The futex of a shared word. Returns what the system does.
+long futex(std::atomic<std::uint32_t> &word, int operation, std::uint32_t value, const timespec *limit) {
+  return syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
 }
 
 enum : std::uint32_t { kTakesPart = 1, kHasEnded = 2 };
@@ -96,6 +108,59 @@ std::optional<std::uint32_t> ShareTable::take_memory_record() {
   const std::uint32_t record = free_memory_.front();
   free_memory_.pop_front();
   return record;
+}
+
+std::optional<std::uint32_t> ShareTable::take_event_record() {
+  const bool has_fresh = event_records_ < ShareLayout::kEventRecords;
+  for (std::size_t tries = free_events_.size(); tries > (has_fresh ? kDestroyedKept : 0); --tries) {
+    const std::uint32_t record = free_events_.front();
+    free_events_.pop_front();
+    SharedEventRecord &event = layout_->events[record];
+    std::uint32_t nobody = 0;
+    if (!event.holders.compare_exchange_strong(nobody, kBusy)) {
+      free_events_.push_back(record);
+      continue;
+    }
+    event.last = 0;
+    event.completed = 0;
+    event.completed_at = 0;
+    event.generation += 2;
+    event.holders -= kBusy - 1;
+    return record;
+  }
+  if (!has_fresh) return std::nullopt;
+  const std::uint32_t record = event_records_++;
+  layout_->events[record].holders = 1;
+  layout_->events[record].generation = 1;
+  return record;
+}
+
+bool ShareTable::hold_event_record(std::uint32_t record, std::uint64_t generation) {
+  if (record >= ShareLayout::kEventRecords || generation % 2 == 0) return false;
+  SharedEventRecord &event = layout_->events[record];
+  const bool is_free = (event.holders.fetch_add(1) & kBusy) == 0;
+  if (is_free && event.generation == generation) return true;
+  --event.holders;
+  return false;
+}
+
+void ShareTable::let_event_record_go(std::uint32_t record) {
+  --layout_->events[record].holders;
+  if (is_own()) free_events_.push_back(record);
+}
+
+void ShareTable::ring() noexcept {
+  ++layout_->doorbell;
+  if (layout_->sleepers != 0) futex(layout_->doorbell, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+bool ShareTable::wait_for_bell(std::uint32_t than, std::chrono::milliseconds limit) noexcept {
+  const timespec time{static_cast<time_t>(limit.count() / 1000),
+                      static_cast<long>(limit.count() % 1000 * 1000000)};
+  ++layout_->sleepers;
+  const bool timed_out = futex(layout_->doorbell, FUTEX_WAIT, than, &time) != 0 && errno == ETIMEDOUT;
+  --layout_->sleepers;
+  return !timed_out;
 }
 
 std::unique_ptr<MemoryExport> MemoryExport::make(std::shared_ptr<ShareTable> table, std::vector<Piece> pieces,

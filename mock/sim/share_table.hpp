@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -121,6 +122,20 @@ class ShareTable {
   // Null if all are taken.
   std::optional<std::uint32_t> take_memory_record();
   void give_back_memory_record(std::uint32_t record) { free_memory_.push_back(record); }
+  // With one holder.
+  std::optional<std::uint32_t> take_event_record();
+
+  // ---- Of all ----
+
+  // One holder more; false if it is another event by now.
+  bool hold_event_record(std::uint32_t record, std::uint64_t generation);
+  void let_event_record_go(std::uint32_t record);
+
+  // Says that a record of an event has completed.
+  void ring() noexcept;
+  // How often that was said; and waits until it is more often than so, false if it was not within that time.
+  std::uint32_t bell() const noexcept { return layout_->doorbell; }
+  bool wait_for_bell(std::uint32_t than, std::chrono::milliseconds limit) noexcept;
 
  private:
   explicit ShareTable(ShareLayout *layout) noexcept : layout_(layout) {}
@@ -131,6 +146,8 @@ class ShareTable {
   std::uint32_t participant_ = ShareLayout::kParticipants;
   std::uint32_t memory_records_ = 0;
   std::deque<std::uint32_t> free_memory_;
+  std::uint32_t event_records_ = 0;
+  std::deque<std::uint32_t> free_events_;  // some may still have holders
 };
 
 // That an allocation can be opened by others, until this ends.

@@ -21,11 +21,15 @@ Sharing::Opened Sharing::open(const ShareHandle &handle) {
                 "it comes from a process in another PID namespace, which cannot be reached from here; "
                 "let the containers share one (docker: --pid=container:NAME)"};
   if (handle.process == Process::self()) return {.answer = own};
-  if (!handle.process.is_alive()) return {.answer = ended};
+  const bool is_alive = handle.process.is_alive();
+  // Events outlive their maker where somebody has others of its own.
+  auto known = opened_[handle.nonce].lock();
+  if (known != nullptr && (is_alive || handle.kind == ShareHandle::Kind::event))
+    return {.answer = opened, .table = std::move(known)};
+  std::erase_if(opened_, [](const auto &entry) { return entry.second.expired(); });
+  if (!is_alive) return {.answer = ended};
   if (handle.user != geteuid())
     return {.answer = refused, .reason = "it comes from a process of another user"};
-  if (auto known = opened_[handle.nonce].lock()) return {.answer = opened, .table = std::move(known)};
-  std::erase_if(opened_, [](const auto &entry) { return entry.second.expired(); });
   auto table = ShareTable::open(handle);
   if (table == nullptr) {
     if (errno == ENOENT || errno == ESTALE) return {.answer = ended};
@@ -35,6 +39,20 @@ Sharing::Opened Sharing::open(const ShareHandle &handle) {
   }
   opened_[handle.nonce] = table;
   return {.answer = opened, .table = std::move(table)};
+}
+
+Work Sharing::await(Engine::Lock &lock, const std::shared_ptr<SharedEvent> &event,
+                    SharedEvent::Record record) {
+  std::erase_if(lookouts_, [](const auto &entry) { return entry.second->is_idle(); });
+  auto &lookout = lookouts_[event->table().get()];
+  if (lookout == nullptr) lookout = std::make_unique<Lookout>(engine_, mutex_, event->table());
+  const auto awaited = std::make_shared<Awaited>(Awaited{event, record});
+  const Work work = engine_.submit(lock, {.name = "another process",
+                                          .is_ready = [awaited] { return awaited->is_over(); },
+                                          .is_announced = true,
+                                          .not_before = [event] { return event->completed_at(); }});
+  lookout->add(awaited);
+  return work;
 }
 
 }  // namespace cushim::sim

@@ -6,12 +6,15 @@
 #include <memory>
 #include <string>
 
+#include "lookout.hpp"
 #include "share_table.hpp"
 
 namespace cushim::sim {
 
 class Sharing {
  public:
+  Sharing(Engine &engine, std::mutex &mutex) noexcept : engine_(engine), mutex_(mutex) {}
+
   // What this machine exports. Null if there cannot be such a table; errno says why.
   std::shared_ptr<ShareTable> own();
 
@@ -24,9 +27,15 @@ class Sharing {
   };
   Opened open(const ShareHandle &handle);
 
+  // Work that is complete when this record is, or when the process that made it has ended.
+  Work await(Engine::Lock &lock, const std::shared_ptr<SharedEvent> &event, SharedEvent::Record record);
+
  private:
+  Engine &engine_;
+  std::mutex &mutex_;
   std::shared_ptr<ShareTable> own_;
   std::map<std::uint64_t, std::weak_ptr<ShareTable>> opened_;  // by the nonce
+  std::map<const ShareTable *, std::unique_ptr<Lookout>> lookouts_;
 };
 
 }  // namespace cushim::sim

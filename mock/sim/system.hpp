@@ -72,7 +72,7 @@ struct System final : mock::Owner {
   bool has_told_of_runtime = false;  // that it does not work here
   unsigned long misuses = 0;         // of handles
   Engine engine;
-  Sharing sharing;
+  Sharing sharing{engine, mutex};
   mock::Frame &frame;
 };
 

@@ -79,6 +79,27 @@ STATEMENT(IpcMemory, What_was_not_opened_is_not_closed, driver().cuIpcCloseMemHa
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(IpcMemory, Null_is_not_closed, driver().cuIpcCloseMemHandle(0), CUDA_ERROR_INVALID_VALUE)
 
+TEST_F(IpcMemory, Is_not_exported_without_a_context) {
+  const CUdeviceptr at = memory();
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuIpcGetMemHandle(&handle, at), CUDA_ERROR_INVALID_CONTEXT);
+}
+TEST_F(IpcMemory, Is_not_opened_without_a_context) {
+  exported(memory());
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuIpcOpenMemHandle(&pointer, handle, 1), CUDA_ERROR_INVALID_CONTEXT);
+}
+TEST_F(IpcMemory, Of_its_own_process_is_refused_before_the_flags) {
+  EXPECT_ANSWER(driver().cuIpcOpenMemHandle(&pointer, exported(memory()), 0), CUDA_ERROR_INVALID_VALUE);
+}
+TEST_F(IpcMemory, From_a_pool_is_not_exported) {
+  CUSHIM_NEEDS(pools);
+  const CUstream work = stream();
+  NEED(driver().cuMemAllocAsync(&pointer, 4096, work));
+  NEED(driver().cuStreamSynchronize(work));
+  EXPECT_ANSWER(driver().cuIpcGetMemHandle(&handle, pointer), CUDA_ERROR_INVALID_VALUE);
+}
+
 const bool opened = [] {
   for (unsigned flags : {0u, 1u, 2u, 3u, ~0u}) {
     ADD_TEST(IpcMemory, "Is_opened_with_flags_" + std::to_string(flags), [flags](IpcMemory &test) {
@@ -147,6 +168,69 @@ TEST_F(IpcMemory, Opened_is_neither_freed_nor_exported_again) {
   EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_SUCCESS);
   child.send(0);
   EXPECT_EQ(child.wait(), 0);
+}
+
+// What is opened, asked as any memory.
+TEST_F(IpcMemory, Opened_has_the_attributes_of_device_memory) {
+  Child child("memory_exporter");
+  handle = child.receive<CUipcMemHandle>();
+  CUdeviceptr at = 0, base = 0;
+  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+  int kind = 0, ordinal = -1, is_capable = -1, is_managed = -1;
+  CUcontext its_context = nullptr;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at), CUDA_SUCCESS);
+  EXPECT_VALUE(kind, int{CU_MEMORYTYPE_DEVICE});
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(ordinal, 0);
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&its_context, CU_POINTER_ATTRIBUTE_CONTEXT, at), CUDA_SUCCESS);
+  EXPECT_VALUE(its_context == context, true);
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(is_managed, 0);
+  EXPECT_ANSWER(
+      driver().cuPointerGetAttribute(&is_capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, at),
+      CUDA_SUCCESS);
+  EXPECT_VALUE(is_capable, 0);
+  EXPECT_ANSWER(driver().cuMemGetAddressRange(&base, &size, at + 10), CUDA_SUCCESS);
+  EXPECT_VALUE(base == at, true);
+  EXPECT_VALUE(size, 4096u);
+  NEED(driver().cuIpcCloseMemHandle(at));
+  child.send(0);
+  EXPECT_EQ(child.wait(), 0);
+}
+TEST_F(IpcMemory, Opened_is_not_closed_from_the_middle) {
+  Child child("memory_exporter");
+  handle = child.receive<CUipcMemHandle>();
+  CUdeviceptr at = 0;
+  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+  EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at + 16), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_SUCCESS);
+  child.send(0);
+  EXPECT_EQ(child.wait(), 0);
+}
+TEST_F(IpcMemory, Opened_is_not_closed_without_a_context) {
+  Child child("memory_exporter");
+  handle = child.receive<CUipcMemHandle>();
+  CUdeviceptr at = 0;
+  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_ERROR_INVALID_CONTEXT);
+  NEED(driver().cuCtxSetCurrent(context));
+  NEED(driver().cuIpcCloseMemHandle(at));
+  child.send(0);
+  EXPECT_EQ(child.wait(), 0);
+}
+TEST_F(IpcMemory, Opened_stays_readable_after_its_owner_was_killed) {
+  Child child("memory_exporter");
+  handle = child.receive<CUipcMemHandle>();
+  CUdeviceptr at = 0;
+  unsigned char byte = 0;
+  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+  child.kill();
+  EXPECT_ANSWER(driver().cuMemcpyDtoH(&byte, at, 1), CUDA_SUCCESS);
+  EXPECT_VALUE(byte, 9);
+  EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_SUCCESS);
 }
 
 }  // namespace

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events that another process opens.
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+
+#include "conformance.hpp"
+
+namespace conformance {
+namespace {
+
+constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+
+void make_context() {
+  CUcontext made = nullptr;
+  NEED(driver().cuInit(0));
+  NEED(driver().cuDevicePrimaryCtxRetain(&made, 0));
+  NEED(driver().cuCtxSetCurrent(made));
+}
+
+// ---- Another process that does what it is told and says what the driver answered ----
+
+enum class Do {
+  create,        // an event, for other processes; its handle is sent
+  open,          // the handle that follows
+  open_again,    // the same, as a second event; whether it is another is sent
+  query_again,   // the second event
+  export_again,  // what was opened
+  query,
+  synchronize,
+  elapsed,
+  record,
+  hold,
+  release,
+  wait,
+  query_stream,
+  synchronize_stream,
+  copy,  // a byte from the memory whose handle follows, behind what is in the stream; it is sent
+  destroy,
+  end,
+};
+
+struct Peer {
+  explicit Peer(cushim::testing::Channel &parent) : parent(parent) {
+    make_context();
+    NEED(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  }
+
+  CUresult copy() {
+    const auto handle = parent.receive<CUipcMemHandle>();
+    CUdeviceptr from = 0;
+    unsigned char byte = 0;
+    NEED(driver().cuIpcOpenMemHandle(&from, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    NEED(driver().cuMemcpyDtoHAsync(&byte, from, 1, stream));
+    const CUresult code = driver().cuStreamSynchronize(stream);
+    parent.send(int{byte});
+    NEED(driver().cuIpcCloseMemHandle(from));
+    return code;
+  }
+
+  CUresult run(Do what) {
+    float milliseconds = 0;
+    CUipcEventHandle out = {};
+    switch (what) {
+      case Do::create:
+        NEED(driver().cuEventCreate(&event, kShared));
+        NEED(driver().cuIpcGetEventHandle(&out, event));
+        parent.send(out);
+        return CUDA_SUCCESS;
+      case Do::open:
+        handle = parent.receive<CUipcEventHandle>();
+        return driver().cuIpcOpenEventHandle(&event, handle);
+      case Do::open_again: {
+        const CUresult code = driver().cuIpcOpenEventHandle(&second, handle);
+        parent.send(event != second);
+        return code;
+      }
+      case Do::query_again:
+        return driver().cuEventQuery(second);
+      case Do::export_again:
+        return driver().cuIpcGetEventHandle(&out, event);
+      case Do::query:
+        return driver().cuEventQuery(event);
+      case Do::synchronize:
+        return driver().cuEventSynchronize(event);
+      case Do::elapsed:
+        return driver().cuEventElapsedTime(&milliseconds, event, event);
+      case Do::record:
+        return driver().cuEventRecord(event, stream);
+      case Do::hold:
+        held.emplace(hold(stream));
+        return CUDA_SUCCESS;
+      case Do::release:
+        held->release();
+        return CUDA_SUCCESS;
+      case Do::wait:
+        return driver().cuStreamWaitEvent(stream, event, 0);
+      case Do::query_stream:
+        return driver().cuStreamQuery(stream);
+      case Do::synchronize_stream:
+        return driver().cuStreamSynchronize(stream);
+      case Do::copy:
+        return copy();
+      case Do::destroy:
+        return driver().cuEventDestroy(event);
+      case Do::end:
+        break;
+    }
+    return CUDA_SUCCESS;
+  }
+
+  cushim::testing::Channel &parent;
+  CUstream stream = nullptr;
+  CUevent event = nullptr, second = nullptr;
+  CUipcEventHandle handle = {};
+  std::optional<Hold> held{};
+};
+
+CUSHIM_CHILD(event_peer) {
+  Peer peer(parent);
+  for (auto what = parent.receive<Do>(); what != Do::end; what = parent.receive<Do>())
+    parent.send(peer.run(what));
+}
+
+// The same as another user; says nothing if it cannot become one.
+CUSHIM_CHILD(stranger) {
+  constexpr unsigned nobody = 65534;
+  const bool is_nobody = setgid(nobody) == 0 && setuid(nobody) == 0;
+  parent.send(is_nobody);
+  if (!is_nobody) return;
+  make_context();
+  const auto event_handle = parent.receive<CUipcEventHandle>();
+  const auto memory_handle = parent.receive<CUipcMemHandle>();
+  CUevent event = nullptr;
+  CUdeviceptr memory = 0;
+  parent.send(driver().cuIpcOpenEventHandle(&event, event_handle));
+  parent.send(driver().cuIpcOpenMemHandle(&memory, memory_handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+}
+
+class IpcEvents : public OnDevice {
+ protected:
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(OnDevice::SetUp());
+    if (IsSkipped()) return;
+    CUSHIM_NEEDS(ipc);
+  }
+
+ public:
+  CUipcEventHandle handle = {};
+  CUipcEventHandle exported(CUevent event) {
+    NEED(driver().cuIpcGetEventHandle(&handle, event));
+    return handle;
+  }
+};
+
+// The process at the other end of a test.
+class Other {
+ public:
+  CUresult operator()(Do what) {
+    child_.send(what);
+    return child_.receive<CUresult>();
+  }
+  CUresult open(const CUipcEventHandle &handle) {
+    child_.send(Do::open);
+    child_.send(handle);
+    return child_.receive<CUresult>();
+  }
+  CUipcEventHandle create() {
+    child_.send(Do::create);
+    const auto handle = child_.receive<CUipcEventHandle>();
+    child_.receive<CUresult>();
+    return handle;
+  }
+  bool is_another_when_opened_again(CUresult &code) {
+    child_.send(Do::open_again);
+    const bool is_another = child_.receive<bool>();
+    code = child_.receive<CUresult>();
+    return is_another;
+  }
+  int copied(const CUipcMemHandle &handle) {
+    child_.send(Do::copy);
+    child_.send(handle);
+    const int byte = child_.receive<int>();
+    child_.receive<CUresult>();
+    return byte;
+  }
+  int end() {
+    child_.send(Do::end);
+    return child_.wait();
+  }
+  void kill() { child_.kill(); }
+
+ private:
+  Child child_{"event_peer"};
+};
+
+// ---- In one process ----
+
+STATEMENT(IpcEvents, Are_exported, driver().cuIpcGetEventHandle(&handle, event(kShared)), CUDA_SUCCESS)
+STATEMENT(IpcEvents, That_block_are_exported,
+          driver().cuIpcGetEventHandle(&handle, event(kShared | CU_EVENT_BLOCKING_SYNC)), CUDA_SUCCESS)
+STATEMENT(IpcEvents, Exporting_needs_a_place, driver().cuIpcGetEventHandle(nullptr, event(kShared)),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcEvents, Null_is_not_exported, driver().cuIpcGetEventHandle(&handle, nullptr),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(IpcEvents, Of_one_process_are_not_exported, driver().cuIpcGetEventHandle(&handle, event()),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(IpcEvents, That_are_timed_are_not_exported, driver().cuIpcGetEventHandle(&handle, event(0)),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(IpcEvents, Are_not_opened_by_their_own_process,
+          driver().cuIpcOpenEventHandle(&event_out, exported(event(kShared))), CUDA_ERROR_INVALID_CONTEXT)
+STATEMENT(IpcEvents, A_handle_of_zeros_is_not_opened,
+          driver().cuIpcOpenEventHandle(&event_out, CUipcEventHandle{}), CUDA_ERROR_MAP_FAILED)
+STATEMENT(IpcEvents, Opening_needs_a_place, driver().cuIpcOpenEventHandle(nullptr, exported(event(kShared))),
+          CUDA_ERROR_INVALID_VALUE)
+
+TEST_F(IpcEvents, Are_not_exported_without_a_context) {
+  const CUevent shared = event(kShared);
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuIpcGetEventHandle(&handle, shared), CUDA_ERROR_INVALID_CONTEXT);
+}
+TEST_F(IpcEvents, Are_not_opened_without_a_context) {
+  exported(event(kShared));
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuIpcOpenEventHandle(&event_out, handle), CUDA_ERROR_INVALID_CONTEXT);
+}
+TEST_F(IpcEvents, Have_one_handle) {
+  const CUevent shared = event(kShared);
+  const CUipcEventHandle first = exported(shared), second = exported(shared);
+  EXPECT_VALUE(std::memcmp(&first, &second, sizeof first) == 0, true);
+}
+TEST_F(IpcEvents, Have_different_handles) {
+  const CUipcEventHandle first = exported(event(kShared)), second = exported(event(kShared));
+  EXPECT_VALUE(std::memcmp(&first, &second, sizeof first) != 0, true);
+}
+
+// ---- In two ----
+
+TEST_F(IpcEvents, That_were_not_recorded_are_complete) {
+  Other other;
+  EXPECT_ANSWER(other.open(exported(event(kShared))), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::synchronize), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::wait), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::synchronize_stream), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::destroy), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Opened_are_not_timed) {
+  Other other;
+  NEED(other.open(exported(event(kShared))));
+  EXPECT_ANSWER(other(Do::elapsed), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Opened_are_not_exported_again) {
+  Other other;
+  NEED(other.open(exported(event(kShared))));
+  EXPECT_ANSWER(other(Do::export_again), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Are_unfinished_on_the_other_side_too) {
+  const CUevent shared = event(kShared);
+  const CUstream work = stream();
+  Other other;
+  Hold held = hold(work);
+  NEED(driver().cuEventRecord(shared, work));
+  EXPECT_ANSWER(other.open(exported(shared)), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(other(Do::synchronize), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Recorded_after_they_were_opened_are_unfinished) {
+  const CUevent shared = event(kShared);
+  const CUstream work = stream();
+  Other other;
+  NEED(other.open(exported(shared)));
+  for (int round = 0; round < 2; ++round) {
+    Hold held = hold(work);
+    NEED(driver().cuEventRecord(shared, work));
+    EXPECT_ANSWER(other(Do::query), CUDA_ERROR_NOT_READY);
+    held.release();
+    EXPECT_ANSWER(other(Do::synchronize), CUDA_SUCCESS);
+    EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Are_waited_for_by_streams_of_the_other_process) {
+  const CUevent shared = event(kShared);
+  const CUstream work = stream();
+  Other other;
+  NEED(other.open(exported(shared)));
+  Hold held = hold(work);
+  NEED(driver().cuEventRecord(shared, work));
+  EXPECT_ANSWER(other(Do::wait), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query_stream), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(other(Do::synchronize_stream), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Order_memory_between_processes) {
+  const CUevent shared = event(kShared);
+  const CUstream work = stream();
+  const CUdeviceptr at = memory();
+  CUipcMemHandle at_handle = {};
+  NEED(driver().cuMemsetD8(at, 1, 4096));
+  NEED(driver().cuCtxSynchronize());
+  NEED(driver().cuIpcGetMemHandle(&at_handle, at));
+  Other other;
+  NEED(other.open(exported(shared)));
+  Hold held = hold(work);
+  NEED(driver().cuMemsetD8Async(at, 42, 4096, work));
+  NEED(driver().cuEventRecord(shared, work));
+  NEED(other(Do::wait));
+  held.release();
+  EXPECT_VALUE(other.copied(at_handle), 42);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Are_recorded_by_the_other_process) {
+  const CUevent shared = event(kShared);
+  const CUstream waiting = stream();
+  Other other;
+  NEED(other.open(exported(shared)));
+  NEED(other(Do::hold));
+  EXPECT_ANSWER(other(Do::record), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventQuery(shared), CUDA_ERROR_NOT_READY);
+  EXPECT_ANSWER(driver().cuStreamWaitEvent(waiting, shared, 0), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
+  NEED(other(Do::release));
+  EXPECT_ANSWER(driver().cuEventSynchronize(shared), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventQuery(shared), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Are_opened_twice) {
+  Other other;
+  CUresult again = CUDA_SUCCESS;
+  NEED(other.open(exported(event(kShared))));
+  EXPECT_VALUE(other.is_another_when_opened_again(again), true);
+  EXPECT_ANSWER(again, CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::destroy), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query_again), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Work_on_after_their_maker_destroyed_them) {
+  CUevent shared = nullptr;
+  NEED(driver().cuEventCreate(&shared, kShared));
+  Other other;
+  NEED(other.open(exported(shared)));
+  EXPECT_ANSWER(driver().cuEventDestroy(shared), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
+  NEED(other(Do::hold));
+  EXPECT_ANSWER(other(Do::record), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query), CUDA_ERROR_NOT_READY);
+  NEED(other(Do::release));
+  EXPECT_ANSWER(other(Do::synchronize), CUDA_SUCCESS);
+  CUresult again = CUDA_SUCCESS;
+  other.is_another_when_opened_again(again);
+  EXPECT_ANSWER(again, CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query_again), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Are_opened_after_their_maker_destroyed_them) {
+  CUevent shared = nullptr;
+  NEED(driver().cuEventCreate(&shared, kShared));
+  exported(shared);
+  NEED(driver().cuEventDestroy(shared));
+  Other other;
+  EXPECT_ANSWER(other.open(handle), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+TEST_F(IpcEvents, Work_on_after_the_other_process_destroyed_its_own) {
+  const CUevent shared = event(kShared);
+  const CUstream work = stream();
+  Other other;
+  NEED(other.open(exported(shared)));
+  EXPECT_ANSWER(other(Do::destroy), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventRecord(shared, work), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventSynchronize(shared), CUDA_SUCCESS);
+  EXPECT_EQ(other.end(), 0);
+}
+
+// ---- The end of a process ----
+
+TEST_F(IpcEvents, Of_a_killed_process_are_opened) {
+  Other other;
+  handle = other.create();
+  other.kill();
+  EXPECT_ANSWER(driver().cuIpcOpenEventHandle(&event_out, handle), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvents, Work_on_after_their_maker_was_killed) {
+  Other other;
+  handle = other.create();
+  EXPECT_ANSWER(driver().cuIpcOpenEventHandle(&event_out, handle), CUDA_SUCCESS);
+  other.kill();
+  EXPECT_ANSWER(driver().cuEventQuery(event_out), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventRecord(event_out, stream()), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventSynchronize(event_out), CUDA_SUCCESS);
+}
+
+// So it stays: whoever waits for it waits for ever.
+TEST_F(IpcEvents, Whose_maker_was_killed_are_unfinished) {
+  Other other;
+  handle = other.create();
+  NEED(driver().cuIpcOpenEventHandle(&event_out, handle));
+  NEED(other(Do::hold));
+  NEED(other(Do::record));
+  EXPECT_ANSWER(driver().cuEventQuery(event_out), CUDA_ERROR_NOT_READY);
+  other.kill();
+  EXPECT_ANSWER(driver().cuEventQuery(event_out), CUDA_ERROR_NOT_READY);
+}
+
+// ---- Another user ----
+
+struct AskedByAStranger {
+  CUresult event, memory;
+};
+AskedByAStranger asked_by_a_stranger(IpcEvents &test) {
+  const CUipcEventHandle of_event = test.exported(test.event(kShared));
+  CUipcMemHandle of_memory = {};
+  NEED(driver().cuIpcGetMemHandle(&of_memory, test.memory()));
+  Child child("stranger");
+  if (!child.receive<bool>()) throw std::runtime_error("root cannot become nobody");
+  child.send(of_event);
+  child.send(of_memory);
+  const auto event = child.receive<CUresult>(), memory = child.receive<CUresult>();
+  EXPECT_EQ(child.wait(), 0);
+  return {event, memory};
+}
+TEST_F(IpcEvents, Are_not_opened_by_another_user) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  EXPECT_ANSWER(asked_by_a_stranger(*this).event, CUDA_ERROR_MAP_FAILED);
+}
+TEST_F(IpcEvents, Memory_is_opened_by_another_user) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  EXPECT_ANSWER(asked_by_a_stranger(*this).memory, CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace conformance
