@@ -47,10 +47,11 @@ Work Sharing::await(Engine::Lock &lock, const std::shared_ptr<SharedEvent> &even
   auto &lookout = lookouts_[event->table().get()];
   if (lookout == nullptr) lookout = std::make_unique<Lookout>(engine_, mutex_, event->table());
   const auto awaited = std::make_shared<Awaited>(Awaited{event, record});
-  const Work work = engine_.submit(lock, {.name = "another process",
-                                          .is_ready = [awaited] { return awaited->is_over(); },
-                                          .is_announced = true,
-                                          .not_before = [event] { return event->completed_at(); }});
+  Work work = engine_.submit(lock, {.name = "another process",
+                                    .is_ready = [awaited] { return awaited->is_over(); },
+                                    .waits_for = [] { return "an event that another process recorded"; },
+                                    .is_announced = true,
+                                    .not_before = [event] { return event->completed_at(); }});
   lookout->add(awaited);
   return work;
 }
