@@ -171,9 +171,13 @@ class Reader {
     const auto entries = get_table<typename Elf::Dynamic>(bytes_, segment->p_offset,
                                                           segment->p_filesz / sizeof(typename Elf::Dynamic));
 
+    for (const auto &each : segments_)
+      if (each.p_type == PT_INTERP) file.interpreter = slice(bytes_, each.p_offset, each.p_filesz);
+    while (file.interpreter.ends_with('\0')) file.interpreter.pop_back();
+
     std::uint64_t names_address = 0, names_size = 0, symbols_address = 0;
     std::vector<std::uint64_t> needed;
-    std::optional<std::uint64_t> soname;
+    std::optional<std::uint64_t> soname, rpath, runpath;
     for (const auto &entry : entries) {
       const std::uint64_t value = entry.d_un.d_val;
       if (entry.d_tag == DT_NULL) break;
@@ -182,6 +186,8 @@ class Reader {
       if (entry.d_tag == DT_SYMTAB) symbols_address = value;
       if (entry.d_tag == DT_NEEDED) needed.push_back(value);
       if (entry.d_tag == DT_SONAME) soname = value;
+      if (entry.d_tag == DT_RPATH) rpath = value;
+      if (entry.d_tag == DT_RUNPATH) runpath = value;
       if (entry.d_tag == DT_FLAGS_1 && (value & DF_1_PIE) != 0) is_pie_ = true;
     }
     if (names_address == 0) {
@@ -190,6 +196,8 @@ class Reader {
     }
     const std::string_view names = slice(at_address(names_address), 0, names_size);
     if (soname) file.soname = name_at(names, *soname);
+    if (rpath) file.rpath = name_at(names, *rpath);
+    if (runpath) file.runpath = name_at(names, *runpath);
     std::unordered_set<std::string_view> seen;
     for (const std::uint64_t offset : needed)
       if (const std::string_view name = name_at(names, offset); seen.insert(name).second)

@@ -39,6 +39,9 @@ struct ElfFile {
   bool is_little_endian = true;
 
   std::string soname;
+  std::string interpreter;                  // of a program that is dynamically linked
+  std::string rpath;                        // searched before LD_LIBRARY_PATH, if there is no runpath
+  std::string runpath;                      // searched after it
   std::vector<std::string> needed;          // each once
   std::vector<ElfSymbol> dynamic_symbols;   // what the dynamic linker sees
   std::vector<ElfSymbol> static_symbols;    // of .symtab; none in a stripped file

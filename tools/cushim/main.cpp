@@ -107,6 +107,14 @@ int main(int argc, char **argv) {
   run_verb->add_option("--schedule", run_options.schedule,
                        "When work runs: background (if not said), eager, deferred or seeded");
   run_verb->add_option("--seed", run_options.seed, "Of the seeded schedule");
+  run_verb->add_option("--report", run_options.report,
+                       "Say what each process did: a file (%p is the process), or stderr");
+  run_verb
+      ->add_option("--error-exitcode", run_options.error_exit,
+                   "Exit with this if a process leaves something alive, or calls what is not implemented")
+      ->check(CLI::Range(1, 255));
+  run_verb->add_flag("--require-driver", run_options.requires_driver,
+                     "Fail with 3, and say why, if no process opens the simulated driver");
   run_verb->add_option("--library", run_options.library, "The folder of another simulated libcuda.so.1");
   run_verb->add_option("PROGRAM", run_options.program, "The program and its arguments")->required();
   run_verb->positionals_at_end();

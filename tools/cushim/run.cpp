@@ -2,13 +2,18 @@
 #include "run.hpp"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+
+#include "way_past.hpp"
 
 namespace cushim::command {
 
@@ -35,6 +40,78 @@ Outcome failure(const std::string &what) {
   return {Exit::usage, "cushim run: " + what + "\n", Json{{"error", what}}};
 }
 
+[[nodiscard]] Outcome start(const RunOptions &options) {
+  std::vector<char *> arguments;
+  for (const std::string &argument : options.program)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  return failure(fmt::format("{} cannot be started: {}", options.program[0], std::strerror(errno)));
+}
+
+pid_t child = 0;
+
+// Starts the program and waits for it. Signals that are sent to this process alone go on to it; a terminal
+// sends its own to both. Empty if it cannot be started: that has been said.
+std::optional<int> wait_for(const RunOptions &options) {
+  for (const int number : {SIGINT, SIGQUIT}) std::signal(number, SIG_IGN);
+  child = fork();
+  if (child == 0) {
+    for (const int number : {SIGINT, SIGQUIT}) std::signal(number, SIG_DFL);
+    std::fputs(start(options).text.c_str(), stderr);
+    _exit(static_cast<int>(Exit::usage));
+  }
+  if (child < 0) return std::nullopt;
+  for (const int number : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    std::signal(number, [](int sent) { kill(child, sent); });
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// The folder in which processes leave word that they opened the driver, and of findings.
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "cushim-run-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path = name;
+  }
+  ~Folder() {
+    std::error_code error;
+    if (!path.empty()) fs::remove_all(path, error);
+  }
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
+
+  bool has(const char *mark) const {
+    std::error_code error;
+    for (const auto &file : fs::directory_iterator(path, error))
+      if (file.path().extension() == mark) return true;
+    return false;
+  }
+
+  fs::path path;
+};
+
+Outcome watch(const RunOptions &options) {
+  const Folder folder;
+  if (folder.path.empty()) return failure(fmt::format("no folder can be made: {}", std::strerror(errno)));
+  set("CUSHIM_RUN_FOLDER", folder.path.string());
+  const std::optional<int> status = wait_for(options);
+  if (!status) return failure(fmt::format("no process can be made: {}", std::strerror(errno)));
+  if (options.requires_driver && !folder.has(".opened")) {
+    // Standard output is the program's.
+    std::fprintf(stderr, "cushim run: no process opened the SIMULATED driver: %s\n",
+                 way_past(options.program[0]).c_str());
+    return {Exit::no_driver, "", {}};
+  }
+  if (options.error_exit && folder.has(".findings")) return {Exit{*options.error_exit}, "", {}};
+  if (WIFEXITED(*status)) return {Exit{WEXITSTATUS(*status)}, "", {}};
+  std::signal(WTERMSIG(*status), SIG_DFL);
+  raise(WTERMSIG(*status));
+  return {Exit{128 + WTERMSIG(*status)}, "", {}};
+}
+
 }  // namespace
 
 Outcome run(const RunOptions &options) {
@@ -54,12 +131,8 @@ Outcome run(const RunOptions &options) {
   set("CUSHIM_DRIVER_VERSION", options.driver_version);
   set("CUSHIM_SCHEDULE", options.schedule);
   set("CUSHIM_SEED", options.seed);
-  std::vector<char *> arguments;
-  for (const std::string &argument : options.program)
-    arguments.push_back(const_cast<char *>(argument.c_str()));
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  return failure(fmt::format("{} cannot be started: {}", options.program[0], std::strerror(errno)));
+  set("CUSHIM_REPORT", options.report);
+  return options.requires_driver || options.error_exit ? watch(options) : start(options);
 }
 
 }  // namespace cushim::command

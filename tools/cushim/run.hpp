@@ -2,6 +2,7 @@
 // cushim run: starts a program on the simulated driver instead of the machine's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,16 @@ struct RunOptions {
   std::string driver_version;
   std::string schedule;
   std::string seed;
+  std::string report;             // the same
+  std::optional<int> error_exit;  // the exit code if the report of any process has findings
+  bool requires_driver = false;   // whether it is a failure if no process opens the simulated driver
   std::string library;  // the simulated driver's folder; empty is the one that came with this command
   std::vector<std::string> program;
 };
 
-// Becomes the program, whose output and exit status are then its own. Returns only if that was not possible.
+// Becomes the program, whose output and exit status are then its own; or, where something is to be looked at
+// afterwards, waits for it and ends as it did. Returns the exit code of what is to be said of that, or if the
+// program cannot be started.
 Outcome run(const RunOptions &options);
 
 }  // namespace cushim::command

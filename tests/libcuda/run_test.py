@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `cushim run` does with programs that come to the simulated driver, and with those that go past it.
+
+Usage: run_test.py TEST CUSHIM LIBRARY_FOLDER COMPILER
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+CUSHIM, FOLDER, COMPILER = sys.argv[2:5]
+HERE = pathlib.Path(tempfile.mkdtemp(prefix="cushim-run-test-"))
+OPENS = "#include <dlfcn.h>\nint main() { return dlopen(\"libcuda.so.1\", RTLD_NOW) == 0; }"
+
+
+def run(*arguments, options=("--require-driver",)):
+    return subprocess.run([CUSHIM, "run", "--library", FOLDER, *options, "--", *map(str, arguments)],
+                          capture_output=True, text=True, timeout=60)
+
+
+def build(source, *flags, name="program"):
+    (HERE / "program.c").write_text(source)
+    subprocess.run([COMPILER, HERE / "program.c", "-o", HERE / name, *flags], check=True)
+    return HERE / name
+
+
+def python(program):
+    return sys.executable, "-c", f"import ctypes, os, signal, sys\ncu = ctypes.CDLL('libcuda.so.1')\n{program}"
+
+
+def expect_past(done, words):
+    assert done.returncode == 3 and done.stdout == "" and words in done.stderr, (words, done)
+
+
+def a_program_that_opens_the_driver_keeps_its_end():
+    done = run(*python("print('mine'); sys.exit(7)"))
+    assert done.returncode == 7 and done.stdout == "mine\n" and done.stderr == "", done
+    assert run(*python("os.kill(os.getpid(), signal.SIGTERM)")).returncode == -signal.SIGTERM
+
+
+def a_child_may_open_it():
+    assert run("sh", "-c", '"$0" "$@" && exit 5', *python("pass")).returncode == 5
+
+
+def a_program_that_never_opens_it():
+    expect_past(run(build("int main() { return 0; }")), "nothing in its file names libcuda.so.1")
+
+
+def a_static_program():
+    expect_past(run(build("int main() { return 0; }", "-static")), "linked statically")
+
+
+def an_absolute_path():
+    source = OPENS.replace("libcuda.so.1", "/nonexistent/libcuda.so.1").replace("== 0", "!= 0")
+    expect_past(run(build(source)), "/nonexistent/libcuda.so.1, an absolute path")
+
+
+def an_rpath_to_stubs():
+    (HERE / "stubs").mkdir()
+    subprocess.run([COMPILER, "-shared", "-x", "c", "/dev/null", "-o", HERE / "stubs/libcuda.so.1"], check=True)
+    program = build(OPENS, f"-Wl,--disable-new-dtags,-rpath,{HERE}/stubs")
+    expect_past(run(program), f"RPATH comes before LD_LIBRARY_PATH and names {HERE}/stubs, a folder of the toolkit's")
+    # A RUNPATH comes after it.
+    assert run(build(OPENS, f"-Wl,--enable-new-dtags,-rpath,{HERE}/stubs")).returncode == 0
+
+
+def a_setuid_program():
+    program = build("int main() { return 0; }")
+    program.chmod(0o4755)
+    expect_past(run(program), "is setuid")
+
+
+def findings_end_it_with_the_code_asked_for():
+    options = ("--error-exitcode", "42", "--report", "stderr")
+    assert run(*python("sys.exit(7)"), options=options).returncode == 7
+    leaks = "cu.cuInit(0); cu.cuEGLStreamConsumerConnect(None, None)"
+    done = run("sh", "-c", '"$0" "$@"; exit 0', *python(leaks), options=options)
+    assert done.returncode == 42 and "FINDING: called, but not implemented" in done.stderr, done
+
+
+def what_cannot_be_started():
+    done = run("/nonexistent/program")
+    assert done.returncode != 0 and "/nonexistent/program cannot be started" in done.stderr, done
+
+
+try:
+    globals()[sys.argv[1]]()
+finally:
+    shutil.rmtree(HERE)
