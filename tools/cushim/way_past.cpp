@@ -32,7 +32,7 @@ std::string find_program(const std::string &program) {
   if (program.find('/') != std::string::npos) return program;
   const char *const path = std::getenv("PATH");
   for (const std::string &folder : parts(path != nullptr ? path : "/bin:/usr/bin", ':'))
-    if (const std::string file = folder + "/" + program; access(file.c_str(), X_OK) == 0) return file;
+    if (std::string file = folder + "/" + program; access(file.c_str(), X_OK) == 0) return file;
   return program;
 }
 

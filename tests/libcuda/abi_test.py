@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The binary interface of the simulated libcuda.so.1: its names, and that no call of one ends the process.
+
+Usage: abi_test.py TEST LIBRARY LIST_OF_ENTRY_POINTS
+"""
+import ctypes
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+
+LIBRARY, LIST = sys.argv[2:4]
+RELEASE = 13000  # of the driver that the library is
+ROW = re.compile(r"^\s*CUSHIM_ENTRY_\d+\(\d+, (\w+), \w+, (\d+),", re.MULTILINE)
+
+SCRATCH = 1 << 20
+
+
+def rows():
+    found = ROW.findall(pathlib.Path(LIST).read_text())
+    assert len(found) >= 700, len(found)
+    return sorted(symbol for symbol, version in found if int(version) <= RELEASE)
+
+
+def exports():
+    lines = subprocess.run(["readelf", "--wide", "--dyn-syms", LIBRARY], capture_output=True, text=True, check=True)
+    found = [line.split() for line in lines.stdout.splitlines()]
+    return [words[7] for words in found if len(words) == 8 and words[6].isdigit()]
+
+
+def every_name_is_there_and_no_other():
+    names = exports()
+    assert sorted(names) == sorted([*rows(), "cushim_simulated_driver"]), set(names) ^ set(rows())
+    for name in ("cuGLGetDevices_v2", "cuCtxCreate", "cuStreamWaitValue32_v2_ptsz", "cuMemAlloc"):
+        assert name in names, name
+
+
+def it_is_named_as_the_real_one():
+    dynamic = subprocess.run(["readelf", "--wide", "--dynamic", LIBRARY], capture_output=True, text=True, check=True)
+    assert "Library soname: [libcuda.so.1]" in dynamic.stdout, dynamic.stdout
+    assert "libstdc++" not in dynamic.stdout, dynamic.stdout
+    # Names have no versions, as the real one's.
+    assert not any("@" in name for name in exports())
+
+
+def call(names, argument):
+    """Calls the functions in a process of their own, with this in every argument; how it ended and the last name."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
+        driver = ctypes.CDLL(LIBRARY)
+        context = ctypes.c_void_p()
+        if driver.cuInit(0) or driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0):
+            os._exit(1)
+        scratch = ctypes.create_string_buffer(SCRATCH)
+        value = {"null": 0, "scratch": ctypes.addressof(scratch) + SCRATCH // 2}[argument]
+        for name in names:
+            os.write(writer, (name + "\n").encode())
+            if not 0 <= getattr(driver, name)(*[ctypes.c_void_p(value)] * 14) <= 999:
+                os._exit(1)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as said:
+        called = said.read().split()
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), called
+
+
+def call_all(argument):
+    names = [name for name in exports() if name != "cushim_simulated_driver"]
+    total = 0
+    for first in range(0, len(names), 40):
+        end, called = call(names[first:first + 40], argument)
+        assert end == 0, (called[-1:], end)
+        total += len(called)
+    assert total == len(names) >= 670, total
+
+
+def no_call_with_null_arguments_ends_the_process():
+    call_all("null")
+
+
+def no_call_with_objects_that_are_none_ends_the_process():
+    """Handles and pointers alike lead to memory of the program's that is no object."""
+    call_all("scratch")
+
+
+globals()[sys.argv[1]]()
