@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ends while threads of it are in the driver, and calls the driver from an object that outlives main().
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace {
+
+void *library;
+
+template <class Function>
+Function find(const char *symbol) {
+  void *const function = dlsym(library, symbol);
+  if (function == nullptr) std::abort();
+  return reinterpret_cast<Function>(function);
+}
+
+void check(CUresult result, const char *what) {
+  if (result == CUDA_SUCCESS) return;
+  std::printf("%s: %d\n", what, static_cast<int>(result));
+  std::fflush(stdout);
+  std::_Exit(1);
+}
+
+// Made before the driver is opened, so it is destroyed after all that the driver might have registered.
+struct Last {
+  ~Last() {
+    if (library == nullptr) return;
+    CUdeviceptr memory = 0;
+    check(find<CUresult (*)(CUcontext)>("cuCtxSetCurrent")(context), "set current");
+    check(find<CUresult (*)(CUdeviceptr *, std::size_t)>("cuMemAlloc_v2")(&memory, 64), "allocate");
+    check(find<CUresult (*)(CUdeviceptr)>("cuMemFree_v2")(memory), "free");
+    std::printf("answered at the end\n");
+  }
+  CUcontext context = nullptr;
+};
+
+Last last;
+std::atomic<int> rounds{0};
+
+void work() {
+  check(find<CUresult (*)(CUcontext)>("cuCtxSetCurrent")(last.context), "set current");
+  CUstream stream;
+  CUdeviceptr memory;
+  check(find<CUresult (*)(CUstream *, unsigned)>("cuStreamCreate")(&stream, 0), "stream");
+  check(find<CUresult (*)(CUdeviceptr *, std::size_t)>("cuMemAlloc_v2")(&memory, 64), "allocate");
+  const auto set = find<CUresult (*)(CUdeviceptr, unsigned char, std::size_t, CUstream)>("cuMemsetD8Async");
+  const auto synchronize = find<CUresult (*)(CUstream)>("cuStreamSynchronize");
+  for (;;) {
+    check(set(memory, 1, 64, stream), "set");
+    check(synchronize(stream), "synchronize");
+    ++rounds;
+  }
+}
+
+}  // namespace
+
+int main() {
+  library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == nullptr) return std::printf("%s\n", dlerror()), 1;
+  check(find<CUresult (*)(unsigned)>("cuInit")(0), "init");
+  check(find<CUresult (*)(CUcontext *, CUdevice)>("cuDevicePrimaryCtxRetain")(&last.context, 0), "retain");
+  for (int i = 0; i < 3; ++i) std::thread(work).detach();
+  while (rounds < 100) std::this_thread::yield();
+  return 0;
+}
