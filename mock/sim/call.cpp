@@ -85,6 +85,15 @@ Work Call::work_of(Event &event) {
   return event.record;
 }
 
+Array &Call::array(CUarray handle, CUresult otherwise) {
+  Array *const array = system.handles.find<Array>(handle);
+  if (array == nullptr) {
+    report_misuse(handle, Kind::array);
+    refuse(otherwise);
+  }
+  return *array;
+}
+
 Pool &Call::pool(CUmemoryPool handle) {
   Pool *const pool = system.handles.find<Pool>(handle);
   if (pool == nullptr) {

@@ -42,6 +42,7 @@ struct Call {
   Event &event(CUevent handle);  // else INVALID_HANDLE
   // What must be complete for the event to be; null if it is. Also what another process recorded.
   Work work_of(Event &event);
+  Array &array(CUarray handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE);
   Pool &pool(CUmemoryPool handle);
 
   Thread &thread() { return system.thread(); }

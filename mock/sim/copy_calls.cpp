@@ -8,8 +8,6 @@
 namespace cushim::sim {
 namespace {
 
-enum class Sync { waits, returns };  // whether the call returns before the copy is done
-
 CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 
 void copy(Call &call, Stream &stream, const Place &to, const Place &from, std::size_t size, Sync sync) {
@@ -34,11 +32,6 @@ void copy(Call &call, Stream &stream, const Place &to, const Place &from, std::s
   if (from.allocation != nullptr) from.allocation->add_user(work);
   // What the program can look at must be there when the call returns, if it is not pinned.
   if (sync == Sync::waits || to.is_pageable()) call.wait(work);
-}
-
-// Between devices the host waits for nothing.
-Sync host_waits(const Place &to, const Place &from) {
-  return to.is_device() && from.is_device() ? Sync::returns : Sync::waits;
 }
 
 CUresult to_device(Call &call, CUdeviceptr to, const void *from, std::size_t size) {

@@ -15,6 +15,8 @@ const char *name_of(Kind kind) noexcept {
       return "memory pool";
     case Kind::array:
       return "array";
+    case Kind::mipmapped_array:
+      return "mipmapped array";
   }
   return "object";
 }
@@ -23,7 +25,8 @@ const char *Handles::why_not(const void *handle, Kind wanted) const {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   const auto kind = static_cast<Kind>(value >> 40);
   const auto serial = (value & ((std::uintptr_t{1} << 40) - 1)) >> 4;
-  const bool is_ours = value >> 40 != 0 && value >> 40 <= static_cast<std::uintptr_t>(Kind::array) &&
+  const bool is_ours = value >> 40 != 0 &&
+                       value >> 40 <= static_cast<std::uintptr_t>(Kind::mipmapped_array) &&
                        (value & 15) == 0 && serial != 0 && serial <= last_;
   if (!is_ours) return "was never made";
   if (kind == wanted) return "was destroyed";
@@ -38,6 +41,8 @@ const char *Handles::why_not(const void *handle, Kind wanted) const {
       return "is a memory pool";
     case Kind::array:
       return "is an array";
+    case Kind::mipmapped_array:
+      return "is a mipmapped array";
   }
   return "was never made";
 }

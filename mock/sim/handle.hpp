@@ -12,7 +12,7 @@
 
 namespace cushim::sim {
 
-enum class Kind : std::uint8_t { context = 1, stream, event, pool, array };
+enum class Kind : std::uint8_t { context = 1, stream, event, pool, array, mipmapped_array };
 
 const char *name_of(Kind kind) noexcept;
 

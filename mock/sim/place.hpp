@@ -23,6 +23,13 @@ Place device_place(Call &call, CUdeviceptr address, std::size_t size);
 // and so are the null pointer and a device's addresses without an allocation.
 Place any_place(Call &call, CUdeviceptr address, std::size_t size);
 
+// Whether a call returns before its copy is done.
+enum class Sync { waits, returns };
+// Of the calls that take no stream: between devices the host waits for nothing.
+inline Sync host_waits(const Place &to, const Place &from) {
+  return to.is_device() && from.is_device() ? Sync::returns : Sync::waits;
+}
+
 // What carries bytes from one to the other, and how long that takes it.
 struct Route {
   Resource *resource;

@@ -78,7 +78,11 @@ Service::Service() {
   serve_managed_memory(*this);
   serve_pointers(*this);
   serve_copies(*this);
+  serve_box_copies(*this);
   serve_sets(*this);
+  serve_arrays(*this);
+  serve_mipmapped_arrays(*this);
+  serve_array_copies(*this);
   serve_pools(*this);
   serve_peers(*this);
   serve_ipc_memory(*this);

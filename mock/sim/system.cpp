@@ -110,6 +110,12 @@ void System::end_context(Context &context) {
   handles.for_each<Event>([&](const Event &event) {
     if (event.context == &context) objects.push_back(&event);
   });
+  handles.for_each<Array>([&](const Array &array) {
+    if (array.context == &context) objects.push_back(&array);
+  });
+  handles.for_each<MipmappedArray>([&](const MipmappedArray &array) {
+    if (array.context == &context) objects.push_back(&array);
+  });
   for (const Object *object : objects) handles.erase(*object);
   context.streams.clear();
   context.per_thread.clear();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "array.hpp"
 #include "context.hpp"
 #include "device.hpp"
 #include "engine.hpp"
