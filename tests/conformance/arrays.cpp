@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays: making them, what they say of themselves, destroying them.
+#include <cushim/exact.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include "array_memory.hpp"
+
+namespace conformance {
+namespace {
+
+class Arrays : public WithArrays {
+ public:
+  CUarray plain() { return array(shape(64, 8)); }
+  CUDA_ARRAY_DESCRIPTOR two = {};
+  CUDA_ARRAY3D_DESCRIPTOR three = {};
+  CUDA_ARRAY_MEMORY_REQUIREMENTS requirements = {};
+  CUDA_ARRAY_SPARSE_PROPERTIES sparse = {};
+};
+
+// ---- Shapes ----
+
+struct ShapeUse {
+  const char *name;
+  std::size_t width, height, depth;
+  unsigned flags;
+  int code;
+  CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8;
+  unsigned channels = 1;
+};
+
+constexpr unsigned kLayered = CUDA_ARRAY3D_LAYERED, kSurface = CUDA_ARRAY3D_SURFACE_LDST,
+                   kCube = CUDA_ARRAY3D_CUBEMAP, kGather = CUDA_ARRAY3D_TEXTURE_GATHER,
+                   kDepth = CUDA_ARRAY3D_DEPTH_TEXTURE, kColor = CUDA_ARRAY3D_COLOR_ATTACHMENT,
+                   kSparse = CUDA_ARRAY3D_SPARSE, kDeferred = CUDA_ARRAY3D_DEFERRED_MAPPING, kVideo = 0x100;
+
+// By cuArray3DCreate. The limits are those of an H200, by its attributes. Beyond the documentation: a depth
+// texture and a color attachment are refused, and flag 31 has no name but is taken.
+const ShapeUse shape_uses[] = {
+    {"A_line", 64, 0, 0, 0, 0},
+    {"A_line_of_one", 1, 0, 0, 0, 0},
+    {"A_plane", 64, 8, 0, 0, 0},
+    {"A_cube", 64, 8, 4, 0, 0},
+    {"Of_nothing", 0, 0, 0, 0, 1},
+    {"Of_no_width", 0, 8, 0, 0, 1},
+    {"Of_no_width_but_depth", 0, 0, 4, 0, 1},
+    {"Of_no_height_but_depth", 64, 0, 4, 0, 1},
+    {"The_longest_line", 131072, 0, 0, 0, 0},
+    {"A_line_too_long", 131073, 0, 0, 0, 1},
+    {"The_widest_plane", 131072, 1, 0, 0, 0},
+    {"A_plane_too_wide", 131073, 1, 0, 0, 1},
+    {"A_lower_plane", 1, 65000, 0, 0, 0},
+    {"A_high_plane", 1, 65001, 0, 0, 0},
+    {"The_highest_plane", 1, 65536, 0, 0, 0},
+    {"A_plane_too_high", 1, 65537, 0, 0, 1},
+    {"The_widest_cube", 16384, 1, 1, 0, 0},
+    {"A_wide_flat_cube", 32768, 1, 1, 0, 1},
+    {"A_cube_too_wide", 32769, 1, 1, 0, 1},
+    {"The_highest_cube", 1, 16384, 1, 0, 0},
+    {"A_cube_too_high", 1, 16385, 1, 0, 1},
+    {"The_deepest_cube", 1, 1, 16384, 0, 0},
+    {"A_deep_cube", 1, 1, 32768, 0, 0},
+    {"A_cube_too_deep", 1, 1, 32769, 0, 1},
+    {"A_width_that_overflows", std::size_t{1} << 32, 1, 0, 0, 1},
+    {"A_width_of_all_bits", ~std::size_t{0}, ~std::size_t{0}, ~std::size_t{0}, 0, 1},
+    {"Layers_of_lines", 64, 0, 4, kLayered, 0},
+    {"Layers_of_planes", 64, 8, 4, kLayered, 0},
+    {"No_layers", 64, 8, 0, kLayered, 1},
+    {"No_layers_of_lines", 64, 0, 0, kLayered, 1},
+    {"The_most_layers", 1, 1, 2048, kLayered, 0},
+    {"Too_many_layers", 1, 1, 2049, kLayered, 1},
+    {"The_most_layers_of_lines", 1, 0, 2048, kLayered, 0},
+    {"Too_many_layers_of_lines", 1, 0, 2049, kLayered, 1},
+    {"The_widest_layers", 32768, 1, 1, kLayered, 0},
+    {"Layers_too_wide", 32769, 1, 1, kLayered, 1},
+    {"Layers_too_high", 1, 32769, 1, kLayered, 1},
+    {"A_cubemap", 16, 16, 6, kCube, 0},
+    {"A_cubemap_of_other_sides", 16, 8, 6, kCube, 1},
+    {"A_cubemap_of_five_faces", 16, 16, 5, kCube, 1},
+    {"A_cubemap_of_twelve_faces", 16, 16, 12, kCube, 1},
+    {"A_cubemap_without_depth", 16, 16, 0, kCube, 1},
+    {"The_widest_cubemap", 32768, 32768, 6, kCube | kDeferred, 0},
+    {"A_cubemap_too_wide", 32769, 32769, 6, kCube | kDeferred, 1},
+    {"Layers_of_cubemaps", 16, 16, 12, kCube | kLayered, 0},
+    {"Layers_of_cubemaps_by_seven", 16, 16, 7, kCube | kLayered, 1},
+    {"The_most_layers_of_cubemaps", 1, 1, 2046, kCube | kLayered, 0},
+    {"Too_many_layers_of_cubemaps", 1, 1, 2052, kCube | kLayered, 1},
+    {"For_surfaces", 64, 8, 0, kSurface, 0},
+    {"A_line_for_surfaces", 64, 0, 0, kSurface, 0},
+    {"The_longest_line_for_surfaces", 32768, 0, 0, kSurface, 0},
+    {"A_line_too_long_for_surfaces", 32769, 0, 0, kSurface, 1},
+    {"A_plane_too_wide_for_surfaces", 131073, 1, 0, kSurface, 1},
+    {"A_high_plane_for_surfaces", 1, 65537, 0, kSurface, 1},
+    {"A_cube_too_wide_for_surfaces", 16385, 1, 1, kSurface, 1},
+    {"For_gathers", 64, 8, 0, kGather, 0},
+    {"A_line_for_gathers", 64, 0, 0, kGather, 1},
+    {"A_cube_for_gathers", 64, 8, 4, kGather, 1},
+    {"Too_wide_for_gathers", 32769, 8, 0, kGather, 1},
+    {"Layers_for_gathers", 64, 8, 4, kGather | kLayered, 1},
+    {"Of_depths", 64, 8, 0, kDepth, 1},
+    {"Of_float_depths", 64, 8, 0, kDepth, 1, CU_AD_FORMAT_FLOAT},
+    {"For_colors", 64, 8, 0, kColor, 1},
+    {"A_cube_for_colors", 64, 8, 4, kColor, 1},
+    {"Sparse", 1024, 1024, 0, kSparse, 0},
+    {"A_sparse_line", 1024, 0, 0, kSparse, 1},
+    {"A_sparse_cube", 256, 256, 64, kSparse, 0},
+    {"Sparse_layers", 1024, 1024, 4, kSparse | kLayered, 0},
+    {"Sparse_and_small", 8, 8, 0, kSparse, 0},
+    {"Sparse_and_deferred", 1024, 1024, 0, kSparse | kDeferred, 1},
+    {"Deferred", 64, 8, 0, kDeferred, 0},
+    {"A_deferred_line", 64, 0, 0, kDeferred, 0},
+    {"For_video", 64, 8, 0, kVideo, 0},
+    {"With_unknown_flag_9", 64, 8, 0, 1u << 9, 1},
+    {"With_unknown_flag_10", 64, 8, 0, 1u << 10, 1},
+    {"With_unknown_flag_11", 64, 8, 0, 1u << 11, 1},
+    {"With_unknown_flag_12", 64, 8, 0, 1u << 12, 1},
+    {"With_unknown_flag_13", 64, 8, 0, 1u << 13, 1},
+    {"With_unknown_flag_14", 64, 8, 0, 1u << 14, 1},
+    {"With_unknown_flag_15", 64, 8, 0, 1u << 15, 1},
+    {"With_unknown_flag_16", 64, 8, 0, 1u << 16, 1},
+    {"With_unknown_flag_17", 64, 8, 0, 1u << 17, 1},
+    {"With_unknown_flag_18", 64, 8, 0, 1u << 18, 1},
+    {"With_unknown_flag_19", 64, 8, 0, 1u << 19, 1},
+    {"With_unknown_flag_20", 64, 8, 0, 1u << 20, 1},
+    {"With_unknown_flag_21", 64, 8, 0, 1u << 21, 1},
+    {"With_unknown_flag_22", 64, 8, 0, 1u << 22, 1},
+    {"With_unknown_flag_23", 64, 8, 0, 1u << 23, 1},
+    {"With_unknown_flag_24", 64, 8, 0, 1u << 24, 1},
+    {"With_unknown_flag_25", 64, 8, 0, 1u << 25, 1},
+    {"With_unknown_flag_26", 64, 8, 0, 1u << 26, 1},
+    {"With_unknown_flag_27", 64, 8, 0, 1u << 27, 1},
+    {"With_unknown_flag_28", 64, 8, 0, 1u << 28, 1},
+    {"With_unknown_flag_29", 64, 8, 0, 1u << 29, 1},
+    {"With_unknown_flag_30", 64, 8, 0, 1u << 30, 1},
+    {"With_unknown_flag_31", 64, 8, 0, 1u << 31, 0},
+};
+
+const bool shapes = [] {
+  for (const ShapeUse &use : shape_uses)
+    ADD_TEST(Arrays, use.name, [=](Arrays &t) {
+      const CUDA_ARRAY3D_DESCRIPTOR wanted =
+          shape(use.width, use.height, use.depth, use.format, use.channels, use.flags);
+      expect_answer(__FILE__, __LINE__, "cuArray3DCreate(&array_out, &wanted)",
+                    driver().cuArray3DCreate(&t.array_out, &wanted), code(use.code));
+      if (use.code != 0) return;
+      NEED(driver().cuArray3DGetDescriptor(&t.three, t.array_out));
+      EXPECT_VALUE(text_of(t.three), text_of(wanted));
+    });
+  return true;
+}();
+
+// By cuArrayCreate, which knows lines and planes.
+const ShapeUse plane_uses[] = {
+    {"A_line_by_cuArrayCreate", 64, 0, 0, 0, 0},
+    {"A_plane_by_cuArrayCreate", 64, 8, 0, 0, 0},
+    {"A_plane_of_one_row_by_cuArrayCreate", 64, 1, 0, 0, 0},
+    {"Of_no_width_by_cuArrayCreate", 0, 8, 0, 0, 1},
+    {"Of_nothing_by_cuArrayCreate", 0, 0, 0, 0, 1},
+    {"The_longest_line_by_cuArrayCreate", 131072, 0, 0, 0, 0},
+    {"A_line_too_long_by_cuArrayCreate", 131073, 0, 0, 0, 1},
+    {"A_plane_too_wide_by_cuArrayCreate", 131073, 8, 0, 0, 1},
+    {"A_plane_too_high_by_cuArrayCreate", 8, 65537, 0, 0, 1},
+};
+
+const bool planes = [] {
+  for (const ShapeUse &use : plane_uses)
+    ADD_TEST(Arrays, use.name, [=](Arrays &t) {
+      CUDA_ARRAY_DESCRIPTOR wanted = {};
+      wanted.Width = use.width;
+      wanted.Height = use.height;
+      wanted.Format = use.format;
+      wanted.NumChannels = use.channels;
+      expect_answer(__FILE__, __LINE__, "cuArrayCreate(&array_out, &wanted)",
+                    driver().cuArrayCreate(&t.array_out, &wanted), code(use.code));
+      if (use.code != 0) return;
+      NEED(driver().cuArrayGetDescriptor(&t.two, t.array_out));
+      EXPECT_VALUE(text_of(t.two), text_of(wanted));
+      NEED(driver().cuArray3DGetDescriptor(&t.three, t.array_out));
+      EXPECT_VALUE(text_of(t.three), text_of(shape(use.width, use.height)));
+    });
+  return true;
+}();
+
+// ---- Formats ----
+
+// Codes of cuArray3DCreate by the number of channels, 0 to 5. The documentation says 1, 2 or 4: formats whose
+// name tells a number take that one only. Formats of several planes (NV12, 0xb0, and others) are documented,
+// but an H200 refuses them.
+struct FormatUse {
+  int format;
+  std::array<int, 6> channels;
+};
+const FormatUse format_uses[] = {
+    {0x01, {1, 0, 0, 1, 0, 1}}, {0x02, {1, 0, 0, 1, 0, 1}}, {0x03, {1, 0, 0, 1, 0, 1}},
+    {0x08, {1, 0, 0, 1, 0, 1}}, {0x09, {1, 0, 0, 1, 0, 1}}, {0x0a, {1, 0, 0, 1, 0, 1}},
+    {0x10, {1, 0, 0, 1, 0, 1}}, {0x20, {1, 0, 0, 1, 0, 1}}, {0xb0, {1, 1, 1, 1, 1, 1}},
+    {0xc0, {1, 0, 1, 1, 1, 1}}, {0xc1, {1, 1, 0, 1, 1, 1}}, {0xc2, {1, 1, 1, 1, 0, 1}},
+    {0xc3, {1, 0, 1, 1, 1, 1}}, {0xc4, {1, 1, 0, 1, 1, 1}}, {0xc5, {1, 1, 1, 1, 0, 1}},
+    {0xc6, {1, 0, 1, 1, 1, 1}}, {0xc7, {1, 1, 0, 1, 1, 1}}, {0xc8, {1, 1, 1, 1, 0, 1}},
+    {0xc9, {1, 0, 1, 1, 1, 1}}, {0xca, {1, 1, 0, 1, 1, 1}}, {0xcb, {1, 1, 1, 1, 0, 1}},
+    {0x91, {1, 1, 1, 1, 0, 1}}, {0x92, {1, 1, 1, 1, 0, 1}}, {0x93, {1, 1, 1, 1, 0, 1}},
+    {0x94, {1, 1, 1, 1, 0, 1}}, {0x95, {1, 1, 1, 1, 0, 1}}, {0x96, {1, 1, 1, 1, 0, 1}},
+    {0x97, {1, 0, 1, 1, 1, 1}}, {0x98, {1, 0, 1, 1, 1, 1}}, {0x99, {1, 1, 0, 1, 1, 1}},
+    {0x9a, {1, 1, 0, 1, 1, 1}}, {0x9b, {1, 1, 1, 0, 1, 1}}, {0x9c, {1, 1, 1, 0, 1, 1}},
+    {0x9d, {1, 1, 1, 1, 0, 1}}, {0x9e, {1, 1, 1, 1, 0, 1}}, {0x9f, {1, 1, 1, 1, 1, 1}},
+    {0xa1, {1, 1, 1, 1, 1, 1}}, {0xa2, {1, 1, 1, 1, 1, 1}}, {0xa3, {1, 1, 1, 1, 1, 1}},
+    {0xa4, {1, 1, 1, 1, 1, 1}}, {0xa5, {1, 1, 1, 1, 1, 1}}, {0xa6, {1, 1, 1, 1, 1, 1}},
+    {0xa7, {1, 1, 1, 1, 1, 1}}, {0xa8, {1, 1, 1, 1, 1, 1}}, {0xa9, {1, 1, 1, 1, 1, 1}},
+    {0xb1, {1, 1, 1, 1, 1, 1}}, {0xb2, {1, 1, 1, 1, 1, 1}}, {0xb3, {1, 1, 1, 1, 1, 1}},
+    {0xb4, {1, 1, 1, 1, 1, 1}}, {0xb5, {1, 1, 1, 1, 1, 1}}, {0x50, {1, 1, 1, 1, 0, 1}},
+    {0x00, {1, 1, 1, 1, 1, 1}}, {0x04, {1, 1, 1, 1, 1, 1}}, {0x07, {1, 1, 1, 1, 1, 1}},
+    {0x0b, {1, 1, 1, 1, 1, 1}}, {0x11, {1, 1, 1, 1, 1, 1}}, {0x21, {1, 1, 1, 1, 1, 1}},
+    {0x30, {1, 1, 1, 1, 1, 1}}, {0x40, {1, 1, 1, 1, 1, 1}}, {0x51, {1, 1, 1, 1, 1, 1}},
+    {0x90, {1, 1, 1, 1, 1, 1}}, {0xa0, {1, 1, 1, 1, 1, 1}}, {0xaa, {1, 1, 1, 1, 1, 1}},
+    {0xb6, {1, 1, 1, 1, 1, 1}}, {0xcc, {1, 1, 1, 1, 1, 1}}, {0xff, {1, 1, 1, 1, 1, 1}},
+};
+
+const bool formats = [] {
+  for (const FormatUse &use : format_uses) {
+    for (unsigned channels = 0; channels < use.channels.size(); ++channels)
+      ADD_TEST(Arrays,
+               "Format_" + std::to_string(use.format) + "_of_" + std::to_string(channels) + "_channels",
+               [=](Arrays &t) {
+                 const auto wanted = shape(64, 64, 0, format(use.format), channels);
+                 expect_answer(__FILE__, __LINE__, "cuArray3DCreate(&array_out, &wanted)",
+                               driver().cuArray3DCreate(&t.array_out, &wanted), code(use.channels[channels]));
+                 if (use.channels[channels] != 0) return;
+                 NEED(driver().cuArray3DGetDescriptor(&t.three, t.array_out));
+                 EXPECT_VALUE(text_of(t.three), text_of(wanted));
+               });
+    unsigned least = 0;
+    while (least < use.channels.size() && use.channels[least] != 0) ++least;
+    if (least == use.channels.size()) continue;
+    ADD_TEST(Arrays, "Format_" + std::to_string(use.format) + "_has_no_planes", [=](Arrays &t) {
+      const CUarray whole = t.array(shape(64, 64, 0, format(use.format), least));
+      EXPECT_ANSWER(driver().cuArrayGetPlane(&t.array_out, whole, 0), CUDA_ERROR_INVALID_VALUE);
+      EXPECT_ANSWER(driver().cuArrayGetPlane(&t.array_out, whole, 1), CUDA_ERROR_INVALID_VALUE);
+    });
+  }
+  return true;
+}();
+
+// ---- Places that are missing ----
+
+STATEMENT(Arrays, cuArrayCreate_needs_a_place,
+          (two.Width = 64, two.Format = CU_AD_FORMAT_UNSIGNED_INT8, two.NumChannels = 1,
+           driver().cuArrayCreate(nullptr, &two)),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayCreate_needs_a_shape, driver().cuArrayCreate(&array_out, nullptr),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArray3DCreate_needs_a_place,
+          (three = shape(64), driver().cuArray3DCreate(nullptr, &three)), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArray3DCreate_needs_a_shape, driver().cuArray3DCreate(&array_out, nullptr),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayGetDescriptor_needs_a_place, driver().cuArrayGetDescriptor(nullptr, plain()),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayGetDescriptor_needs_an_array, driver().cuArrayGetDescriptor(&two, nullptr),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(Arrays, cuArrayGetDescriptor_needs_both, driver().cuArrayGetDescriptor(nullptr, nullptr),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(Arrays, cuArray3DGetDescriptor_needs_a_place, driver().cuArray3DGetDescriptor(nullptr, plain()),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArray3DGetDescriptor_needs_an_array, driver().cuArray3DGetDescriptor(&three, nullptr),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(Arrays, cuArrayDestroy_needs_an_array, driver().cuArrayDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(Arrays, cuArrayGetPlane_needs_a_place, driver().cuArrayGetPlane(nullptr, plain(), 0),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayGetPlane_needs_an_array, driver().cuArrayGetPlane(&array_out, nullptr, 0),
+          CUDA_ERROR_INVALID_HANDLE)
+STATEMENT(Arrays, cuArrayGetMemoryRequirements_needs_a_place,
+          driver().cuArrayGetMemoryRequirements(nullptr, plain(), device), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayGetMemoryRequirements_needs_an_array,
+          driver().cuArrayGetMemoryRequirements(&requirements, nullptr, device), CUDA_ERROR_INVALID_VALUE)
+// The device is not looked at.
+STATEMENT(Arrays, cuArrayGetMemoryRequirements_takes_any_device,
+          driver().cuArrayGetMemoryRequirements(&requirements,
+                                                array(shape(64, 8, 0, format(1), 1, kDeferred)), -1),
+          CUDA_SUCCESS)
+STATEMENT(Arrays, cuArrayGetMemoryRequirements_needs_a_deferred_array,
+          driver().cuArrayGetMemoryRequirements(&requirements, plain(), device), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayGetSparseProperties_needs_a_place,
+          driver().cuArrayGetSparseProperties(nullptr, plain()), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayGetSparseProperties_needs_an_array,
+          driver().cuArrayGetSparseProperties(&sparse, nullptr), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Arrays, cuArrayGetSparseProperties_needs_a_sparse_array,
+          driver().cuArrayGetSparseProperties(&sparse, plain()), CUDA_ERROR_INVALID_VALUE)
+TEST_F(Arrays, Without_a_context) {
+  const CUarray made = plain();
+  const auto wanted = shape(64, 8);
+  CUDA_ARRAY_DESCRIPTOR wanted_2d = {};
+  wanted_2d.Width = 64;
+  wanted_2d.Format = CU_AD_FORMAT_UNSIGNED_INT8;
+  wanted_2d.NumChannels = 1;
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuArrayCreate(&array_out, &wanted_2d), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuArray3DCreate(&array_out, &wanted), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuArrayCreate(nullptr, &wanted_2d), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuArray3DCreate(nullptr, &wanted), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuArrayCreate(&array_out, nullptr), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuArray3DCreate(&array_out, nullptr), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuArrayGetDescriptor(&two, made), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuArray3DGetDescriptor(&three, made), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuArrayGetPlane(&array_out, made, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuArrayGetMemoryRequirements(&requirements, made, device), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuArrayGetSparseProperties(&sparse, made), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuArrayDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+TEST_F(Arrays, Are_destroyed_without_a_context) {
+  const auto wanted = shape(64, 8);
+  CUarray made = nullptr;
+  NEED(driver().cuArray3DCreate(&made, &wanted));
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuArrayDestroy(made), CUDA_SUCCESS);
+}
+TEST_F(Arrays, Are_destroyed_in_another_context) {
+  const auto wanted = shape(64, 8);
+  CUarray made = nullptr;
+  NEED(driver().cuArray3DCreate(&made, &wanted));
+  NEED(driver().cuCtxSetCurrent(other_context()));
+  EXPECT_ANSWER(driver().cuArrayGetDescriptor(&two, made), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuArrayDestroy(made), CUDA_SUCCESS);
+}
+TEST_F(Arrays, The_shape_of_a_cube_in_two_dimensions) {
+  const CUarray made = array(shape(64, 8, 4));
+  EXPECT_ANSWER(driver().cuArrayGetDescriptor(&two, made), CUDA_SUCCESS);
+  EXPECT_VALUE(text_of(two), "64 x 8 of format 1, 1 channels");
+}
+TEST_F(Arrays, A_refused_one_leaves_the_place_alone) {
+  const auto wanted = shape(0);
+  EXPECT_ANSWER(driver().cuArray3DCreate(&array_out, &wanted), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(array_out == nullptr, true);
+}
+TEST_F(Arrays, Take_memory_and_give_it_back) {
+  std::size_t before = 0, with = 0, after = 0;
+  NEED(driver().cuMemGetInfo(&before, &size));
+  const auto wanted = shape(4096, 4096, 0, CU_AD_FORMAT_FLOAT, 4);
+  CUarray made = nullptr;
+  NEED(driver().cuArray3DCreate(&made, &wanted));
+  NEED(driver().cuMemGetInfo(&with, &size));
+  NEED(driver().cuArrayDestroy(made));
+  NEED(driver().cuMemGetInfo(&after, &size));
+  EXPECT_VALUE(before - with, std::size_t{256} << 20);
+  EXPECT_VALUE(after == before, true);
+}
+TEST_F(Arrays, More_than_there_is) {
+  const auto wanted = shape(131072, 65000, 0, CU_AD_FORMAT_FLOAT, 4);
+  CUarray first = nullptr, second = nullptr;
+  EXPECT_ANSWER(driver().cuArray3DCreate(&first, &wanted), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuArray3DCreate(&second, &wanted), CUDA_ERROR_OUT_OF_MEMORY);
+  if (first != nullptr) NEED(driver().cuArrayDestroy(first));
+  if (second != nullptr) NEED(driver().cuArrayDestroy(second));
+}
+
+// ---- How much memory deferred ones want ----
+
+struct Wanted {
+  std::size_t width, height, depth;
+  int format;
+  unsigned channels, flags;
+  std::size_t size;
+};
+const Wanted wanted_memory[] = {
+    {1, 0, 0, 1, 1, 0, 65536},           {64, 0, 0, 1, 1, 0, 65536},
+    {1000, 0, 0, 1, 1, 0, 65536},        {4096, 0, 0, 1, 1, 0, 65536},
+    {131072, 0, 0, 1, 1, 0, 1048576},    {1, 1, 0, 1, 1, 0, 65536},
+    {64, 8, 0, 1, 1, 0, 65536},          {64, 64, 0, 1, 1, 0, 65536},
+    {65, 65, 0, 1, 1, 0, 65536},         {100, 100, 0, 1, 1, 0, 65536},
+    {1000, 1000, 0, 1, 1, 0, 1048576},   {16, 16, 16, 1, 1, 0, 65536},
+    {64, 8, 4, 1, 1, 0, 65536},          {100, 100, 100, 1, 1, 0, 1507328},
+    {1, 0, 0, 2, 1, 0, 65536},           {64, 0, 0, 2, 1, 0, 65536},
+    {1000, 0, 0, 2, 1, 0, 65536},        {4096, 0, 0, 2, 1, 0, 65536},
+    {131072, 0, 0, 2, 1, 0, 2097152},    {1, 1, 0, 2, 1, 0, 65536},
+    {64, 8, 0, 2, 1, 0, 65536},          {64, 64, 0, 2, 1, 0, 65536},
+    {65, 65, 0, 2, 1, 0, 65536},         {100, 100, 0, 2, 1, 0, 65536},
+    {1000, 1000, 0, 2, 1, 0, 2097152},   {16, 16, 16, 2, 1, 0, 65536},
+    {64, 8, 4, 2, 1, 0, 65536},          {100, 100, 100, 2, 1, 0, 3014656},
+    {1, 0, 0, 32, 1, 0, 65536},          {64, 0, 0, 32, 1, 0, 65536},
+    {1000, 0, 0, 32, 1, 0, 65536},       {4096, 0, 0, 32, 1, 0, 131072},
+    {131072, 0, 0, 32, 1, 0, 4194304},   {1, 1, 0, 32, 1, 0, 65536},
+    {64, 8, 0, 32, 1, 0, 65536},         {64, 64, 0, 32, 1, 0, 65536},
+    {65, 65, 0, 32, 1, 0, 65536},        {100, 100, 0, 32, 1, 0, 65536},
+    {1000, 1000, 0, 32, 1, 0, 4128768},  {16, 16, 16, 32, 1, 0, 65536},
+    {64, 8, 4, 32, 1, 0, 65536},         {100, 100, 100, 32, 1, 0, 5242880},
+    {1, 0, 0, 32, 2, 0, 65536},          {64, 0, 0, 32, 2, 0, 65536},
+    {1000, 0, 0, 32, 2, 0, 65536},       {4096, 0, 0, 32, 2, 0, 262144},
+    {131072, 0, 0, 32, 2, 0, 8388608},   {1, 1, 0, 32, 2, 0, 65536},
+    {64, 8, 0, 32, 2, 0, 65536},         {64, 64, 0, 32, 2, 0, 65536},
+    {65, 65, 0, 32, 2, 0, 131072},       {100, 100, 0, 32, 2, 0, 131072},
+    {1000, 1000, 0, 32, 2, 0, 8192000},  {16, 16, 16, 32, 2, 0, 65536},
+    {64, 8, 4, 32, 2, 0, 65536},         {100, 100, 100, 32, 2, 0, 9699328},
+    {1, 0, 0, 32, 4, 0, 65536},          {64, 0, 0, 32, 4, 0, 65536},
+    {1000, 0, 0, 32, 4, 0, 131072},      {4096, 0, 0, 32, 4, 0, 524288},
+    {131072, 0, 0, 32, 4, 0, 16777216},  {1, 1, 0, 32, 4, 0, 65536},
+    {64, 8, 0, 32, 4, 0, 65536},         {64, 64, 0, 32, 4, 0, 65536},
+    {65, 65, 0, 32, 4, 0, 196608},       {100, 100, 0, 32, 4, 0, 262144},
+    {1000, 1000, 0, 32, 4, 0, 16384000}, {16, 16, 16, 32, 4, 0, 65536},
+    {64, 8, 4, 32, 4, 0, 65536},         {100, 100, 100, 32, 4, 0, 18677760},
+    {64, 0, 4, 1, 1, 1, 65536},          {64, 8, 4, 1, 1, 1, 65536},
+    {100, 100, 7, 1, 1, 1, 131072},      {64, 64, 6, 32, 1, 4, 131072},
+    {64, 64, 12, 32, 1, 5, 196608},      {64, 64, 0, 1, 1, 2, 65536},
+    {64, 64, 0, 1, 1, 8, 65536},         {64, 64, 0, 145, 4, 0, 65536},
+    {64, 64, 0, 157, 4, 0, 65536},       {64, 64, 0, 192, 1, 0, 65536},
+    {4096, 8, 100, 1, 1, 0, 3670016},    {4096, 104, 100, 1, 1, 0, 47710208},
+    {4096, 120, 5, 1, 1, 0, 3932160},    {4096, 40, 33, 1, 1, 0, 7864320},
+    {4096, 1000, 3, 1, 1, 0, 16384000},  {4096, 9, 2, 1, 1, 0, 131072},
+};
+const bool deferred = [] {
+  for (const Wanted &use : wanted_memory) {
+    const auto wanted =
+        shape(use.width, use.height, use.depth, format(use.format), use.channels, use.flags | kDeferred);
+    std::string name = "The_memory_of_" + text_of(wanted);
+    std::erase(name, ',');
+    std::replace(name.begin(), name.end(), ' ', '_');
+    ADD_TEST(Arrays, name, [=](Arrays &t) {
+      const CUarray made = t.array(wanted);
+      expect_answer(__FILE__, __LINE__, "cuArrayGetMemoryRequirements(&requirements, made, device)",
+                    driver().cuArrayGetMemoryRequirements(&t.requirements, made, t.device), CUDA_SUCCESS);
+      EXPECT_VALUE(t.requirements.size, use.size);
+      EXPECT_VALUE(t.requirements.alignment, std::size_t{65536});
+    });
+  }
+  return true;
+}();
+
+// ---- Sparse ones ----
+
+std::string text_of(const CUDA_ARRAY_SPARSE_PROPERTIES &sparse) {
+  return std::to_string(sparse.tileExtent.width) + " x " + std::to_string(sparse.tileExtent.height) + " x " +
+         std::to_string(sparse.tileExtent.depth) + ", tail from level " +
+         std::to_string(sparse.miptailFirstLevel) + ", " + std::to_string(sparse.miptailSize) +
+         " bytes, flags " + std::to_string(sparse.flags);
+}
+struct SparseUse {
+  const char *name;
+  std::size_t width, height, depth;
+  int format;
+  unsigned channels, flags;
+  const char *properties;
+};
+const SparseUse sparse_uses[] = {
+    {"bytes", 1024, 1024, 0, 1, 1, 0, "256 x 256 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"two_byte_words", 1024, 1024, 0, 2, 1, 0, "256 x 128 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"floats", 1024, 1024, 0, 32, 1, 0, "128 x 128 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"pairs", 1024, 1024, 0, 32, 2, 0, "128 x 64 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"quads", 1024, 1024, 0, 32, 4, 0, "64 x 64 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"cubes_of_bytes", 256, 256, 64, 1, 1, 0, "64 x 32 x 32, tail from level 0, 0 bytes, flags 0"},
+    {"cubes_of_floats", 256, 256, 64, 32, 1, 0, "32 x 32 x 16, tail from level 0, 0 bytes, flags 0"},
+    {"cubes_of_quads", 256, 256, 64, 32, 4, 0, "16 x 16 x 16, tail from level 0, 0 bytes, flags 0"},
+    {"layers", 1024, 1024, 4, 1, 1, 1, "256 x 256 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"small_ones", 8, 8, 0, 1, 1, 0, "256 x 256 x 1, tail from level 0, 65536 bytes, flags 1"},
+};
+const bool sparse = [] {
+  for (const SparseUse &use : sparse_uses)
+    ADD_TEST(Arrays, std::string("The_tiles_of_sparse_") + use.name, [=](Arrays &t) {
+      const CUarray made = t.array(
+          shape(use.width, use.height, use.depth, format(use.format), use.channels, use.flags | kSparse));
+      EXPECT_ANSWER(driver().cuArrayGetSparseProperties(&t.sparse, made), CUDA_SUCCESS);
+      EXPECT_VALUE(text_of(t.sparse), use.properties);
+    });
+  return true;
+}();
+
+// ---- The first ABI ----
+
+TEST_F(Arrays, Of_the_first_ABI) {
+  CushimArrayDescriptor_v1 two_v1 = {};
+  two_v1.Width = 64;
+  two_v1.Height = 8;
+  two_v1.Format = CU_AD_FORMAT_UNSIGNED_INT8;
+  two_v1.NumChannels = 1;
+  CushimArray3DDescriptor_v1 three_v1 = {};
+  three_v1.Width = 64;
+  three_v1.Height = 8;
+  three_v1.Depth = 4;
+  three_v1.Format = CU_AD_FORMAT_UNSIGNED_INT8;
+  three_v1.NumChannels = 1;
+  const CUarray made = plain();
+  EXPECT_ANSWER(cushim::exact::cuArrayCreate_v2000(driver())(&array_out, &two_v1),
+                CUDA_ERROR_INVALID_CONTEXT);
+  if (array_out != nullptr) NEED(driver().cuArrayDestroy(array_out));
+  array_out = nullptr;
+  EXPECT_ANSWER(cushim::exact::cuArray3DCreate_v2000(driver())(&array_out, &three_v1),
+                CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(cushim::exact::cuArrayGetDescriptor_v2000(driver())(&two_v1, made),
+                CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(cushim::exact::cuArray3DGetDescriptor_v2000(driver())(&three_v1, made),
+                CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_VALUE(static_cast<int>(two_v1.Height), 8);
+}
+
+}  // namespace
+}  // namespace conformance
