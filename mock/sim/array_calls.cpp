@@ -14,6 +14,7 @@ CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) 
     allocation = call.system.memory.allocate(*context.device, memory_needed(*shape));
     require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
     allocation->context = &context;
+    allocation->is_of_array = true;
   }
   Array &made = call.system.handles.add(std::make_unique<Array>());
   made.context = &context;

@@ -38,6 +38,7 @@ struct Allocation {
   Device *device = nullptr;
   unsigned long long id = 0;
   Pool *pool = nullptr;       // of a stream-ordered allocation
+  bool is_of_array = false;   // its addresses are not the program's
   bool is_freed = false;      // in stream order: the program must not use it any more
   bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
   std::map<int, int> advice;  // of managed memory: which, and for which device

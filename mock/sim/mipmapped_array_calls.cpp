@@ -40,6 +40,7 @@ CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
     allocation = call.system.memory.allocate(*context.device, memory_from(*shape, 0, count));
     require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
     allocation->context = &context;
+    allocation->is_of_array = true;
   }
   MipmappedArray &made = call.system.handles.add(std::make_unique<MipmappedArray>());
   made.context = &context;

@@ -9,6 +9,7 @@ namespace {
 const char *words_of(const Allocation &allocation) {
   switch (allocation.kind) {
     case MemoryKind::device:
+      if (allocation.is_of_array) return "memory of arrays";
       if (allocation.imported != nullptr) return "memory of other processes";
       return allocation.pool != nullptr ? "stream-ordered memory" : "device memory";
     case MemoryKind::pinned:

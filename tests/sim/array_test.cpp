@@ -82,6 +82,15 @@ TEST(Arrays, Are_destroyed_after_the_copies_that_use_them) {
   EXPECT_NE(to[0], 0);
 }
 
+TEST(Arrays, That_are_left_are_reported) {
+  const Running running;
+  array(4096, 4096);
+  const auto alive = running.machine.usage().alive;
+  ASSERT_EQ(alive.size(), 1u);
+  EXPECT_EQ(alive[0].what, "memory of arrays");
+  EXPECT_EQ(alive[0].bytes, std::size_t{16} << 20);
+}
+
 TEST(BoxCopies, Run_when_their_stream_comes_to_them) {
   const Running running({.schedule = Schedule::deferred});
   const CUstream writer = running.stream(), reader = running.stream();
