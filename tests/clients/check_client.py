@@ -136,6 +136,14 @@ def cuda_core(folder, python):
                cuMemcpyAsync=1, cuDevicePrimaryCtxRetain=1)
 
 
+def cuda_core_ipc(folder, python):
+    need_python_package(python, "cuda.core")
+    output, report = run([python, HERE / "core_ipc_client.py"], folder)
+    need_output(output, r"(?m)^all is as it should be$")
+    need_calls(report, cuIpcGetMemHandle=1, cuIpcGetEventHandle=1, cuEventRecord=1)
+    need_nothing_missing(report)
+
+
 def numba_cuda(folder, python):
     need_python_package(python, "numba_cuda")
     output, report = run([python, HERE / "numba_client.py"], folder, NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
@@ -155,7 +163,7 @@ def pycuda(folder, python):
 
 
 CLIENTS = {function.__name__: function for function in
-           (llvm_omp_device_info, hashcat, openacc, ffmpeg, cuda_bindings, cuda_core, numba_cuda, pycuda)}
+           (llvm_omp_device_info, hashcat, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, numba_cuda, pycuda)}
 
 if __name__ == "__main__":
     if not 3 <= len(sys.argv) <= 4 or sys.argv[1] not in CLIENTS:
