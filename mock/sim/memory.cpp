@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 namespace cushim::sim {
 
@@ -35,34 +36,45 @@ std::byte *reserve(std::size_t size, int protection, std::byte *at = nullptr) {
 
 }  // namespace
 
-Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
-  for (const auto &device : devices) {
-    Arena arena;
-    // Where address space is limited (ulimit -v), less than the device has.
-    for (std::size_t size = rounded_up(device->profile.total_memory, kBlock); size >= kBlock;
-         size = rounded_up(size / 2, kBlock)) {
-      std::byte *const addresses = reserve(size, PROT_NONE);
-      std::byte *const bytes = addresses != nullptr ? reserve(size, PROT_READ | PROT_WRITE) : nullptr;
-      if (bytes != nullptr) {
-        arena.begin = reinterpret_cast<CUdeviceptr>(addresses);
-        arena.bytes = bytes;
-        arena.size = size;
-        break;
-      }
-      if (addresses != nullptr) munmap(addresses, size);
-      if (size == kBlock) break;
+// Addresses and bytes of a device; less than it has where address space is limited.
+Memory::Arena Memory::reserve_arena(std::size_t total) {
+  Arena arena;
+  // The real driver maps any free memory behind one address. Here a quarter more addresses than bytes keep
+  // free memory from being in pieces that are too small.
+  const std::size_t whole = rounded_up(total, kBlock), wanted = rounded_up(total + total / 4, kBlock);
+  for (std::size_t size = wanted; size != 0; size = size > whole ? whole : rounded_down(size / 2, kBlock)) {
+    std::byte *const addresses = reserve(size, PROT_NONE);
+    std::byte *const bytes = addresses != nullptr ? reserve(size, PROT_READ | PROT_WRITE) : nullptr;
+    // A device that cannot have all leaves as much again for the program.
+    std::byte *const rest = bytes != nullptr && size < whole ? reserve(size, PROT_NONE) : nullptr;
+    if (rest != nullptr) munmap(rest, size);
+    if (bytes != nullptr && (size >= whole || rest != nullptr)) {
+      arena.begin = reinterpret_cast<CUdeviceptr>(addresses);
+      arena.bytes = bytes;
+      arena.size = size;
+      break;
     }
-    if (arena.size < device->profile.total_memory)
-      std::fprintf(
-          stderr,
-          "cushim[sim]: there is address space for %zu of the %zu bytes of device %d only (ulimit -v)\n",
-          arena.size, device->profile.total_memory, device->index);
-    const std::size_t usable = std::min(arena.size, device->profile.total_memory);
-    arena.free.emplace(0, usable / kAlignment * kAlignment);
-    arena.touched.resize(arena.size / kChunk);
-    arena.users.resize(arena.size / kBlock);
-    arenas_.push_back(std::move(arena));
+    if (bytes != nullptr) munmap(bytes, size);
+    if (addresses != nullptr) munmap(addresses, size);
   }
+  arena.free.emplace(0, arena.size);
+  arena.touched = Zeros<bool>(arena.size / kChunk);
+  arena.users = Zeros<unsigned>(arena.size / kBlock);
+  return arena;
+}
+
+Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
+  std::string limited;
+  for (const auto &device : devices) {
+    const std::size_t total = device->profile.total_memory;
+    arenas_.push_back(reserve_arena(total));
+    if (arenas_.back().size < total)
+      limited += (limited.empty() ? "" : ", ") + std::to_string(arenas_.back().size) + " of the " +
+                 std::to_string(total) + " bytes of device " + std::to_string(device->index);
+  }
+  if (!limited.empty())
+    std::fprintf(stderr, "cushim[sim]: address space is limited (ulimit -v): there is room for %s\n",
+                 limited.c_str());
 }
 
 Memory::~Memory() {
@@ -102,20 +114,33 @@ void Memory::use(Arena &arena, Device &device, std::size_t offset, std::size_t l
   device.peak = std::max(device.peak, device.used);
 }
 
+// Whether the device has memory for an allocation at this place: for its bytes, and for the blocks that no
+// other lies in yet.
+bool Memory::has_room(const Arena &arena, const Device &device, std::size_t offset, std::size_t size) {
+  const std::size_t total = device.profile.total_memory;
+  std::size_t fresh = 0;  // bytes in such blocks
+  const std::size_t end = offset + size;
+  for (std::size_t block = offset / kBlock; block * kBlock < end; ++block)
+    if (arena.users[block] == 0)
+      fresh += std::min(end, (block + 1) * kBlock) - std::max(offset, block * kBlock);
+  return arena.allocated + size <= total && fresh <= total - std::min(device.used, total);
+}
+
 Allocation *Memory::allocate(Device &device, std::size_t size) {
   Arena &arena = arenas_[static_cast<std::size_t>(device.index)];
-  if (size > arena.size) return nullptr;
+  if (size > std::min(arena.size, device.profile.total_memory)) return nullptr;
   const std::size_t wanted = rounded_up(size, kAlignment);
   const std::size_t alignment = size < kBlock ? kAlignment : kBlock;
   for (auto place = arena.free.begin(); place != arena.free.end(); ++place) {
     const auto [start, length] = *place;
     const std::size_t offset = rounded_up(start, alignment);
-    if (length < wanted + (offset - start)) continue;
+    if (length < wanted + (offset - start) || !has_room(arena, device, offset, size)) continue;
     arena.free.erase(place);
     if (offset > start) arena.free.emplace(start, offset - start);
     if (start + length > offset + wanted)
       arena.free.emplace(offset + wanted, start + length - offset - wanted);
     use(arena, device, offset, wanted, 1);
+    arena.allocated += wanted;
     poison_shared(arena, offset, wanted);
     auto made = std::make_unique<Allocation>();
     made->base = arena.begin + offset;
@@ -158,6 +183,7 @@ void Memory::release(Allocation &allocation) {
     std::size_t offset = allocation.base - arena.begin;
     std::size_t length = rounded_up(allocation.size, kAlignment);
     use(arena, *allocation.device, offset, length, -1);
+    arena.allocated -= length;
     unshare(arena, offset, length);
     // Whole chunks go back to the system; all is poison again for whoever comes next.
     const std::size_t end = offset + length;

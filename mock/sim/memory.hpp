@@ -14,6 +14,7 @@
 #include "context.hpp"
 #include "device.hpp"
 #include "share_table.hpp"
+#include "zeros.hpp"
 
 namespace cushim::sim {
 
@@ -96,9 +97,10 @@ class Memory {
     CUdeviceptr begin = 0;
     std::size_t size = 0;
     std::byte *bytes = nullptr;
+    std::size_t allocated = 0;                // bytes in allocations
     std::map<std::size_t, std::size_t> free;  // offset to size
-    std::vector<bool> touched;                // by chunk: poisoned at the first touch
-    std::vector<unsigned> users;              // by block: how many allocations lie in it
+    Zeros<bool> touched;                      // by chunk: poisoned at the first touch
+    Zeros<unsigned> users;                    // by block: how many allocations lie in it
 
     struct Shared {
       std::shared_ptr<SharedBlocks> blocks;
@@ -109,6 +111,8 @@ class Memory {
     bool is_shared(std::size_t chunk) const;
   };
 
+  static Arena reserve_arena(std::size_t total);
+  static bool has_room(const Arena &arena, const Device &device, std::size_t offset, std::size_t size);
   Arena *arena_of(CUdeviceptr address) noexcept;
   static void use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by);
   static bool share(Arena &arena, std::size_t block, std::size_t count);

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <csetjmp>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 
 #include "fixture.hpp"
 
@@ -43,6 +48,53 @@ TEST(DeviceMemory, Is_out_at_the_devices_last_byte) {
   EXPECT_EQ(driver().cuMemAlloc(&more, 1), CUDA_SUCCESS);
 }
 
+TEST(DeviceMemory, Has_what_is_free_in_one_piece) {
+  const Running running({.devices = "small"});
+  std::vector<CUdeviceptr> pieces;
+  for (CUdeviceptr piece = 0; driver().cuMemAlloc(&piece, 64 << 20) == CUDA_SUCCESS;) pieces.push_back(piece);
+  ASSERT_EQ(pieces.size(), 32u);
+  // Every eighth: the addresses between them stay taken.
+  for (std::size_t i = 0; i < pieces.size(); i += 8) need(driver().cuMemFree(pieces[i]));
+  std::size_t free = 0, total = 0;
+  need(driver().cuMemGetInfo(&free, &total));
+  EXPECT_EQ(free, std::size_t{4} * (64 << 20));
+  CUdeviceptr all = 0, more = 0;
+  EXPECT_EQ(driver().cuMemAlloc(&all, free + 1), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver().cuMemAlloc(&all, free), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemAlloc(&more, 1), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+TEST(DeviceMemory, Is_counted_in_blocks_that_small_allocations_share) {
+  const Running running({.devices = "small"});
+  const auto free = [] {
+    std::size_t left = 0, total = 0;
+    need(driver().cuMemGetInfo(&left, &total));
+    return left;
+  };
+  const std::size_t before = free();
+  const CUdeviceptr one = running.memory(1), other = running.memory(1);
+  EXPECT_EQ(before - free(), std::size_t{2} << 20);
+  need(driver().cuMemFree(one));
+  EXPECT_EQ(before - free(), std::size_t{2} << 20);
+  need(driver().cuMemFree(other));
+  EXPECT_EQ(free(), before);
+}
+
+TEST(DeviceMemory, Is_not_copied_or_set_across_the_end_of_an_allocation) {
+  const Running running;
+  const CUdeviceptr first = running.memory(512), second = running.memory(512);
+  ASSERT_EQ(second, first + 512) << "they touch";
+  std::vector<std::byte> host(1024);
+  EXPECT_EQ(driver().cuMemcpyHtoD(first, host.data(), 513), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuMemcpyDtoH(host.data(), first + 511, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuMemcpyDtoD(second, first + 1, 512), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuMemsetD8(first, 0, 513), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuMemsetD32(first + 508, 0, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuMemsetD32(first + 2, 0, 1), CUDA_ERROR_INVALID_VALUE) << "misaligned";
+  EXPECT_EQ(driver().cuMemcpyHtoD(first + 511, host.data(), 1), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemcpyHtoD(second + 511, host.data(), 1), CUDA_SUCCESS);
+}
+
 TEST(DeviceMemory, Of_eight_large_devices_costs_nothing_until_it_is_used) {
   const Running running({.devices = "h200x8"});
   int count = 0;
@@ -54,6 +106,58 @@ TEST(DeviceMemory, Of_eight_large_devices_costs_nothing_until_it_is_used) {
   unsigned char byte = 0;
   need(driver().cuMemcpyDtoH(&byte, memory + (std::size_t{99} << 30), 1));
   EXPECT_EQ(byte, 1);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#elif defined(__has_feature)
+constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool is_sanitized = false;
+#endif
+
+std::size_t resident_bytes() {
+  std::size_t size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(DeviceMemory, Of_eight_large_devices_takes_under_10_MB_before_it_is_used) {
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer's own memory cannot be told apart";
+  const std::size_t before = resident_bytes();
+  const Running running({.devices = "h200x8"});
+  for (CUdevice device = 0; device < 8; ++device) {
+    CUcontext context = nullptr;
+    need(driver().cuDevicePrimaryCtxRetain(&context, device));
+    need(driver().cuCtxSetCurrent(context));
+    CUdeviceptr memory = 0;
+    need(driver().cuMemAlloc(&memory, std::size_t{139} << 30));
+  }
+  EXPECT_LT(resident_bytes() - before, 10'000'000u);
+}
+
+// Runs a program's beginning with so much address space; the exit status says whether all went well.
+[[noreturn]] void use_a_device_within(std::size_t address_space) {
+  const rlimit limit = {address_space, address_space};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+  const Running running;
+  std::size_t free = 0, total = 0;
+  need(driver().cuMemGetInfo(&free, &total));
+  const CUdeviceptr memory = running.memory(64 << 20);
+  need(driver().cuMemsetD32(memory, 7, 1024));
+  CUdeviceptr more = 0;
+  const bool is_out = driver().cuMemAlloc(&more, std::size_t{100} << 30) == CUDA_ERROR_OUT_OF_MEMORY;
+  const std::vector<char> own(200 << 20);  // the program has some left
+  _exit(word_at(memory) == 7 && is_out && total == 150109880320u ? 0 : 1);
+}
+
+TEST(DeviceMemoryDeathTest, Is_less_with_one_message_where_address_space_is_limited) {
+  if (is_sanitized) GTEST_SKIP() << "sanitizers need address space without a limit";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      use_a_device_within(std::size_t{2} << 30), ::testing::ExitedWithCode(0),
+      "^cushim.sim.: address space is limited .ulimit -v.: there is room for [0-9]+ of the 150109880320 "
+      "bytes of device 0\n$");
 }
 
 }  // namespace
