@@ -38,6 +38,9 @@ def read(path):
         if not colon or not equals:
             raise SystemExit(f"{path}:{number}: not an answer: {line}")
         answers.setdefault(test, []).append((key, value))
+    if any(line.startswith("driver ") and "SIMULATED" in line for line in head):
+        raise SystemExit(f"{path}: recorded on the simulated driver. The page is of real drivers only: "
+                         "record with --driver=real on a machine with a GPU")
     return head, answers
 
 

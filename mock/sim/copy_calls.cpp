@@ -12,6 +12,9 @@ CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(
 
 void copy(Call &call, Stream &stream, const Place &to, const Place &from, std::size_t size, Sync sync) {
   if (size == 0) return;
+  for (const Place &place : {to, from})
+    if (place.allocation != nullptr && place.allocation->pool != nullptr)
+      require(reaches(*stream.context, *place.allocation));
   Memory &memory = call.system.memory;
   const auto [resource, cost] = route(*stream.context, to, from, size);
   Operation operation{.cost = cost, .resource = resource};

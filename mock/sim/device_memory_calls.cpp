@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "place.hpp"
 #include "service.hpp"
 
 namespace cushim::sim {
@@ -51,9 +52,9 @@ CUresult free(Call &call, CUdeviceptr address) {
 }
 
 CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr address) {
-  call.context();
+  const Context &context = call.context();
   const Allocation *const allocation = call.system.memory.find(address);
-  require(allocation != nullptr, CUDA_ERROR_NOT_FOUND);
+  require(allocation != nullptr && reaches(context, *allocation), CUDA_ERROR_NOT_FOUND);
   if (base != nullptr) *base = allocation->base;
   if (size != nullptr) *size = allocation->size;
   return CUDA_SUCCESS;

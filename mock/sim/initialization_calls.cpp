@@ -16,6 +16,7 @@ CUresult init(Call &call, unsigned flags) {
     all.push_back(call.system.devices[static_cast<std::size_t>(index)].get());
   call.system.visible = visible_devices(all, std::getenv("CUDA_VISIBLE_DEVICES"));
   require(!call.system.visible.empty(), CUDA_ERROR_NO_DEVICE);
+  end_with_process();
   call.system.is_initialized = true;
   return CUDA_SUCCESS;
 }

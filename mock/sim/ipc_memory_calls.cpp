@@ -57,7 +57,11 @@ CUresult open(Call &call, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags) 
   };
   const auto device = std::ranges::find_if(call.system.visible, is_it);
   require(device != call.system.visible.end(), CUDA_ERROR_INVALID_DEVICE);
-  Allocation *const made = memory.add_imported(**device, std::move(*found), handle);
+  // It counts as memory of the opener's device, and is reached from there. Measured, driver 580.
+  require(
+      *device == context.device || context.device->peers[static_cast<std::size_t>((*device)->index)].access,
+      CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+  Allocation *const made = memory.add_imported(*context.device, std::move(*found), handle);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
   call.system.engine.work_in_background();

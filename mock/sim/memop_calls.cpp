@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "place.hpp"
 #include "service.hpp"
 
 namespace cushim::sim {
@@ -20,11 +21,14 @@ int attribute_of(const Context &context, CUdevice_attribute attribute) {
 
 // The word that the operation is about: device, pinned or registered memory, aligned to its size.
 template <class Word>
-Word *word_at(Call &call, CUdeviceptr address) {
+Word *word_at(Call &call, const Context &context, CUdeviceptr address) {
   require(address % sizeof(Word) == 0);
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind != MemoryKind::managed && !allocation->is_freed);
   require(address + sizeof(Word) <= allocation->end());
+  require(reaches(context, *allocation));
+  // That the pool of another device was opened is not enough. Measured, driver 580.
+  require(allocation->pool == nullptr || allocation->device == context.device);
   return reinterpret_cast<Word *>(call.system.memory.bytes(address, sizeof(Word)));
 }
 
@@ -56,7 +60,7 @@ std::string in_words(CUdeviceptr address, Word *word, Word value, unsigned flags
 template <class Word>
 Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
                          unsigned flags) {
-  Word *const word = word_at<Word>(call, address);
+  Word *const word = word_at<Word>(call, context, address);
   require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
   if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
     require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
@@ -71,7 +75,7 @@ Operation wait_operation(Call &call, const Context &context, CUdeviceptr address
 template <class Word>
 Operation write_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
                           unsigned flags) {
-  Word *const word = word_at<Word>(call, address);
+  Word *const word = word_at<Word>(call, context, address);
   require(flags == CU_STREAM_WRITE_VALUE_DEFAULT);
   return {.cost = call.costs(context).memory_operation,
           .run = [word, value] { std::atomic_ref(*word).store(value, std::memory_order_release); }};

@@ -15,13 +15,16 @@ CUresult can_access(Call &call, int *can, CUdevice number, CUdevice peer_number)
   return CUDA_SUCCESS;
 }
 
+// CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED, which older headers lack.
+constexpr int kOnlyPartialNativeAtomics = 5;
+
 CUresult get_attribute(Call &call, int *value, CUdevice_P2PAttribute attribute, CUdevice number,
                        CUdevice peer_number) {
   require(value != nullptr);
   const Device &device = call.device(number), &peer = call.device(peer_number);
   require(&device != &peer, CUDA_ERROR_INVALID_DEVICE);
   const Peer &peers = link(device, peer);
-  switch (attribute) {
+  switch (static_cast<int>(attribute)) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
       *value = peers.performance_rank;
       return CUDA_SUCCESS;
@@ -31,6 +34,9 @@ CUresult get_attribute(Call &call, int *value, CUdevice_P2PAttribute attribute, 
       return CUDA_SUCCESS;
     case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
       *value = peers.native_atomics;
+      return CUDA_SUCCESS;
+    case kOnlyPartialNativeAtomics:
+      *value = 0;
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;

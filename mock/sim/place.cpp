@@ -30,6 +30,12 @@ double between(const Device &source, const Device &target) {
 
 }  // namespace
 
+bool reaches(const Context &context, const Allocation &allocation) {
+  if (allocation.kind != MemoryKind::device || allocation.device == context.device) return true;
+  if (allocation.pool != nullptr) return allocation.pool->open_to.contains(context.device);
+  return context.peers.contains(allocation.context);
+}
+
 Route route(const Context &context, const Place &to, const Place &from, std::size_t size) {
   const Costs &costs = context.device->profile.costs;
   const auto at = [&](double gigabytes_per_second) {

@@ -30,6 +30,11 @@ inline Sync host_waits(const Place &to, const Place &from) {
   return to.is_device() && from.is_device() ? Sync::returns : Sync::waits;
 }
 
+// Whether a context's device reaches the memory itself, as sets and memory operations must: not that of
+// another device unless the context was given access to the peer. Copies go between any two devices, but for
+// a pool's memory.
+bool reaches(const Context &context, const Allocation &allocation);
+
 // What carries bytes from one to the other, and how long that takes it.
 struct Route {
   Resource *resource;

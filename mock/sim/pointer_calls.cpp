@@ -2,6 +2,7 @@
 // What can be asked of an address.
 #include <cstring>
 
+#include "place.hpp"
 #include "service.hpp"
 
 namespace cushim::sim {
@@ -111,6 +112,9 @@ CUresult get_attribute(Call &call, void *out, CUpointer_attribute attribute, CUd
   require(out != nullptr);
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && !allocation->is_freed);
+  const Context *const context = call.current();
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && context != nullptr)
+    require(reaches(*context, *allocation));
   return get(*allocation, address, attribute, out);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "handle.hpp"
 
@@ -18,6 +19,7 @@ struct Pool : Object {
 
   Device *device = nullptr;
   bool is_default = false;
+  std::set<const Device *> open_to;  // other devices that were given access
   int reuse_follow_event = 1;
   int reuse_opportunistic = 1;
   int reuse_internal = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The devices' default pools and stream-ordered allocation. There are no others yet.
 #include <cstring>
+#include <span>
 
 #include "service.hpp"
 
@@ -179,8 +180,35 @@ CUresult get_access(Call &call, CUmemAccess_flags *flags, CUmemoryPool handle, C
   require(flags != nullptr && location != nullptr);
   const Pool &pool = call.pool(handle);
   require(location->type == CU_MEM_LOCATION_TYPE_DEVICE);
-  *flags = &call.device(location->id) == pool.device ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                                     : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  const Device &device = call.device(location->id);
+  *flags = &device == pool.device || pool.open_to.contains(&device) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                                    : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return CUDA_SUCCESS;
+}
+
+// All are checked before any is changed.
+CUresult set_access(Call &call, CUmemoryPool handle, const CUmemAccessDesc *wanted, std::size_t count) {
+  Pool &pool = call.pool(handle);
+  require(wanted != nullptr && count != 0);
+  const std::span all(wanted, count);
+  for (const auto &[location, flags] : all) {
+    require(location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    const Device &device = call.device(location.id);
+    require(flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
+    require(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE || flags == CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    // The pool's own device keeps its access.
+    const bool is_possible = &device == pool.device
+                                 ? flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                 : device.peers[static_cast<std::size_t>(pool.device->index)].access;
+    require(is_possible, CUDA_ERROR_INVALID_DEVICE);
+  }
+  for (const auto &[location, flags] : all) {
+    const Device &device = call.device(location.id);
+    if (flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+      pool.open_to.erase(&device);
+    else if (&device != pool.device)
+      pool.open_to.insert(&device);
+  }
   return CUDA_SUCCESS;
 }
 
@@ -201,6 +229,7 @@ void serve_pools(Service &service) {
   service.serve<Entry::cuMemPoolTrimTo_v11020, trim>();
   service.serve<Entry::cuMemPoolDestroy_v11020, destroy>();
   service.serve<Entry::cuMemPoolGetAccess_v11020, get_access>();
+  service.serve<Entry::cuMemPoolSetAccess_v11020, set_access>();
 }
 
 }  // namespace cushim::sim

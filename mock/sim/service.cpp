@@ -4,12 +4,14 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdlib>
 
 namespace cushim::sim {
 
 namespace {
 
 std::atomic<bool> is_forked_child{false};
+std::atomic<bool> is_over{false};  // the process ends, and the driver has ended before it
 
 // ---- What is not implemented ----
 
@@ -51,6 +53,7 @@ CUresult admit(const System &system, When when) {
   // As the real one, the driver does not work in a child of fork().
   if (!system.is_initialized || is_forked_child.load(std::memory_order_relaxed))
     return CUDA_ERROR_NOT_INITIALIZED;
+  if (is_over.load(std::memory_order_relaxed)) return CUDA_ERROR_DEINITIALIZED;
   if (when == When::initialized && system.engine.is_host_thread()) return CUDA_ERROR_NOT_PERMITTED;
   return CUDA_SUCCESS;
 }
@@ -61,6 +64,11 @@ void note_forks() {
 }
 
 bool is_after_fork() noexcept { return is_forked_child; }
+
+void end_with_process() {
+  static const int registered = std::atexit([] { is_over = true; });
+  static_cast<void>(registered);
+}
 
 Service::Service() {
   serve_initialization(*this);

@@ -20,6 +20,7 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
   require(height == 1 || pitch <= (SIZE_MAX - row) / (height - 1));
   const std::size_t extent = (height - 1) * pitch + row;
   const Place place = device_place(call, to, extent);
+  require(reaches(*stream.context, *place.allocation));
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(*stream.context);
   Work work = call.enqueue(

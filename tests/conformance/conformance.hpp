@@ -3,6 +3,7 @@
 // the statement follows the driver and a comment says so.
 #pragma once
 
+#include <cushim/error.hpp>
 #include <cushim/testing.hpp>
 
 #include <functional>
@@ -73,11 +74,16 @@ class OnDevice : public Initialized {
   // Something made while the other context is current.
   template <class Make>
   auto in_other_context(Make make) {
-    need(__FILE__, __LINE__, "cuCtxPushCurrent", driver().cuCtxPushCurrent(other_context()));
-    auto made = make();
+    return in(other_context(), make);
+  }
+  // What an action returns, done while the context is current.
+  template <class Action>
+  auto in(CUcontext wanted, Action action) {
+    need(__FILE__, __LINE__, "cuCtxPushCurrent", driver().cuCtxPushCurrent(wanted));
+    auto result = action();
     CUcontext popped = nullptr;
     need(__FILE__, __LINE__, "cuCtxPopCurrent", driver().cuCtxPopCurrent(&popped));
-    return made;
+    return result;
   }
 
   CUcontext context = nullptr;
@@ -103,6 +109,18 @@ class OnDevice : public Initialized {
 inline CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 inline CUstream legacy() { return CU_STREAM_LEGACY; }
 inline CUstream per_thread() { return CU_STREAM_PER_THREAD; }
+
+// What a typed wrapper threw: the result and the routine that its error names, "cuEventCreate: 1"; or
+// "nothing".
+template <class Action>
+std::string thrown_by(Action action) {
+  try {
+    action();
+    return "nothing";
+  } catch (const cushim::Error &error) {
+    return std::string(error.routine()) + ": " + std::to_string(static_cast<int>(error.result()));
+  }
+}
 
 // Adds a test to a suite at start-up, for families of statements that a table makes. The suite's
 // fixture is the same as that of its other tests.

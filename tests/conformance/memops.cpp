@@ -67,17 +67,17 @@ struct Use {
   bool no_context;
 };
 const Use uses[] = {
-    {"of_device_memory", Kind::device, false, 0, 0, Stream::own, false},
-    {"of_managed_memory", Kind::managed, false, 0, 0, Stream::own, false},
-    {"of_pinned_memory", Kind::pinned, false, 0, 0, Stream::own, false},
-    {"of_registered_memory", Kind::registered, false, 0, 0, Stream::own, false},
-    {"of_pageable_memory", Kind::pageable, false, 0, 0, Stream::own, false},
-    {"of_null", Kind::device, true, 0, 0, Stream::own, false},
-    {"of_an_address_odd_by_1", Kind::device, false, 1, 0, Stream::own, false},
-    {"of_an_address_odd_by_2", Kind::device, false, 2, 0, Stream::own, false},
-    {"of_an_address_odd_by_4", Kind::device, false, 4, 0, Stream::own, false},
-    {"of_an_interior_address", Kind::device, false, 64, 0, Stream::own, false},
-    {"of_the_last_word", Kind::pinned, false, 4088, 0, Stream::own, false},
+    {"on_device_memory", Kind::device, false, 0, 0, Stream::own, false},
+    {"on_managed_memory", Kind::managed, false, 0, 0, Stream::own, false},
+    {"on_pinned_memory", Kind::pinned, false, 0, 0, Stream::own, false},
+    {"on_registered_memory", Kind::registered, false, 0, 0, Stream::own, false},
+    {"on_pageable_memory", Kind::pageable, false, 0, 0, Stream::own, false},
+    {"on_null", Kind::device, true, 0, 0, Stream::own, false},
+    {"on_an_address_odd_by_1", Kind::device, false, 1, 0, Stream::own, false},
+    {"on_an_address_odd_by_2", Kind::device, false, 2, 0, Stream::own, false},
+    {"on_an_address_odd_by_4", Kind::device, false, 4, 0, Stream::own, false},
+    {"on_an_interior_address", Kind::device, false, 64, 0, Stream::own, false},
+    {"on_the_last_word", Kind::pinned, false, 4088, 0, Stream::own, false},
     {"with_flag_1", Kind::device, false, 0, 1, Stream::own, false},
     {"with_flag_4", Kind::device, false, 0, 4, Stream::own, false},
     {"with_flag_8", Kind::device, false, 0, 8, Stream::own, false},
@@ -85,7 +85,7 @@ const Use uses[] = {
     {"with_the_highest_bit_but_one", Kind::device, false, 0, 1u << 30, Stream::own, false},
     {"with_the_highest_bit", Kind::device, false, 0, 1u << 31, Stream::own, false},
     {"with_all_flags", Kind::device, false, 0, ~0u, Stream::own, false},
-    {"with_all_flags_of_null", Kind::device, true, 0, ~0u, Stream::own, false},
+    {"with_all_flags_on_null", Kind::device, true, 0, ~0u, Stream::own, false},
     {"in_the_null_stream", Kind::device, false, 0, 0, Stream::null, false},
     {"in_the_legacy_stream", Kind::device, false, 0, 0, Stream::legacy, false},
     {"in_the_per_thread_stream", Kind::device, false, 0, 0, Stream::per_thread, false},
@@ -113,6 +113,11 @@ const std::vector<Row> answers_of_mem_ops = {
 
 };
 
+const char *what_happens(CUresult answer) {
+  if (answer == CUDA_SUCCESS) return "_is_made_";
+  return answer == CUDA_ERROR_NOT_SUPPORTED ? "_is_not_supported_" : "_is_refused_";
+}
+
 const bool each = [] {
   for (std::size_t o = 0; o < std::size(mem_ops); ++o)
     for (std::size_t u = 0; u < std::size(uses); ++u) {
@@ -120,7 +125,7 @@ const bool each = [] {
       const Use use = uses[u];
       // The condition of flag 1 is equality: met by the zero that is there. 2 (any of no bits) never is.
       const CUresult expected = code(o < answers_of_mem_ops.size() ? answers_of_mem_ops[o].codes[u] : 0);
-      ADD_TEST(MemOps, std::string(op.name) + "_" + use.name, [=](OnDevice &test) {
+      ADD_TEST(MemOps, std::string(op.name) + what_happens(expected) + use.name, [=](OnDevice &test) {
         const CUdeviceptr at = use.null ? 0 : memory_of(test, use.kind);
         const std::vector<unsigned char> zeros(4096);
         if (!use.null) put(use.kind, at, zeros);

@@ -6,7 +6,7 @@ namespace {
 
 class PeerAccess : public OnDevice {};
 
-STATEMENT(PeerAccess, A_device_is_not_its_own_peer, driver().cuDeviceCanAccessPeer(&number, 0, 0),
+STATEMENT(PeerAccess, A_device_can_be_asked_about_itself, driver().cuDeviceCanAccessPeer(&number, 0, 0),
           CUDA_SUCCESS)
 STATEMENT(PeerAccess, Asking_needs_a_place, driver().cuDeviceCanAccessPeer(nullptr, 0, 0),
           CUDA_ERROR_INVALID_VALUE)
@@ -14,14 +14,16 @@ STATEMENT(PeerAccess, Asking_needs_a_device, driver().cuDeviceCanAccessPeer(&num
           CUDA_ERROR_INVALID_DEVICE)
 STATEMENT(PeerAccess, Asking_needs_a_peer, driver().cuDeviceCanAccessPeer(&number, 0, 99),
           CUDA_ERROR_INVALID_DEVICE)
-STATEMENT(PeerAccess, To_the_own_context, driver().cuCtxEnablePeerAccess(context, 0),
+STATEMENT(PeerAccess, To_the_own_context_is_not_given, driver().cuCtxEnablePeerAccess(context, 0),
           CUDA_ERROR_PEER_ACCESS_UNSUPPORTED)
-STATEMENT(PeerAccess, To_no_context, driver().cuCtxEnablePeerAccess(nullptr, 0), CUDA_ERROR_INVALID_CONTEXT)
-STATEMENT(PeerAccess, To_no_context_with_flags, driver().cuCtxEnablePeerAccess(nullptr, 1),
+STATEMENT(PeerAccess, To_no_context_is_not_given, driver().cuCtxEnablePeerAccess(nullptr, 0),
           CUDA_ERROR_INVALID_CONTEXT)
-STATEMENT(PeerAccess, With_flags, driver().cuCtxEnablePeerAccess(context, 1), CUDA_ERROR_INVALID_VALUE)
-STATEMENT(PeerAccess, To_another_context_of_the_device, driver().cuCtxEnablePeerAccess(other_context(), 0),
-          CUDA_ERROR_PEER_ACCESS_UNSUPPORTED)
+STATEMENT(PeerAccess, To_no_context_is_refused_before_flags, driver().cuCtxEnablePeerAccess(nullptr, 1),
+          CUDA_ERROR_INVALID_CONTEXT)
+STATEMENT(PeerAccess, With_flags_is_not_given, driver().cuCtxEnablePeerAccess(context, 1),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(PeerAccess, To_another_context_of_the_device_is_not_given,
+          driver().cuCtxEnablePeerAccess(other_context(), 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED)
 STATEMENT(PeerAccess, To_no_context_is_not_ended, driver().cuCtxDisablePeerAccess(nullptr),
           CUDA_ERROR_INVALID_CONTEXT)
 STATEMENT(PeerAccess, To_the_own_context_is_not_ended, driver().cuCtxDisablePeerAccess(context),
@@ -32,7 +34,7 @@ const bool attributes = [] {
   for (int attribute = 0; attribute < 7; ++attribute) {
     const auto index = static_cast<std::size_t>(attribute);
     const CUresult expected = static_cast<CUresult>(index < std::size(codes) ? codes[index] : 0);
-    ADD_TEST(PeerAccess, "A_device_and_itself_have_the_attribute_" + std::to_string(attribute),
+    ADD_TEST(PeerAccess, "A_device_and_itself_do_not_have_the_attribute_" + std::to_string(attribute),
              [=](OnDevice &test) {
                expect_answer(__FILE__, __LINE__, "cuDeviceGetP2PAttribute(&number, attribute, 0, 0)",
                              driver().cuDeviceGetP2PAttribute(

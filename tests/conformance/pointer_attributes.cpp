@@ -21,7 +21,7 @@ const Attribute attributes[] = {
     {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "memory_type", true},
     {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, "device_pointer", false},
     {CU_POINTER_ATTRIBUTE_HOST_POINTER, "host_pointer", false},
-    {CU_POINTER_ATTRIBUTE_P2P_TOKENS, "p2p_tokens", false},
+    {CU_POINTER_ATTRIBUTE_P2P_TOKENS, "p2p_token_pair", false},
     {CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, "sync_memops", true},
     {CU_POINTER_ATTRIBUTE_BUFFER_ID, "buffer_id", false},
     {CU_POINTER_ATTRIBUTE_IS_MANAGED, "is_managed", true},
@@ -44,7 +44,7 @@ const std::vector<Row> codes_of_attributes = {
     {"memory_type", {0, 0, 0, 0, 1}},
     {"device_pointer", {0, 0, 0, 0, 1}},
     {"host_pointer", {1, 0, 0, 0, 1}},
-    {"p2p_tokens", {0, 0, 1, 1, 1}},
+    {"p2p_token_pair", {0, 0, 1, 1, 1}},
     {"sync_memops", {0, 0, 0, 0, 1}},
     {"buffer_id", {0, 0, 0, 0, 1}},
     {"is_managed", {0, 0, 0, 0, 1}},
@@ -68,7 +68,9 @@ const bool codes = [] {
       const Attribute attribute = attributes[a];
       const Kind kind = kinds[k];
       const CUresult expected = code(a < codes_of_attributes.size() ? codes_of_attributes[a].codes[k] : 0);
-      ADD_TEST(PointerAttributes, std::string("The_") + attribute.name + "_of_" + name_of(kind) + "_memory",
+      ADD_TEST(PointerAttributes,
+               std::string("The_") + attribute.name + "_of_" + name_of(kind) + "_memory_is_" +
+                   (expected == CUDA_SUCCESS ? "told" : "not_told"),
                [=](OnDevice &test) {
                  unsigned char value[64] = {};
                  const CUdeviceptr at = memory_of(test, kind);
@@ -84,19 +86,19 @@ const bool codes = [] {
 
 const bool without_context = [] {
   for (const Attribute &attribute : attributes) {
+    const int number = attribute.attribute;
+    const bool is_refused = number == 0 || number == 1000 || number == CU_POINTER_ATTRIBUTE_P2P_TOKENS;
     ADD_TEST(PointerAttributes,
-             std::string("The_") + attribute.name + "_can_be_asked_in_a_list_of_pageable_memory",
-             [attribute](OnDevice &test) {
+             std::string("The_") + attribute.name + (is_refused ? "_cannot" : "_can") +
+                 "_be_asked_in_a_list_of_pageable_memory",
+             [attribute, is_refused](OnDevice &test) {
                unsigned char value[64] = {};
                void *values[] = {value};
                CUpointer_attribute which[] = {attribute.attribute};
                const CUdeviceptr at = memory_of(test, Kind::pageable);
-               const int number = attribute.attribute;
                expect_answer(__FILE__, __LINE__, "cuPointerGetAttributes",
                              driver().cuPointerGetAttributes(1, which, values, at),
-                             number == 0 || number == 1000 || number == CU_POINTER_ATTRIBUTE_P2P_TOKENS
-                                 ? CUDA_ERROR_INVALID_VALUE
-                                 : CUDA_SUCCESS);
+                             is_refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
              });
   }
   return true;

@@ -96,7 +96,7 @@ STATEMENT(RegisteredMemory, Pageable_memory_is_not_unregistered, driver().cuMemH
           CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)
 STATEMENT(RegisteredMemory, Pinned_memory_is_not_unregistered, driver().cuMemHostUnregister(pinned()),
           CUDA_ERROR_INVALID_VALUE)
-TEST_F(RegisteredMemory, Needs_a_context) {
+TEST_F(RegisteredMemory, Is_registered_in_a_context_and_unregistered_without) {
   NEED(driver().cuCtxSetCurrent(nullptr));
   EXPECT_ANSWER(driver().cuMemHostRegister(pages, 4096, 0), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_ANSWER(driver().cuMemHostRegister(nullptr, 4096, 0), CUDA_ERROR_INVALID_CONTEXT);

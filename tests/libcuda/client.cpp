@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the driver as programs do, moves a number to the device and back, and calls it again at exit.
+// Opens the driver as programs do, moves a number to the device and back, and calls it again at exit,
+// after its end: CUDA_ERROR_DEINITIALIZED.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -31,8 +32,8 @@ static void check(CUresult result, const char *call) {
 
 static void at_exit() {
   int count = 0;
-  CALL(cuDeviceGetCount, &count);
-  std::printf("at exit: %d\n", 0);
+  const auto get_count = reinterpret_cast<decltype(&cuDeviceGetCount)>(find("cuDeviceGetCount"));
+  std::printf("at exit: %d\n", static_cast<int>(get_count(&count)));
 }
 
 int main() {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one process exports of one device, opened by another on the other device.
+#include "two_devices.hpp"
+
+namespace conformance {
+namespace {
+
+class IpcOfTwoDevices : public OnTwoDevices {
+ protected:
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(OnTwoDevices::SetUp());
+    if (IsSkipped()) return;
+    CUSHIM_NEEDS(ipc);
+  }
+};
+
+void make_context_on(int number) {
+  CUcontext made = nullptr;
+  NEED(driver().cuInit(0));
+  NEED(driver().cuDevicePrimaryCtxRetain(&made, number));
+  NEED(driver().cuCtxSetCurrent(made));
+}
+
+// Opens memory while a device of its choice is current, and says where it lies and what is in it.
+struct Found {
+  CUresult open, read, attribute, write, close;
+  int byte, device;
+};
+CUSHIM_CHILD(importer_on_a_device) {
+  make_context_on(parent.receive<int>());
+  const auto handle = parent.receive<CUipcMemHandle>();
+  Found found{};
+  CUdeviceptr at = 0;
+  unsigned char byte = 0;
+  found.open = driver().cuIpcOpenMemHandle(&at, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+  if (found.open == CUDA_SUCCESS) {
+    found.attribute = driver().cuPointerGetAttribute(&found.device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at);
+    found.read = driver().cuMemcpyDtoH(&byte, at, 1);
+    found.byte = byte;
+    found.write = driver().cuMemsetD8(at, 43, 1);
+    NEED(driver().cuCtxSynchronize());
+    found.close = driver().cuIpcCloseMemHandle(at);
+  }
+  parent.send(found);
+}
+
+struct Way {
+  const char *name;
+  int exported, opened;
+};
+const Way ways[] = {{"Memory_of_here_is_opened_there", 0, 1},
+                    {"Memory_of_there_is_opened_here", 1, 0},
+                    {"Memory_of_there_is_opened_there", 1, 1}};
+const bool opened = [] {
+  for (const Way &way : ways)
+    ADD_TEST(IpcOfTwoDevices, way.name, [way](IpcOfTwoDevices &test) {
+      const CUdeviceptr at = way.exported == 0 ? test.memory() : test.memory_there();
+      put(Kind::device, at, std::vector<unsigned char>(16, 42));
+      CUipcMemHandle handle{};
+      // Of the other device too while the context of device 0 is current.
+      EXPECT_ANSWER(driver().cuIpcGetMemHandle(&handle, at), CUDA_SUCCESS);
+      Child child("importer_on_a_device");
+      child.send(way.opened);
+      child.send(handle);
+      const auto found = child.receive<Found>();
+      EXPECT_ANSWER(found.open, CUDA_SUCCESS);
+      EXPECT_ANSWER(found.attribute, CUDA_SUCCESS);
+      EXPECT_VALUE(found.device, way.opened);
+      EXPECT_ANSWER(found.read, CUDA_SUCCESS);
+      EXPECT_VALUE(found.byte, 42);
+      EXPECT_ANSWER(found.write, CUDA_SUCCESS);
+      EXPECT_ANSWER(found.close, CUDA_SUCCESS);
+      EXPECT_EQ(child.wait(), 0);
+      EXPECT_VALUE(static_cast<int>(take(Kind::device, at, 1)[0]), 43);
+    });
+  return true;
+}();
+
+// Opens an event while a device of its choice is current, and uses it there.
+struct Used {
+  CUresult open, query, wait, synchronize, record, destroy;
+};
+CUSHIM_CHILD(event_importer_on_a_device) {
+  make_context_on(parent.receive<int>());
+  const auto handle = parent.receive<CUipcEventHandle>();
+  Used used{};
+  CUevent opened = nullptr;
+  CUstream work = nullptr;
+  NEED(driver().cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
+  used.open = driver().cuIpcOpenEventHandle(&opened, handle);
+  if (used.open == CUDA_SUCCESS) {
+    used.query = driver().cuEventQuery(opened);
+    used.wait = driver().cuStreamWaitEvent(work, opened, 0);
+    used.synchronize = driver().cuStreamSynchronize(work);
+    used.record = driver().cuEventRecord(opened, work);
+    used.destroy = driver().cuEventDestroy(opened);
+  }
+  parent.send(used);
+}
+const bool used = [] {
+  for (const Way &way :
+       {Way{"An_event_of_here_is_opened_there", 0, 1}, Way{"An_event_of_there_is_opened_here", 1, 0},
+        Way{"An_event_of_there_is_opened_there", 1, 1}})
+    ADD_TEST(IpcOfTwoDevices, way.name, [way](IpcOfTwoDevices &test) {
+      const unsigned exportable = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+      const CUevent one = way.exported == 0 ? test.event(exportable) : test.event_there(exportable);
+      NEED(driver().cuEventRecord(one, way.exported == 0 ? test.stream() : test.stream_there()));
+      NEED(driver().cuEventSynchronize(one));
+      CUipcEventHandle handle{};
+      EXPECT_ANSWER(driver().cuIpcGetEventHandle(&handle, one), CUDA_SUCCESS);
+      Child child("event_importer_on_a_device");
+      child.send(way.opened);
+      child.send(handle);
+      const auto found = child.receive<Used>();
+      EXPECT_ANSWER(found.open, CUDA_SUCCESS);
+      EXPECT_ANSWER(found.query, CUDA_SUCCESS);
+      EXPECT_ANSWER(found.wait, CUDA_SUCCESS);
+      EXPECT_ANSWER(found.synchronize, CUDA_SUCCESS);
+      EXPECT_ANSWER(found.record, CUDA_SUCCESS);
+      EXPECT_ANSWER(found.destroy, CUDA_SUCCESS);
+      EXPECT_EQ(child.wait(), 0);
+    });
+  return true;
+}();
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A profiler of the smallest kind: lists each call of the driver by name on stderr. The driver loads it into
+// a program when CUDA_INJECTION64_PATH names it; CUPTI tells it of the calls.
+#include <cupti.h>
+#include <stdio.h>
+
+static void print_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
+  (void)user, (void)domain, (void)id;
+  const CUpti_CallbackData *call = data;
+  if (call->callbackSite == CUPTI_API_ENTER) fprintf(stderr, "call %s\n", call->functionName);
+}
+
+// The driver calls this; 1 if all is well.
+int InitializeInjection(void) {
+  CUpti_SubscriberHandle subscriber;
+  if (cuptiSubscribe(&subscriber, print_call, NULL) != CUPTI_SUCCESS) return 0;
+  return cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS;
+}
