@@ -103,13 +103,16 @@ Pool &Call::pool(CUmemoryPool handle) {
   return *pool;
 }
 
-Work Call::enqueue(Stream &stream, Operation operation) {
+Work Call::enqueue(Stream &stream, Operation &&operation) {
   Context &context = *stream.context;
   operation.name = operation.name[0] != '\0' ? operation.name : name;
   operation.stream = stream.id;
   operation.owner = &context;
-  for (const Work &work : works_of(stream)) operation.after.push_back(work);
-  if (stream.is_blocking() && context.legacy != nullptr) operation.after.push_back(context.legacy->tail);
+  if (stream.is_legacy)
+    for (const Work &work : works_of(stream)) operation.come_after(work);
+  else
+    operation.come_after(stream.tail);
+  if (stream.is_blocking() && context.legacy != nullptr) operation.come_after(context.legacy->tail);
   system.engine.spend(costs(context).call);
   return stream.tail = system.engine.submit(lock, std::move(operation));
 }
@@ -163,7 +166,7 @@ void Call::report_misuse(const void *handle, Kind wanted) {
   if (handle == nullptr) return;  // the real driver answers that itself
   ++system.misuses;
   std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,
-               name_of(wanted), handle, system.handles.why_not(handle, wanted));
+               name_of(wanted), handle, system.handles.why_not(handle, wanted).c_str());
 }
 
 }  // namespace cushim::sim

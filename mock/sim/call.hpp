@@ -49,7 +49,7 @@ struct Call {
   const Costs &costs(const Context &context) { return context.device->profile.costs; }
 
   // Puts an operation into a stream, in the order that the legacy stream asks for too.
-  Work enqueue(Stream &stream, Operation operation);
+  Work enqueue(Stream &stream, Operation &&operation);
   // What must be complete for all that is in the stream to be complete.
   std::vector<Work> works_of(Stream &stream);
 
@@ -61,6 +61,14 @@ struct Call {
   // The same for all memory and streams of a context.
   void wait_for_users(const Context &context);
   bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
+  bool query(const Work &work) {
+    if (is_complete(work)) {
+      if (work != nullptr) system.engine.advance_to(work->completed_at);
+      return true;
+    }
+    const Work kept = work;  // whoever has it may go while the lock is given back
+    return query(std::span(&kept, 1));
+  }
 
   // What the process has exported that made the handle. This process itself: INVALID_CONTEXT; if it is no
   // more, or cannot be reached, which is said: code.

@@ -23,6 +23,14 @@ constexpr auto kLook = std::chrono::microseconds(100);
 // depends on, unless the function waits for the program.
 constexpr auto kHostFunctionGrace = std::chrono::milliseconds(20);
 
+struct Counted {
+  explicit Counted(int &count) : count(count) { ++count; }
+  ~Counted() { --count; }
+  Counted(const Counted &) = delete;
+  Counted &operator=(const Counted &) = delete;
+  int &count;
+};
+
 // The threads of all engines. A thread counts itself, so there are never fewer of them than counted.
 std::atomic<long> engine_threads{0};
 struct EngineThread {
@@ -52,7 +60,7 @@ void Engine::work_in_background() {
   if (background_.joinable()) return;
   schedule_ = Schedule::background;
   background_ = std::jthread([this](const std::stop_token &stop) { background_thread(stop); });
-  changed_.notify_all();
+  notify();
 }
 
 Engine::~Engine() {
@@ -60,7 +68,7 @@ Engine::~Engine() {
   host_thread_.request_stop();
 }
 
-Work Engine::submit(Lock &lock, Operation operation) {
+Work Engine::submit(Lock &lock, Operation &&operation) {
   auto work = std::make_shared<Operation>(std::move(operation));
   work->serial = ++submitted_;
   work->submitted_at = now_;
@@ -77,10 +85,14 @@ Work Engine::submit(Lock &lock, Operation operation) {
   std::erase_if(work->after, [](const Work &earlier) { return is_complete(earlier); });
   if (work->blockers == 0) {
     work->state = Operation::State::ready;
+    if (schedule_ == Schedule::eager && ready_.empty() && can_run(*work)) {
+      run(lock, work);
+      return work;
+    }
     ready_.emplace(work->serial, work);
   }
   run_at_call(lock);
-  changed_.notify_all();
+  notify();
   return work;
 }
 
@@ -104,7 +116,9 @@ Engine::Ready::iterator Engine::choose(const std::vector<const Operation *> *nee
 bool Engine::run_one(Lock &lock, const std::vector<const Operation *> *needed) {
   const auto place = choose(needed);
   if (place == ready_.end()) return false;
-  run(lock, place);
+  const Work work = place->second;
+  ready_.erase(place);
+  run(lock, work);
   return true;
 }
 
@@ -125,9 +139,7 @@ void Engine::run_at_call(Lock &lock) {
   }
 }
 
-void Engine::run(Lock &lock, Ready::iterator place) {
-  const Work work = place->second;
-  ready_.erase(place);
+void Engine::run(Lock &lock, const Work &work) {
   order_.push_back({work->serial, work->stream, work->name});
   if (order_.size() > kOrderKept) order_.pop_front();
   // completed_at holds, until it completes, when the last of what it came after did.
@@ -162,7 +174,7 @@ void Engine::complete(Operation &operation) {
   operation.is_ready = nullptr;
   operation.waits_for = nullptr;
   operation.not_before = nullptr;
-  changed_.notify_all();
+  notify();
 }
 
 bool Engine::query(Lock &lock, std::span<const Work> works) {
@@ -261,7 +273,7 @@ bool Engine::step(Lock &lock) { return run_one(lock); }
 
 void Engine::look_again(Lock &lock) {
   run_at_call(lock);
-  changed_.notify_all();
+  notify();
 }
 
 // Memory changes without a word, so while an operation waits for memory it is looked at again and again.
@@ -273,6 +285,7 @@ bool Engine::looks_at_memory() const {
 
 // Until something changes.
 void Engine::sleep(Lock &lock) {
+  const Counted waiting(waiting_);
   if (schedule_ != Schedule::background && looks_at_memory())
     changed_.wait_for(lock, kLook);
   else
@@ -288,6 +301,7 @@ void Engine::start_host_function(Lock &lock, Work work) {
   if (schedule_ == Schedule::background) return;
   // A function that does not wait for the program ends here, so that every run is alike. One that does
   // would never end: the engine goes on without it.
+  const Counted waiting(waiting_);
   changed_.wait(lock, [&] { return work->is_complete() || in_host_function_ == work.get(); });
   changed_.wait_for(lock, kHostFunctionGrace, [&] { return work->is_complete(); });
 }
@@ -301,7 +315,7 @@ void Engine::host_thread(const std::stop_token &stop) {
     const Work work = host_functions_.front();
     host_functions_.pop_front();
     in_host_function_ = work.get();
-    changed_.notify_all();
+    notify();
     lock.unlock();
     work->on_host();
     lock.lock();
@@ -317,6 +331,7 @@ void Engine::background_thread(const std::stop_token &stop) {
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (run_one(lock)) continue;
+    const Counted waiting(waiting_);
     const auto can_go_on = [this] { return choose(nullptr) != ready_.end(); };
     if (looks_at_memory())
       changed_.wait_for(lock, stop, kLook, can_go_on);
@@ -346,6 +361,7 @@ std::string Engine::order() const {
 std::string Engine::stuck() const {
   std::string text;
   if (in_host_function_ != nullptr) text += "  " + in_words(*in_host_function_) + " runs\n";
+  for (const Work &work : host_functions_) text += "  " + in_words(*work) + " is to run\n";
   for (const auto &[serial, work] : ready_) {
     text += "  " + in_words(*work);
     if (work->waits_for != nullptr) text += " waits for " + work->waits_for();

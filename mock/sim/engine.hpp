@@ -30,7 +30,7 @@ class Engine {
   ~Engine();
 
   // Adds an operation and runs what the schedule wants to be run at a call.
-  Work submit(Lock &lock, Operation operation);
+  Work submit(Lock &lock, Operation &&operation);
 
   // Whether all of these are complete now; runs what the schedule wants to be run at a query.
   bool query(Lock &lock, std::span<const Work> works);
@@ -78,7 +78,11 @@ class Engine {
   Ready::iterator choose(const std::vector<const Operation *> *needed);
   bool run_one(Lock &lock, const std::vector<const Operation *> *needed = nullptr);
   void run_at_call(Lock &lock);
-  void run(Lock &lock, Ready::iterator place);
+  void run(Lock &lock, const Work &work);
+  // Tells whoever waits; nobody does, mostly.
+  void notify() {
+    if (waiting_ != 0) changed_.notify_all();
+  }
   void complete(Operation &operation);
   void start_host_function(Lock &lock, Work work);
   void host_thread(const std::stop_token &stop);
@@ -107,6 +111,7 @@ class Engine {
   std::map<unsigned long, std::string> names_;
   bool has_others_ = false;  // other processes may satisfy what work waits for
 
+  int waiting_ = 0;                      // how many wait for what follows
   std::condition_variable_any changed_;  // something completed or was submitted
   std::deque<Work> host_functions_;
   const Operation *in_host_function_ = nullptr;

@@ -20,7 +20,7 @@ CUresult create(Call &call, CUevent *out, unsigned flags) {
 
 // Its work and those who wait for it keep what was captured.
 CUresult destroy(Call &call, CUevent handle) {
-  call.system.handles.erase(call.event(handle));
+  call.system.handles.erase(call.event(handle), call.name);
   return CUDA_SUCCESS;
 }
 
@@ -48,8 +48,10 @@ CUresult record(Call &call, CUevent event, CUstream stream) {
 CUresult query(Call &call, CUevent handle) {
   require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);  // looked at first
   require_admitted(call, When::also_in_host_functions);
-  const Work work = call.work_of(call.event(handle));
-  return call.query(std::span(&work, 1)) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  Event &event = call.event(handle);
+  const bool is_complete =
+      event.shared == nullptr ? call.query(event.record) : call.query(call.work_of(event));
+  return is_complete ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult synchronize(Call &call, CUevent handle) {

@@ -21,15 +21,20 @@ const char *name_of(Kind kind) noexcept {
   return "object";
 }
 
-const char *Handles::why_not(const void *handle, Kind wanted) const {
+std::string Handles::why_not(const void *handle, Kind wanted) const {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
-  const auto kind = static_cast<Kind>(value >> 40);
-  const auto serial = (value & ((std::uintptr_t{1} << 40) - 1)) >> 4;
-  const bool is_ours = value >> 40 != 0 &&
-                       value >> 40 <= static_cast<std::uintptr_t>(Kind::mipmapped_array) &&
-                       (value & 15) == 0 && serial != 0 && serial <= last_;
+  const auto kind = static_cast<Kind>(value >> 44);
+  const std::size_t index = index_of(value);
+  const bool is_ours = value >> 44 != 0 &&
+                       value >> 44 <= static_cast<std::uintptr_t>(Kind::mipmapped_array) &&
+                       (value & 15) == 0 && index < slots_.size() && generation_of(value) != 0 &&
+                       generation_of(value) <= slots_[index].generation;
   if (!is_ours) return "was never made";
-  if (kind == wanted) return "was destroyed";
+  const Slot &slot = slots_[index];
+  const bool is_last = slot.object == nullptr && slot.generation == generation_of(value);
+  if (kind == wanted)
+    return is_last && slot.ended_by != nullptr ? std::string("was destroyed by ") + slot.ended_by
+                                               : "was destroyed";
   switch (kind) {
     case Kind::context:
       return "is a context";

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,6 +52,15 @@ struct Operation {
   CUresult fault = CUDA_SUCCESS;  // of its context, if it did not run because of that
 
   bool is_complete() const noexcept { return state == State::complete; }
+
+  // Before it is submitted: it runs when the earlier one is complete.
+  void come_after(const Work &earlier) {
+    if (earlier == nullptr) return;
+    if (earlier->is_complete())
+      completed_at = std::max(completed_at, earlier->completed_at);
+    else
+      after.push_back(earlier);
+  }
 };
 
 inline bool is_complete(const Work &work) noexcept { return work == nullptr || work->is_complete(); }

@@ -53,12 +53,14 @@ CUresult destroy(Call &call, CUstream handle) {
   Stream &stream = call.stream(handle);
   std::erase(stream.context->streams, &stream);
   if (!is_complete(stream.tail)) stream.context->left_over.push_back({stream.tail, stream.is_blocking()});
-  call.system.handles.erase(stream);
+  call.system.handles.erase(stream, call.name);
   return CUDA_SUCCESS;
 }
 
 CUresult query(Call &call, CUstream handle) {
-  return call.query(call.works_of(call.stream(handle))) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  Stream &stream = call.stream(handle);
+  const bool is_idle = stream.is_legacy ? call.query(call.works_of(stream)) : call.query(stream.tail);
+  return is_idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult synchronize(Call &call, CUstream handle) {

@@ -18,7 +18,11 @@ std::atomic<unsigned long> last_thread{0};
 
 // What the calling thread has, by the machine's number. A key and not thread_local: calls may come after
 // the destructors of the main thread's variables.
-using Threads = std::unordered_map<unsigned long, Thread>;
+struct Threads {
+  std::unordered_map<unsigned long, Thread> by_machine;
+  unsigned long last_machine = 0;  // that was asked for
+  Thread *last = nullptr;          // of that
+};
 
 Threads &of_this_thread() {
   static const pthread_key_t key = [] {
@@ -80,9 +84,13 @@ bool System::serves(int slot) const noexcept { return Service::all().serves(slot
 std::unique_ptr<mock::AnyReceiver> System::make_receiver(int slot) { return Service::make(*this, slot); }
 
 Thread &System::thread() {
-  Thread &thread = of_this_thread()[number];
-  if (thread.number == 0) thread.number = ++last_thread;
-  return thread;
+  Threads &threads = of_this_thread();
+  if (threads.last_machine != number) {
+    threads.last = &threads.by_machine[number];
+    threads.last_machine = number;
+    if (threads.last->number == 0) threads.last->number = ++last_thread;
+  }
+  return *threads.last;
 }
 
 Context &System::make_context(Device &device, unsigned flags) {

@@ -14,7 +14,48 @@ TEST(Misuse, An_event_that_was_destroyed_is_said_to_be_so) {
   EXPECT_EQ(driver().cuEventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("cuEventQuery: the event"), said.npos) << said;
+  EXPECT_NE(said.find("cuEventDestroy_v2: the event"), said.npos) << said;
+  EXPECT_NE(said.find("was destroyed by cuEventDestroy_v2"), said.npos) << said;
+}
+
+TEST(Misuse, A_destroyed_handle_does_not_name_what_is_made_after_it) {
+  const Running running;
+  const CUevent destroyed = running.event();
+  need(driver().cuEventDestroy(destroyed));
+  const CUevent next = running.event();
+  EXPECT_NE(next, destroyed);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(driver().cuEventQuery(destroyed), CUDA_ERROR_INVALID_HANDLE);
+  const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("was destroyed"), said.npos) << said;
+  EXPECT_EQ(driver().cuEventQuery(next), CUDA_SUCCESS);
+}
+
+TEST(Misuse, A_stream_that_was_destroyed_is_said_to_be_so) {
+  const Running running;
+  const CUstream stream = running.stream();
+  need(driver().cuStreamDestroy(stream));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver().cuEventRecord(running.event(), stream), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver().cuStreamDestroy(stream), CUDA_ERROR_INVALID_HANDLE);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  for (const char *call : {"cuStreamSynchronize: ", "cuEventRecord: ", "cuStreamDestroy_v2: "})
+    EXPECT_NE(said.find(call + std::string("the stream")), said.npos) << said;
+  EXPECT_NE(said.find("was destroyed by cuStreamDestroy_v2"), said.npos) << said;
+}
+
+TEST(Misuse, Handles_are_not_mixed_up_after_ever_so_many) {
+  const Running running;
+  const CUevent kept = running.event();
+  const CUevent first = running.event();
+  need(driver().cuEventDestroy(first));
+  for (int i = 0; i < 300'000; ++i) {  // more than a place in the table is given
+    const CUevent event = running.event();
+    ASSERT_NE(event, first);
+    need(driver().cuEventDestroy(event));
+  }
+  EXPECT_EQ(driver().cuEventQuery(kept), CUDA_SUCCESS);
 }
 
 TEST(Misuse, A_stream_in_the_place_of_an_event_is_said_to_be_one) {
