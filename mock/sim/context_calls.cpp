@@ -102,7 +102,9 @@ CUresult get_device_of(Call &call, CUdevice *device, CUcontext handle) {
 
 CUresult get_flags(Call &call, unsigned *flags) {
   require(flags != nullptr);
-  *flags = call.context().flags;
+  const Context &context = call.context();
+  // The primary context says that it maps host memory, though its state does not. Measured, driver 580.
+  *flags = context.flags | (context.is_primary ? unsigned{CU_CTX_MAP_HOST} : 0);
   return CUDA_SUCCESS;
 }
 

@@ -298,7 +298,8 @@ void Engine::start_host_function(Lock &lock, Work work) {
     host_thread_ = std::jthread([this](const std::stop_token &stop) { host_thread(stop); });
   host_functions_.push_back(work);
   host_work_.notify_all();
-  if (schedule_ == Schedule::background) return;
+  // The functions' own thread begins this one when it has ended the one before.
+  if (schedule_ == Schedule::background || is_host_thread()) return;
   // A function that does not wait for the program ends here, so that every run is alike. One that does
   // would never end: the engine goes on without it.
   const Counted waiting(waiting_);

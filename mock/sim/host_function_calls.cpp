@@ -13,8 +13,8 @@ CUresult launch(Call &call, CUstream handle, CUhostFn function, void *data) {
 }
 
 CUresult add_callback(Call &call, CUstream handle, CUstreamCallback callback, void *data, unsigned flags) {
-  Stream &stream = call.stream(handle);
   require(callback != nullptr && flags == 0);
+  Stream &stream = call.stream(handle);
   call.enqueue(stream, {.cost = call.costs(*stream.context).host_function,
                         .on_host = [handle, callback, data] { callback(handle, CUDA_SUCCESS, data); }});
   return CUDA_SUCCESS;

@@ -60,11 +60,11 @@ std::string in_words(CUdeviceptr address, Word *word, Word value, unsigned flags
 template <class Word>
 Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
                          unsigned flags) {
-  Word *const word = word_at<Word>(call, context, address);
   require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
   if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
     require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
             CUDA_ERROR_NOT_SUPPORTED);
+  Word *const word = word_at<Word>(call, context, address);
   const Allocation &allocation = *call.system.memory.find(address);
   return {.cost = call.costs(context).memory_operation,
           .is_ready = [word, value, flags] { return is_satisfied(word, value, flags); },

@@ -18,6 +18,19 @@ void store(void *out, T value) {
   std::memcpy(out, &value, sizeof value);
 }
 
+constexpr int kIsDecompressible = 21;  // CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, from 12.8
+
+// The pages that the memory lies in: a device's are of 2 MiB, and small allocations share them.
+struct Mapping {
+  CUdeviceptr base;
+  std::size_t size;
+};
+Mapping mapping_of(const Allocation &allocation) {
+  const CUdeviceptr page = allocation.kind == MemoryKind::device ? 2u << 20 : 4096u;
+  const CUdeviceptr base = allocation.base / page * page;
+  return {base, (allocation.end() + page - 1) / page * page - base};
+}
+
 // The size of the attribute's value; 0 if there is no such attribute.
 std::size_t size_of(int attribute) {
   switch (attribute) {
@@ -30,6 +43,7 @@ std::size_t size_of(int attribute) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case kIsDecompressible:
       return sizeof(int);
     case CU_POINTER_ATTRIBUTE_CONTEXT:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -38,6 +52,9 @@ std::size_t size_of(int attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return 8;
     default:
       return 0;
@@ -102,6 +119,18 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       store(out, allocation.pool != nullptr ? allocation.pool->handle : 0);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      store(out, mapping_of(allocation).size);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      store(out, mapping_of(allocation).base);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:  // the same for all that lies in one mapping
+      store(out, mapping_of(allocation).base / 4096);
+      return CUDA_SUCCESS;
+    case kIsDecompressible:
+      store(out, static_cast<int>(allocation.kind == MemoryKind::device && allocation.pool == nullptr));
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;

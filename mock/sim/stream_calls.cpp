@@ -23,9 +23,8 @@ int clamped(const Context &context, int priority) {
 }
 
 CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int priority) {
-  require(out != nullptr);
+  require(out != nullptr && (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
   Context &context = call.context();
-  require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
   auto stream = std::make_unique<Stream>();
   stream->context = &context;
   stream->id = ++call.system.last_id;
@@ -159,6 +158,7 @@ CUresult copy_attributes(Call &call, CUstream to, CUstream from) {
   const Stream &source = call.stream(from);
   require(target.context == source.context);
   target.attributes = source.attributes;
+  target.priority = source.priority;
   return CUDA_SUCCESS;
 }
 

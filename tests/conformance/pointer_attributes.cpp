@@ -34,6 +34,10 @@ const Attribute attributes[] = {
     {CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, "is_gpu_direct_rdma_capable", true},
     {CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "access_flags", true},
     {CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, "mempool_handle", false},
+    {CU_POINTER_ATTRIBUTE_MAPPING_SIZE, "mapping_size", false},
+    {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, "mapping_base", false},
+    {CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "memory_block_id", false},
+    {static_cast<CUpointer_attribute>(21), "is_hw_decompress_capable", true},  // no name before 12.8
     {static_cast<CUpointer_attribute>(0), "attribute_0", true},
     {static_cast<CUpointer_attribute>(1000), "attribute_1000", true},
 };
@@ -57,6 +61,10 @@ const std::vector<Row> codes_of_attributes = {
     {"is_gpu_direct_rdma_capable", {0, 0, 0, 0, 1}},
     {"access_flags", {0, 0, 0, 0, 1}},
     {"mempool_handle", {0, 0, 0, 0, 1}},
+    {"mapping_size", {0, 0, 0, 0, 1}},
+    {"mapping_base", {0, 0, 0, 0, 1}},
+    {"memory_block_id", {0, 0, 0, 0, 1}},
+    {"is_hw_decompress_capable", {0, 0, 0, 0, 1}},
     {"attribute_0", {1, 1, 1, 1, 1}},
     {"attribute_1000", {1, 1, 1, 1, 1}},
 
@@ -103,6 +111,18 @@ const bool without_context = [] {
   }
   return true;
 }();
+
+TEST_F(PointerAttributes, A_mapping_of_small_memory_is_one_page_of_the_device) {
+  const CUdeviceptr at = memory(5000);
+  std::size_t bytes = 0;
+  CUdeviceptr start = 0;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&bytes, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, at), CUDA_SUCCESS);
+  EXPECT_VALUE(bytes, std::size_t{2} << 20);
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, at),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(start % (2 << 20), 0u);
+  EXPECT_VALUE(at - start < (2 << 20), true);
+}
 
 TEST_F(PointerAttributes, The_memory_type_of_device_memory_is_device) {
   unsigned type = 0;

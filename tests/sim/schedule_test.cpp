@@ -83,6 +83,24 @@ TEST_P(EachSchedule, Waits_for_a_value_that_another_thread_of_the_program_writes
   EXPECT_EQ(word_at(memory), 5u);
 }
 
+TEST_P(EachSchedule, Runs_one_host_function_after_another_that_was_held_back_before_it) {
+  const Running running({.schedule = GetParam()});
+  void *host = nullptr;
+  need(driver().cuMemHostAlloc(&host, 4096, 0));
+  auto *word = static_cast<std::uint32_t *>(host);
+  const auto address = reinterpret_cast<CUdeviceptr>(host);
+  const CUstream stream = running.stream();
+  std::atomic<int> count = 0;
+  need(driver().cuStreamWaitValue32(stream, address, 1, CU_STREAM_WAIT_VALUE_EQ));
+  for (int i = 0; i < 3; ++i)
+    need(driver().cuLaunchHostFunc(
+        stream, [](void *data) { ++*static_cast<std::atomic<int> *>(data); }, &count));
+  EXPECT_EQ(count, 0);
+  std::atomic_ref<std::uint32_t>{*word}.store(1);
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_EQ(count, 3);
+}
+
 TEST_P(EachSchedule, Runs_host_functions_in_stream_order_and_refuses_calls_in_them) {
   const Running running({.schedule = GetParam()});
   const CUstream stream = running.stream();

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts: the stack of the thread, and what is asked of a context. None is created or destroyed.
+#include "walk.hpp"
+
+namespace differential {
+namespace {
+
+void set_current(Walk &w) { CALL(w, cuCtxSetCurrent, w.a_context()); }
+
+void push(Walk &w) { CALL(w, cuCtxPushCurrent, w.a_context()); }
+
+void pop(Walk &w) {
+  Result<CUcontext> context("context");
+  CALL(w, cuCtxPopCurrent, context.argument());
+  w.also_name(context);
+}
+
+void current(Walk &w) {
+  Result<CUcontext> context("context");
+  CALL(w, cuCtxGetCurrent, context.argument());
+  w.also_name(context);
+}
+
+void device(Walk &w) {
+  Result<CUdevice> device("device");
+  CALL(w, cuCtxGetDevice, device.argument());
+  w.also_number(device);
+}
+
+void flags(Walk &w) {
+  Result<unsigned> flags("flags");
+  CALL(w, cuCtxGetFlags, flags.argument());
+  if (flags.is_set()) flags.value &= ~unsigned{CU_CTX_MAP_HOST};
+  w.also_number(flags);
+}
+
+void api_version(Walk &w) {
+  Result<unsigned> version("version");
+  CALL(w, cuCtxGetApiVersion, w.a_context(), version.argument());
+  w.also_number(version);
+}
+
+void priorities(Walk &w) {
+  Result<int> least("least"), greatest("greatest");
+  if (w.dice.once_in(4))
+    CALL(w, cuCtxGetStreamPriorityRange, null(), greatest.argument());
+  else
+    CALL(w, cuCtxGetStreamPriorityRange, least.argument(), greatest.argument());
+  w.also_number(least);
+  w.also_number(greatest);
+}
+
+void limit(Walk &w) {
+  Result<std::size_t> size("size");
+  const unsigned which = w.dice.below(9);
+  CALL(w, cuCtxGetLimit, size.argument(),
+       Argument{static_cast<CUlimit>(which), "static_cast<CUlimit>(" + std::to_string(which) + ")"});
+  w.also_number(size);
+}
+
+void cache_config(Walk &w) {
+  Result<CUfunc_cache> config("config");
+  CALL(w, cuCtxGetCacheConfig, config.argument());
+  w.also_number(config);
+}
+
+void synchronize(Walk &w) { CALL(w, cuCtxSynchronize); }
+
+void primary_state(Walk &w) {
+  Result<unsigned> flags("flags");
+  Result<int> active("active");
+  CALL(w, cuDevicePrimaryCtxGetState, integer(w.dice.once_in(4) ? 99 : 0), flags.argument(),
+       active.argument());
+  if (flags.is_set()) flags.value &= ~unsigned{CU_CTX_MAP_HOST};
+  w.also_number(flags);
+  w.also_number(active);
+}
+
+void retain_and_release(Walk &w) {
+  Result<CUcontext> context("context");
+  CALL(w, cuDevicePrimaryCtxRetain, context.argument(), integer(0));
+  w.also_name(context);
+  CALL(w, cuDevicePrimaryCtxRelease, integer(0));
+}
+
+void attribute(Walk &w) {
+  Result<int> value("value");
+  const int which = static_cast<int>(w.dice.below(140));
+  CALL(w, cuDeviceGetAttribute, value.argument(),
+       Argument{static_cast<CUdevice_attribute>(which),
+                "static_cast<CUdevice_attribute>(" + std::to_string(which) + ")"},
+       integer(w.dice.once_in(10) ? 77 : 0));
+  // What a multicast object may be is the machine's affair, and a number of the bus, too.
+  if (which != CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED && which != CU_DEVICE_ATTRIBUTE_PCI_BUS_ID &&
+      which != CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID && which != CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)
+    w.also_number(value);
+}
+
+}  // namespace
+
+std::vector<Choice> context_choices() {
+  return {{3, false, set_current}, {3, false, push},
+          {3, false, pop},         {2, false, current},
+          {1, false, device},      {1, false, flags},
+          {1, false, api_version}, {1, false, priorities},
+          {1, false, limit},       {1, false, cache_config},
+          {2, true, synchronize},  {1, false, primary_state},
+          {1, false, attribute},   {1, false, retain_and_release}};
+}
+
+}  // namespace differential

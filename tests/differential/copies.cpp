@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies and sets. Device memory that is read past its end is read only for the code of the answer.
+#include <fmt/format.h>
+
+#include "walk.hpp"
+
+namespace differential {
+namespace {
+
+constexpr std::size_t lengths[] = {0, 1, 16, 256, 1000, 4096};
+
+std::size_t a_length(Walk &w) { return lengths[w.dice.below(std::size(lengths))]; }
+
+std::string digest(const std::vector<unsigned char> &data) {
+  std::uint32_t hash = 2166136261U;
+  for (unsigned char byte : data) hash = (hash ^ byte) * 16777619U;
+  return fmt::format("{:08x}", hash);
+}
+
+Argument<void *> pageable(std::vector<unsigned char> &data) { return {data.data(), "data"}; }
+Argument<const void *> source(const std::vector<unsigned char> &data) { return {data.data(), "data"}; }
+
+// What a call that waits for nobody has to do with, done before and after.
+class Alone {
+ public:
+  explicit Alone(Walk &walk) : walk_(walk) { walk_.finish(); }
+  ~Alone() { walk_.finish(); }
+  Alone(const Alone &) = delete;
+  Alone &operator=(const Alone &) = delete;
+
+ private:
+  Walk &walk_;
+};
+
+void to_device(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  const Alone alone(w);
+  std::vector<unsigned char> data(buffer_bytes, static_cast<unsigned char>(w.dice.below(250)));
+  const std::size_t length = a_length(w);
+  CALL(w, cuMemcpyHtoD, w.address_in(k, w.b[k].bytes >= buffer_bytes + 64 ? 64 : 0), source(data),
+       bytes(length));
+}
+
+void to_host(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  const Alone alone(w);
+  std::vector<unsigned char> data(buffer_bytes);
+  CALL(w, cuMemcpyDtoH, pageable(data), w.address_in(k, 0), bytes(a_length(w)));
+  w.also(digest(data));
+}
+
+void all_to_host(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  const Alone alone(w);
+  std::vector<unsigned char> data(w.b[k].bytes);
+  CALL(w, cuMemcpyDtoH, pageable(data), w.address_in(k, 0), bytes(data.size()));
+  w.also(digest(data));
+}
+
+void between(Walk &w) {
+  const unsigned from = w.a_buffer(), to = w.a_buffer();
+  if (from == Walk::buffers) return;
+  const Alone alone(w);
+  if (from == to) {
+    CALL(w, cuMemcpyDtoD, w.address_in(to, 2048), w.address_in(from, 0), bytes(256));
+  } else if (w.dice.once_in(2)) {
+    CALL(w, cuMemcpyDtoD, w.address_in(to, 0), w.address_in(from, 0), bytes(a_length(w)));
+  } else {
+    CALL(w, cuMemcpy, w.address_in(to, 0), w.address_in(from, 0), bytes(a_length(w)));
+  }
+}
+
+void with_pinned(Walk &w) {
+  const unsigned k = w.a_buffer(), pinned = w.dice.below(static_cast<unsigned>(w.p.size()));
+  Argument<CUstream> stream{nullptr, ""};
+  // Each pinned buffer goes with one stream as well.
+  if (k == Walk::buffers || k != pinned || w.p[pinned] == nullptr || !w.stream_of(k, stream)) return;
+  const std::size_t length = a_length(w);
+  if (w.dice.once_in(2))
+    CALL(w, cuMemcpyHtoDAsync, w.address_in(k, 0),
+         Argument<const void *>{w.p[pinned], fmt::format("p[{}]", pinned)}, bytes(length), stream);
+  else
+    CALL(w, cuMemcpyDtoHAsync, Argument{w.p[pinned], fmt::format("p[{}]", pinned)}, w.address_in(k, 0),
+         bytes(length), stream);
+}
+
+void look_at_pinned(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
+  if (w.p[k] == nullptr) return;
+  w.finish();
+  const auto *start = static_cast<const unsigned char *>(w.p[k]);
+  w.call(fmt::format("look_at_p{}", k).c_str(), [] { return CUDA_SUCCESS; });
+  w.also(digest({start, start + buffer_bytes}));
+}
+
+void within(Walk &w) {
+  const unsigned k = w.a_buffer();
+  Argument<CUstream> stream{nullptr, ""};
+  if (k == Walk::buffers || !w.stream_of(k, stream)) return;
+  CALL(w, cuMemcpyDtoDAsync, w.address_in(k, 2048), w.address_in(k, 0),
+       bytes(w.dice.one_of<std::size_t>({0, 16, 2048})), stream);
+}
+
+void set_async(Walk &w) {
+  const unsigned k = w.a_buffer();
+  Argument<CUstream> stream{nullptr, ""};
+  if (k == Walk::buffers || !w.stream_of(k, stream)) return;
+  const unsigned value = w.dice.below(200);
+  const std::size_t offset = w.dice.one_of<std::size_t>({0, 0, 4, 6, 1}),
+                    count = w.dice.one_of<std::size_t>({0, 1, 5, 500});
+  switch (w.dice.below(3)) {
+    case 0:
+      CALL(w, cuMemsetD8Async, w.address_in(k, offset),
+           Argument{static_cast<unsigned char>(value), std::to_string(value)}, bytes(count), stream);
+      break;
+    case 1:
+      CALL(w, cuMemsetD16Async, w.address_in(k, offset),
+           Argument{static_cast<unsigned short>(value), std::to_string(value)}, bytes(count), stream);
+      break;
+    default:
+      CALL(w, cuMemsetD32Async, w.address_in(k, offset), number(value), bytes(count), stream);
+  }
+}
+
+void set(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  const Alone alone(w);
+  const unsigned value = w.dice.below(200);
+  if (w.dice.once_in(2))
+    CALL(w, cuMemsetD32, w.address_in(k, w.dice.one_of<std::size_t>({0, 2, 8})), number(value),
+         bytes(w.dice.one_of<std::size_t>({0, 3, 1000})));
+  else
+    CALL(w, cuMemsetD2D8, w.address_in(k, 0), bytes(w.dice.one_of<std::size_t>({0, 16, 64})),
+         Argument{static_cast<unsigned char>(value), std::to_string(value)},
+         bytes(w.dice.one_of<std::size_t>({0, 1, 16})), bytes(w.dice.one_of<std::size_t>({0, 1, 60})));
+}
+
+void past_the_end(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  const Alone alone(w);
+  const std::size_t beyond = w.dice.one_of<std::size_t>({1, 64, 4096});
+  std::vector<unsigned char> data(w.b[k].bytes + beyond);
+  CALL(w, cuMemcpyDtoH, pageable(data), w.address_in(k, 0), bytes(data.size()));
+}
+
+void from_nowhere(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  const Alone alone(w);
+  std::vector<unsigned char> data(16);
+  const Argument nowhere{w.dice.one_of<CUdeviceptr>({0, 16}), "nowhere"};
+  if (w.dice.once_in(2))
+    CALL(w, cuMemcpyDtoH, pageable(data), nowhere, bytes(16));
+  else
+    CALL(w, cuMemsetD8, nowhere, Argument{static_cast<unsigned char>(1), "1"},
+         bytes(w.dice.one_of<std::size_t>({0, 16})));
+}
+
+}  // namespace
+
+std::vector<Choice> copy_choices() {
+  return {{3, true, to_device},    {3, true, to_host},        {3, true, all_to_host}, {3, true, between},
+          {6, false, with_pinned}, {2, true, look_at_pinned}, {2, false, within},     {5, false, set_async},
+          {2, true, set},          {1, true, past_the_end},   {1, true, from_nowhere}};
+}
+
+}  // namespace differential

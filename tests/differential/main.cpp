@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks two drivers through the same programs of calls, or one driver through programs whose answers are
+// recorded, and shows the first answer that differs in each.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cushim/sim/machine.hpp>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "recording.hpp"
+#include "walk.hpp"
+
+namespace {
+
+using namespace differential;
+
+// A driver and what lasts on it.
+class Side {
+ public:
+  Side(const std::string &name, std::uint64_t settle, bool is_traced) {
+    if (name == "sim") {
+      machine_ = std::make_unique<cushim::sim::Machine>(cushim::sim::options_from_environment());
+      driver_ = &machine_->driver();
+      settle = 0;
+    } else {
+      const cushim::Loaded loaded =
+          name == "real" ? cushim::Driver::load() : cushim::Driver::load({.library = name.c_str()});
+      if (!loaded) throw std::runtime_error(loaded.diagnosis.text());
+      driver_ = &*loaded;
+    }
+    const cushim::ScopedDriver scope(*driver_);
+    bench_ = std::make_unique<Bench>(settle);
+    bench_->is_traced = is_traced;
+    char device[256] = "";
+    driver_->cuDeviceGetName(device, sizeof device, bench_->device);
+    about_ = fmt::format("version {}, {}", driver_->version(), device);
+  }
+
+  std::vector<Step> walk(std::uint64_t seed, unsigned choices,
+                         const std::function<bool(unsigned)> &wanted = {}) const {
+    const cushim::ScopedDriver scope(*driver_);
+    Walk walk(seed, *bench_);
+    return walk.run(choices, wanted);
+  }
+  const std::string &about() const { return about_; }
+
+ private:
+  std::unique_ptr<cushim::sim::Machine> machine_;
+  cushim::Driver *driver_ = nullptr;
+  std::unique_ptr<Bench> bench_;
+  std::string about_;
+};
+
+// The first step whose answers differ; the number of steps if none does.
+std::size_t first_difference(const std::vector<Step> &a, const std::vector<Step> &b) {
+  std::size_t i = 0;
+  while (i < a.size() && i < b.size() && a[i].call == b[i].call && a[i].answer == b[i].answer) ++i;
+  return i;
+}
+bool differ(const std::vector<Step> &a, const std::vector<Step> &b) {
+  return first_difference(a, b) != std::max(a.size(), b.size());
+}
+
+void print(const std::vector<Step> &steps, std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last && i < steps.size(); ++i)
+    std::cout << fmt::format("  {};  // {}\n", steps[i].call, steps[i].answer);
+}
+
+// Leaves out choices as long as the two still differ.
+std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, unsigned choices) {
+  std::set<unsigned> kept;
+  for (unsigned i = 0; i < choices; ++i) kept.insert(i);
+  const auto still_differ = [&](const std::set<unsigned> &some) {
+    const auto wanted = [&](unsigned i) { return some.contains(i); };
+    return differ(a.walk(seed, choices, wanted), b.walk(seed, choices, wanted));
+  };
+  for (std::size_t piece = kept.size() / 2; piece != 0; piece /= 2) {
+    for (auto at = kept.begin(); at != kept.end();) {
+      const unsigned from = *at;
+      std::set<unsigned> fewer(kept.begin(), at);
+      for (std::size_t i = 0; i < piece && at != kept.end(); ++i) ++at;
+      fewer.insert(at, kept.end());
+      if (still_differ(fewer)) kept = fewer;
+      at = kept.upper_bound(from);
+    }
+  }
+  return kept;
+}
+
+struct Options {
+  std::string driver = "sim", against, recorded, write;
+  std::uint64_t first = 0, count = 100, settle = 300;
+  unsigned choices = 200, shown = 10;
+  double at_least = 100;
+  bool is_traced = false;
+};
+
+int compare_drivers(const Options &options, const Side &side) {
+  const Side other(options.against, options.settle, false);
+  unsigned different = 0;
+  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
+    if (!differ(side.walk(seed, options.choices), other.walk(seed, options.choices))) continue;
+    if (++different > options.shown) continue;
+    const std::set<unsigned> kept = shrink(side, other, seed, options.choices);
+    const auto wanted = [&](unsigned i) { return kept.contains(i); };
+    const auto a = side.walk(seed, options.choices, wanted), b = other.walk(seed, options.choices, wanted);
+    const std::size_t at = first_difference(a, b);
+    std::cout << fmt::format("// seed {}, shrunk to {} calls\n", seed, a.size());
+    print(a, 0, at + 1);
+    std::cout << fmt::format("  // {}: {}\n", options.against,
+                             at < b.size() ? b[at].answer : "(no such call)");
+  }
+  std::cout << fmt::format("{} of {} walks are answered alike\n", options.count - different, options.count);
+  return different == 0 ? 0 : 1;
+}
+
+int compare_with_recording(const Options &options, const Side &side) {
+  const Recording recording = read(options.recorded);
+  std::size_t different = 0, calls = 0;
+  for (const auto &[seed, line] : recording.walks) {
+    const std::vector<Step> steps = side.walk(seed, recording.choices);
+    const Recording::Line now = line_of(steps);
+    std::size_t at = 0;
+    while (at < now.answers.size() && at < line.answers.size() && now.answers[at] == line.answers[at]) ++at;
+    calls += at;
+    if (at == now.answers.size() && at == line.answers.size()) {
+      if (now.fingerprint == line.fingerprint) continue;
+      throw std::runtime_error("the calls are not those that were recorded: record them again");
+    }
+    if (++different > options.shown) continue;
+    std::cout << fmt::format("// seed {}, call {}\n", seed, at + 1);
+    print(steps, at < 12 ? 0 : at - 12, at + 1);
+    std::cout << fmt::format("  // recorded: {}\n",
+                             at < line.answers.size() ? line.answers[at] : "(no more)");
+  }
+  std::cout << fmt::format("{} of {} walks are answered to the end as recorded ({} calls)\n",
+                           recording.walks.size() - different, recording.walks.size(), calls);
+  const std::size_t alike = recording.walks.size() - different;
+  const auto all = static_cast<double>(recording.walks.size());
+  return all != 0 && 100 * static_cast<double>(alike) >= options.at_least * all ? 0 : 1;
+}
+
+int record(const Options &options, const Side &side) {
+  Recording recording{.about = side.about(), .choices = options.choices, .dropped = 0, .walks = {}};
+  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
+    recording.walks[seed] = line_of(side.walk(seed, options.choices));
+  // Again, for what this driver does not answer twice alike says nothing about another.
+  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
+    const Recording::Line again = line_of(side.walk(seed, options.choices));
+    if (again.answers == recording.walks[seed].answers) continue;
+    recording.walks.erase(seed);
+    ++recording.dropped;
+  }
+  write(options.write, recording);
+  std::cout << fmt::format("{} walks recorded, {} dropped\n", recording.walks.size(), recording.dropped);
+  return 0;
+}
+
+int show(const Options &options, const Side &side) {
+  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
+    const auto steps = side.walk(seed, options.choices);
+    std::cout << "// seed " << seed << "\n";
+    print(steps, 0, steps.size());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) try {
+  Options options;
+  CLI::App app(
+      "Walks drivers through random programs of calls and compares their answers.\n"
+      "Without --against, --recorded or --write, prints the programs and the answers.");
+  app.add_option("--driver", options.driver, "sim, real, or a library")->capture_default_str();
+  auto *modes = app.add_option_group("compare");
+  modes->add_option("--against", options.against, "another driver, asked the same; differences are shrunk");
+  modes->add_option("--recorded", options.recorded, "a file of recorded answers");
+  modes->add_option("--write", options.write, "record the answers into this file");
+  modes->require_option(0, 1);
+  app.add_option("--first", options.first, "the first seed")->capture_default_str();
+  app.add_option("--count", options.count, "how many seeds")->capture_default_str();
+  app.add_option("--choices", options.choices, "how long a walk is")->capture_default_str();
+  app.add_option("--shown", options.shown, "how many differences are shown")->capture_default_str();
+  app.add_option("--at-least", options.at_least,
+                 "percentage of walks that are as recorded, or it is a failure")
+      ->capture_default_str();
+  app.add_option("--settle", options.settle, "microseconds after which a real device has done what it can")
+      ->capture_default_str();
+  app.add_flag("--trace", options.is_traced, "say each call before it is made, on stderr");
+  CLI11_PARSE(app, argc, argv);
+  const Side side(options.driver, options.settle, options.is_traced);
+  if (!options.against.empty()) return compare_drivers(options, side);
+  if (!options.recorded.empty()) return compare_with_recording(options, side);
+  if (!options.write.empty()) return record(options, side);
+  return show(options, side);
+} catch (const std::exception &error) {
+  std::cerr << "cushim_differential: " << error.what() << "\n";
+  return 2;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream memory operations that wait for nothing, and what is refused of them.
+#include <fmt/format.h>
+
+#include "walk.hpp"
+
+namespace differential {
+namespace {
+
+void write(Walk &w) {
+  const unsigned k = w.a_buffer();
+  Argument<CUstream> stream{nullptr, ""};
+  if (k == Walk::buffers || !w.stream_of(k, stream)) return;
+  const auto address = w.address_in(k, w.dice.one_of<std::size_t>({0, 8, 4, 2}));
+  const unsigned flags = w.dice.one_of({0U, 0U, 1U, 2U}), value = w.dice.below(1000);
+  if (w.dice.once_in(2))
+    CALL(w, cuStreamWriteValue32, stream, address, number(value), number(flags));
+  else
+    CALL(w, cuStreamWriteValue64, stream, address, Argument{cuuint64_t{value}, std::to_string(value)},
+         number(flags));
+}
+
+// For a value that is always there: any is at least 0 in the sense of GEQ, which looks at the difference, and
+// NOR with zero bits is never zero.
+void wait(Walk &w) {
+  const unsigned k = w.a_buffer();
+  Argument<CUstream> stream{nullptr, ""};
+  if (k == Walk::buffers || !w.stream_of(k, stream)) return;
+  const auto address = w.address_in(k, w.dice.one_of<std::size_t>({0, 8, 4, 2}));
+  const unsigned flags = w.dice.one_of({3U, 3U, 3U | 1U << 30, 5U, 9U});
+  if (w.dice.once_in(2))
+    CALL(w, cuStreamWaitValue32, stream, address, number(0), number(flags));
+  else
+    CALL(w, cuStreamWaitValue64, stream, address, Argument{cuuint64_t{0}, "0"}, number(flags));
+}
+
+void nowhere(Walk &w) {
+  CALL(w, cuStreamWriteValue32, w.a_stream(), Argument{w.dice.one_of<CUdeviceptr>({0, 16}), "nowhere"},
+       number(1), number(0));
+}
+
+void batch(Walk &w) {
+  const unsigned k = w.a_buffer();
+  Argument<CUstream> stream{nullptr, ""};
+  if (k == Walk::buffers || !w.stream_of(k, stream)) return;
+  CUstreamBatchMemOpParams operations[3] = {};
+  for (unsigned i = 0; i < 3; ++i) {
+    operations[i].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operations[i].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operations[i].writeValue.address = w.b[k].address + 16 + 4 * i;
+    operations[i].writeValue.value = w.dice.below(1000);
+  }
+  if (w.dice.once_in(3)) operations[2].writeValue.address += 1;
+  if (w.dice.once_in(4)) operations[1].operation = static_cast<CUstreamBatchMemOpType>(99);
+  CALL(w, cuStreamBatchMemOp, stream, number(w.dice.below(4)), Argument{operations + 0, "operations"},
+       number(w.dice.once_in(5) ? 1U : 0U));
+}
+
+}  // namespace
+
+std::vector<Choice> memop_choices() {
+  return {{3, false, write}, {2, false, wait}, {1, false, nowhere}, {2, false, batch}};
+}
+
+}  // namespace differential

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device and pinned memory: making, ending, and asking what an address is.
+#include <fmt/format.h>
+
+#include "walk.hpp"
+
+namespace differential {
+namespace {
+
+// What memory holds at first is not defined, so it is filled.
+void fill(Walk &w, unsigned k) {
+  w.finish();
+  driver().cuCtxPushCurrent(w.bench.c[0]);
+  driver().cuMemsetD8(w.b[k].address, static_cast<unsigned char>(k), w.b[k].bytes);
+  CUcontext popped = nullptr;
+  driver().cuCtxPopCurrent(&popped);
+  w.finish();
+}
+
+void allocate(Walk &w) {
+  const unsigned k = w.dice.below(Walk::buffers);
+  if (w.b[k].address != 0) return;
+  const std::size_t size = w.dice.one_of<std::size_t>({4096, 4096, 8192, 5000, 100'000, 0});
+  if (CALL(w, cuMemAlloc, Argument{&w.b[k].address, fmt::format("&b[{}]", k)}, bytes(size)) != CUDA_SUCCESS) {
+    w.b[k] = {};
+    return;
+  }
+  w.b[k].bytes = size;
+  fill(w, k);
+}
+
+void free_memory(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (w.dice.once_in(6)) {
+    CALL(w, cuMemFree, Argument{CUdeviceptr{0}, "0"});
+    return;
+  }
+  if (k == Walk::buffers) return;
+  w.finish();
+  const std::size_t inside = w.dice.once_in(8) ? 256 : 0;
+  if (CALL(w, cuMemFree, w.address_in(k, inside)) == CUDA_SUCCESS) w.b[k] = {};
+}
+
+void allocate_pinned(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
+  if (w.p[k] != nullptr) return;
+  const unsigned flags = w.dice.one_of({0U, 1U, 2U, 3U, 4U, 7U, 8U});
+  if (CALL(w, cuMemHostAlloc, Argument{&w.p[k], fmt::format("&p[{}]", k)}, bytes(buffer_bytes),
+           number(flags)) != CUDA_SUCCESS) {
+    w.p[k] = nullptr;
+    return;
+  }
+  std::memset(w.p[k], static_cast<int>(0x70 + k), buffer_bytes);
+}
+
+void free_pinned(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
+  if (w.p[k] == nullptr) {
+    if (w.dice.once_in(4)) CALL(w, cuMemFreeHost, Argument<void *>{nullptr, "nullptr"});
+    return;
+  }
+  w.finish();
+  if (CALL(w, cuMemFreeHost, Argument{w.p[k], fmt::format("p[{}]", k)}) == CUDA_SUCCESS) w.p[k] = nullptr;
+}
+
+// An address of some kind; some lie inside.
+Argument<CUdeviceptr> an_address(Walk &w) {
+  const unsigned k = w.a_buffer();
+  const unsigned pinned = w.dice.below(static_cast<unsigned>(w.p.size()));
+  switch (w.dice.below(8)) {
+    case 0:
+      return {0, "0"};
+    case 1:
+      return {16, "16"};
+    case 2:
+      if (w.p[pinned] == nullptr) return {0, "0"};
+      return {reinterpret_cast<CUdeviceptr>(w.p[pinned]), fmt::format("CUdeviceptr(p[{}])", pinned)};
+    default:
+      if (k == Walk::buffers) return {0, "0"};
+      return w.address_in(k, w.dice.one_of<std::size_t>({0, 0, 1, 256, w.b[k].bytes - 1}));
+  }
+}
+
+void address_range(Walk &w) {
+  Result<CUdeviceptr> base("base");
+  Result<std::size_t> size("size");
+  const auto address = an_address(w);
+  switch (w.dice.below(6)) {
+    case 0:
+      CALL(w, cuMemGetAddressRange, Argument<CUdeviceptr *>{nullptr, "nullptr"}, size.argument(), address);
+      break;
+    case 1:
+      CALL(w, cuMemGetAddressRange, base.argument(), Argument<std::size_t *>{nullptr, "nullptr"}, address);
+      break;
+    default:
+      CALL(w, cuMemGetAddressRange, base.argument(), size.argument(), address);
+  }
+  w.also_name(base);
+  w.also_number(size);
+}
+
+void pointer_attribute(Walk &w) {
+  const auto address = an_address(w);
+  const int which = static_cast<int>(w.dice.below(22));
+  if (which == CU_POINTER_ATTRIBUTE_P2P_TOKENS) return;  // not simulated
+  const Argument attribute{static_cast<CUpointer_attribute>(which),
+                           fmt::format("static_cast<CUpointer_attribute>({})", which)};
+  std::uint64_t value[4] = {};  // as long as the longest
+  const CUresult code =
+      CALL(w, cuPointerGetAttribute, Argument<void *>{&value, "&value"}, attribute, address);
+  if (code != CUDA_SUCCESS) return;
+  switch (which) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      w.also(w.name_of(reinterpret_cast<CUcontext>(value[0])));
+      break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      w.also(w.name_of(CUdeviceptr{value[0]}));
+      break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      w.also(std::to_string(value[0]));
+      break;
+    default:
+      break;  // identities
+  }
+}
+
+void host_flags(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
+  if (w.p[k] == nullptr) return;
+  Result<unsigned> flags("flags");
+  CALL(w, cuMemHostGetFlags, flags.argument(), Argument{w.p[k], fmt::format("p[{}]", k)});
+  // Whether it is portable, the real driver tells of the chunk that the memory was cut from.
+  if (flags.is_set()) flags.value &= ~1U;
+  w.also_number(flags);
+}
+
+void device_pointer(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
+  if (w.p[k] == nullptr) return;
+  Result<CUdeviceptr> pointer("pointer");
+  const unsigned inside = w.dice.one_of({0U, 64U});
+  CALL(w, cuMemHostGetDevicePointer, pointer.argument(),
+       Argument{static_cast<void *>(static_cast<char *>(w.p[k]) + inside),
+                fmt::format("p[{}] + {}", k, inside)},
+       number(w.dice.once_in(5) ? 1U : 0U));
+  w.also_name(pointer);
+}
+
+}  // namespace
+
+std::vector<Choice> memory_choices() {
+  return {{8, true, allocate},    {2, true, free_memory},    {4, true, allocate_pinned},
+          {1, true, free_pinned}, {2, false, address_range}, {4, false, pointer_attribute},
+          {1, false, host_flags}, {1, false, device_pointer}};
+}
+
+}  // namespace differential

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recording.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace differential {
+
+Recording::Line line_of(const std::vector<Step> &steps) {
+  Recording::Line line;
+  std::uint64_t hash = 14695981039346656037U;
+  for (const Step &step : steps) {
+    for (char letter : step.call) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+    line.answers.push_back(step.answer);
+  }
+  line.fingerprint = fmt::format("{:016x}", hash);
+  return line;
+}
+
+void write(const std::string &name, const Recording &recording) {
+  std::ofstream file(name);
+  file << "# SPDX-License-Identifier: Apache-2.0\n"
+       << "# Answers of a CUDA driver to walks: seed, fingerprint of the calls, answers.\n"
+       << "# " << recording.about << "\n# choices " << recording.choices << ", dropped " << recording.dropped
+       << "\n";
+  for (const auto &[seed, line] : recording.walks)
+    file << seed << ' ' << line.fingerprint << ' ' << fmt::format("{}", fmt::join(line.answers, ";")) << "\n";
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + name);
+}
+
+Recording read(const std::string &name) {
+  std::ifstream file(name);
+  if (!file) throw std::runtime_error("cannot read " + name);
+  Recording recording;
+  std::string text;
+  for (int number = 1; std::getline(file, text); ++number) {
+    if (number == 3) recording.about = text.substr(std::min<std::size_t>(2, text.size()));
+    if (number == 4 &&
+        std::sscanf(text.c_str(), "# choices %u, dropped %u", &recording.choices, &recording.dropped) != 2)
+      throw std::runtime_error(fmt::format("{}:{}: not \"# choices N, dropped N\": {}", name, number, text));
+    if (text.starts_with('#')) continue;
+    std::istringstream line(text);
+    std::uint64_t seed = 0;
+    Recording::Line walk;
+    std::string answer;
+    if (!(line >> seed >> walk.fingerprint) || line.get() != ' ')
+      throw std::runtime_error(fmt::format("{}:{}: not a seed, a fingerprint and answers", name, number));
+    while (std::getline(line, answer, ';')) walk.answers.push_back(answer);
+    recording.walks[seed] = walk;
+  }
+  if (recording.choices == 0) throw std::runtime_error(name + " ends before it says how long its walks are");
+  return recording;
+}
+
+}  // namespace differential

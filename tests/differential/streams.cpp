@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "walk.hpp"
+
+namespace differential {
+namespace {
+
+void create(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.s.size()));
+  if (w.s[k].handle != nullptr || w.s[k].ended_while_held) return;
+  const unsigned flags = w.dice.one_of({0U, 1U, 1U, 0U, 2U});
+  const Argument stream{&w.s[k].handle, fmt::format("&s[{}]", k)};
+  CUresult code{};
+  if (w.dice.once_in(2)) {
+    const int priority = static_cast<int>(w.dice.below(12)) - 8;
+    code = CALL(w, cuStreamCreateWithPriority, stream, number(flags), integer(priority));
+  } else {
+    code = CALL(w, cuStreamCreate, stream, number(flags));
+  }
+  if (code != CUDA_SUCCESS) w.s[k].handle = nullptr;
+}
+
+void destroy(Walk &w) {
+  if (w.dice.once_in(8)) {
+    const auto none = w.dice.one_of<Argument<CUstream>>({{nullptr, "nullptr"},
+                                                         {CU_STREAM_LEGACY, "CU_STREAM_LEGACY"},
+                                                         {CU_STREAM_PER_THREAD, "CU_STREAM_PER_THREAD"}});
+    CALL(w, cuStreamDestroy, none);
+    return;
+  }
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.s.size()));
+  if (w.s[k].handle == nullptr) return;
+  if (CALL(w, cuStreamDestroy, Argument{w.s[k].handle, fmt::format("s[{}]", k)}) != CUDA_SUCCESS) return;
+  w.s[k] = {nullptr, w.held != 0};
+}
+
+void query(Walk &w) {
+  w.settle();
+  CALL(w, cuStreamQuery, w.a_stream());
+}
+
+void synchronize(Walk &w) { CALL(w, cuStreamSynchronize, w.a_stream()); }
+
+// Not for events with INTERPROCESS: in some of these waits the real driver (580.159) crashes.
+void wait_event(Walk &w) {
+  const auto event = w.an_event();
+  for (const Event &one : w.e)
+    if (one.handle == event.value && !one.may_be_waited_for) return;
+  CALL(w, cuStreamWaitEvent, w.a_stream(), event, number(w.dice.one_of({0U, 0U, 0U, 0U, 1U, 2U})));
+}
+
+void flags(Walk &w) {
+  Result<unsigned> flags("flags");
+  CALL(w, cuStreamGetFlags, w.a_stream(), flags.argument());
+  w.also_number(flags);
+}
+
+void priority(Walk &w) {
+  Result<int> priority("priority");
+  CALL(w, cuStreamGetPriority, w.a_stream(), priority.argument());
+  w.also_number(priority);
+}
+
+void context(Walk &w) {
+  Result<CUcontext> context("context");
+  // The first ABI, which all releases have under this name.
+  w.call(
+      "cuStreamGetCtx", [](CUstream stream, CUcontext *of) { return driver().cuStreamGetCtx(stream, of); },
+      w.a_stream(), context.argument());
+  w.also_name(context);
+}
+
+void id(Walk &w) {
+  Result<unsigned long long> id("id");
+  CALL(w, cuStreamGetId, w.a_stream(), id.argument());
+}
+
+void is_capturing(Walk &w) {
+  Result<CUstreamCaptureStatus> status("status");
+  CALL(w, cuStreamIsCapturing, w.a_stream(), status.argument());
+  w.also_number(status);
+}
+
+void attribute(Walk &w) {
+  Result<CUstreamAttrValue> value("value");
+  const int which = static_cast<int>(w.dice.below(8));
+  const CUresult code = CALL(
+      w, cuStreamGetAttribute, w.a_stream(),
+      Argument{static_cast<CUstreamAttrID>(which), fmt::format("static_cast<CUstreamAttrID>({})", which)},
+      value.argument());
+  int first = 0;
+  std::memcpy(&first, &value.value, sizeof first);
+  if (code == CUDA_SUCCESS) w.also(std::to_string(first));
+}
+
+// Not to the streams that are always there: they keep what they get for longer than a walk.
+void copy_attributes(Walk &w) {
+  const auto to = w.a_live_stream_or_null();
+  if (to.value == nullptr) return;
+  CALL(w, cuStreamCopyAttributes, to, w.a_stream());
+}
+
+void count(void *counter) { ++*static_cast<std::atomic<unsigned> *>(counter); }
+
+void host_function(Walk &w) {
+  CALL(w, cuLaunchHostFunc, w.a_stream(),
+       Argument{w.dice.once_in(20) ? CUhostFn{} : CUhostFn{count}, "count"},
+       Argument{static_cast<void *>(&w.host_functions), "&host_functions"});
+}
+
+void callback(CUstream, CUresult, void *counter) { count(counter); }
+
+void add_callback(Walk &w) {
+  CALL(w, cuStreamAddCallback, w.a_stream(), Argument{CUstreamCallback{callback}, "callback"},
+       Argument{static_cast<void *>(&w.host_functions), "&host_functions"},
+       number(w.dice.once_in(8) ? 1U : 0U));
+}
+
+// Here, what has been held back and what has run are known.
+void release(Walk &w) {
+  if (w.held == 0) return;
+  w.release();
+  w.call("release", [] { return CUDA_SUCCESS; });
+  w.also(std::to_string(w.host_functions.load()));
+}
+
+void hold(Walk &w) {
+  if (w.held == 8) return;
+  const CUdeviceptr word = w.bench.words_on_device + 4 * w.held;
+  if (CALL(w, cuStreamWaitValue32, w.a_stream(), Argument{word, fmt::format("words + {}", 4 * w.held)},
+           number(1), number(CU_STREAM_WAIT_VALUE_GEQ)) == CUDA_SUCCESS)
+    ++w.held;
+}
+
+}  // namespace
+
+std::vector<Choice> stream_choices() {
+  return {{10, false, create},      {3, false, destroy},    {10, false, query},
+          {3, true, synchronize},   {8, false, wait_event}, {1, false, flags},
+          {2, false, priority},     {2, false, context},    {1, false, id},
+          {1, false, is_capturing}, {1, false, attribute},  {1, false, copy_attributes},
+          {4, false, hold},         {5, false, release},    {2, false, host_function},
+          {1, false, add_callback}};
+}
+
+}  // namespace differential

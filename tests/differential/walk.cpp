@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "walk.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <numeric>
+#include <stdexcept>
+
+namespace differential {
+
+namespace {
+
+void need(CUresult code, const char *what) {
+  if (code != CUDA_SUCCESS) throw std::runtime_error(fmt::format("{}: {}", what, static_cast<int>(code)));
+}
+#define NEED(call) need(driver().call, #call)
+
+std::vector<Choice> all_choices() {
+  std::vector<Choice> all;
+  for (const auto &some : {context_choices(), stream_choices(), event_choices(), memory_choices(),
+                           copy_choices(), memop_choices()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t Dice::next() {
+  std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+Argument<std::nullptr_t> null() { return {nullptr, "nullptr"}; }
+Argument<unsigned> number(unsigned value) { return {value, fmt::format("{}u", value)}; }
+Argument<int> integer(int value) { return {value, std::to_string(value)}; }
+Argument<std::size_t> bytes(std::size_t value) { return {value, fmt::format("{}ul", value)}; }
+
+Bench::Bench(std::uint64_t settle) : settle_microseconds(settle) {
+  NEED(cuInit(0));
+  NEED(cuDeviceGet(&device, 0));
+  NEED(cuDevicePrimaryCtxRetain(&c[0], device));
+  NEED(cuCtxCreate_v2(&c[1], 0, device));
+  NEED(cuCtxSetCurrent(c[0]));
+  void *host = nullptr;
+  NEED(cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+  NEED(cuMemHostGetDevicePointer(&words_on_device, host, 0));
+  words = static_cast<volatile std::uint32_t *>(host);
+}
+
+Walk::Walk(std::uint64_t seed, const Bench &b) : bench(b), seed_(seed) {
+  CUcontext popped = nullptr;
+  while (driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS) continue;
+  NEED(cuCtxPushCurrent(bench.c[0]));
+}
+
+Walk::~Walk() {
+  release();
+  for (const Stream &stream : s)
+    if (stream.handle != nullptr) driver().cuStreamDestroy(stream.handle);
+  for (const Event &event : e)
+    if (event.handle != nullptr) driver().cuEventDestroy(event.handle);
+  for (const Buffer &buffer : b)
+    if (buffer.address != 0) driver().cuMemFree(buffer.address);
+  for (void *pointer : p)
+    if (pointer != nullptr) driver().cuMemFreeHost(pointer);
+}
+
+std::vector<Step> Walk::run(unsigned choices, const std::function<bool(unsigned)> &wanted) {
+  static const std::vector<Choice> all = all_choices();
+  static const unsigned weights = std::accumulate(
+      all.begin(), all.end(), 0U, [](unsigned sum, const Choice &choice) { return sum + choice.weight; });
+  for (unsigned i = 0; i < choices; ++i) {
+    dice = Dice(seed_ * 1'000'003 + i);
+    if (wanted && !wanted(i)) continue;
+    // Without a context most calls answer the same.
+    CUcontext current = nullptr;
+    if (dice.once_in(3) && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == nullptr)
+      CALL(*this, cuCtxSetCurrent, Argument{bench.c[0], "c[0]"});
+    unsigned rest = dice.below(weights);
+    const Choice *choice = all.data();
+    while (rest >= choice->weight) rest -= (choice++)->weight;
+    if (choice->may_wait && held != 0) continue;
+    choice->make(*this);
+  }
+  return std::exchange(steps_, {});
+}
+
+void Walk::note(const char *name, const std::vector<std::string> &arguments) {
+  steps_.push_back({fmt::format("{}({})", name, fmt::join(arguments, ", ")), ""});
+  if (bench.is_traced) fmt::print(stderr, "  {};\n", steps_.back().call);
+}
+
+Argument<CUstream> Walk::a_stream() {
+  const unsigned which = dice.below(20);
+  if (which == 0) return {nullptr, "nullptr"};
+  if (which == 1) return {CU_STREAM_LEGACY, "CU_STREAM_LEGACY"};
+  if (which == 2) return {CU_STREAM_PER_THREAD, "CU_STREAM_PER_THREAD"};
+  return a_live_stream_or_null();
+}
+
+Argument<CUstream> Walk::a_live_stream_or_null() {
+  const unsigned first = dice.below(static_cast<unsigned>(s.size()));
+  for (unsigned i = 0; i < s.size(); ++i) {
+    const unsigned k = (first + i) % static_cast<unsigned>(s.size());
+    if (s[k].handle != nullptr) return {s[k].handle, fmt::format("s[{}]", k)};
+  }
+  return {nullptr, "nullptr"};
+}
+
+Argument<CUevent> Walk::an_event() {
+  if (dice.once_in(30)) return {nullptr, "nullptr"};
+  const unsigned first = dice.below(static_cast<unsigned>(e.size()));
+  for (unsigned i = 0; i < e.size(); ++i) {
+    const unsigned k = (first + i) % static_cast<unsigned>(e.size());
+    if (e[k].handle != nullptr) return {e[k].handle, fmt::format("e[{}]", k)};
+  }
+  return {nullptr, "nullptr"};
+}
+
+Argument<CUcontext> Walk::a_context() {
+  const unsigned which = dice.below(8);
+  if (which == 0) return {nullptr, "nullptr"};
+  return {bench.c[which % 2], fmt::format("c[{}]", which % 2)};
+}
+
+unsigned Walk::a_buffer() {
+  const unsigned first = dice.below(buffers);
+  for (unsigned i = 0; i < buffers; ++i)
+    if (b[(first + i) % buffers].address != 0) return (first + i) % buffers;
+  return buffers;
+}
+
+Argument<CUdeviceptr> Walk::address_in(unsigned buffer, std::size_t offset) {
+  if (offset == 0) return {b[buffer].address, fmt::format("b[{}]", buffer)};
+  return {b[buffer].address + offset, fmt::format("b[{}] + {}", buffer, offset)};
+}
+
+bool Walk::stream_of(unsigned buffer, Argument<CUstream> &stream) {
+  if (buffer >= s.size()) {
+    stream = {nullptr, "nullptr"};
+    return true;
+  }
+  stream = {s[buffer].handle, fmt::format("s[{}]", buffer)};
+  return s[buffer].handle != nullptr;
+}
+
+std::string Walk::name_of(CUcontext context) const {
+  if (context == nullptr) return "null";
+  for (unsigned i = 0; i < bench.c.size(); ++i)
+    if (bench.c[i] == context) return fmt::format("c[{}]", i);
+  return "another";
+}
+
+std::string Walk::name_of(CUdeviceptr address) const {
+  for (unsigned i = 0; i < b.size(); ++i)
+    if (b[i].address != 0 && address >= b[i].address && address < b[i].address + b[i].bytes)
+      return fmt::format("b[{}]+{}", i, address - b[i].address);
+  for (unsigned i = 0; i < p.size(); ++i) {
+    const auto start = reinterpret_cast<std::uintptr_t>(p[i]);
+    if (start != 0 && address >= start && address < start + buffer_bytes)
+      return fmt::format("p[{}]+{}", i, address - start);
+  }
+  return address == 0 ? "null" : "elsewhere";
+}
+
+void Walk::settle() {
+  if (bench.settle_microseconds != 0) usleep(static_cast<useconds_t>(bench.settle_microseconds));
+}
+
+void Walk::finish() {
+  CUcontext popped = nullptr;
+  for (CUcontext context : bench.c) {
+    NEED(cuCtxPushCurrent(context));
+    NEED(cuCtxSynchronize());
+    NEED(cuCtxPopCurrent(&popped));
+  }
+}
+
+void Walk::release() {
+  for (unsigned i = 0; i < held; ++i) bench.words[i] = 1;
+  finish();
+  for (unsigned i = 0; i < held; ++i) bench.words[i] = 0;
+  held = 0;
+  for (Stream &stream : s) stream.ended_while_held = false;
+}
+
+}  // namespace differential

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// A walk: a program of driver calls, legal and illegal mixed, that a seed determines. What a call has made
+// may be used by later ones; nothing is used after its end, which the real driver leaves undefined. Calls
+// that ask whether work is complete get the same answer on every driver: work is either held back by a wait
+// on a word that only the program writes, or has had time to finish.
+#pragma once
+
+#include <cushim/driver.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace differential {
+
+using cushim::driver;
+
+// Random numbers that are the same with every standard library.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next();
+  // One of 0 to n - 1.
+  unsigned below(unsigned n) { return static_cast<unsigned>(next() % n); }
+  bool once_in(unsigned n) { return below(n) == 0; }
+  template <class T>
+  T one_of(std::initializer_list<T> values) {
+    return values.begin()[below(static_cast<unsigned>(values.size()))];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// A value and what stands for it in the program's text.
+template <class T>
+struct Argument {
+  T value;
+  std::string text;
+};
+template <class T>
+Argument(T, std::string) -> Argument<T>;
+
+Argument<std::nullptr_t> null();
+Argument<unsigned> number(unsigned value);
+Argument<int> integer(int value);
+Argument<std::size_t> bytes(std::size_t value);
+
+// A variable that a call may set. Its bytes are not zero before, so that an answer also shows whether a call
+// that failed has written to it.
+template <class T>
+class Result {
+ public:
+  explicit Result(std::string name) : name_(std::move(name)) { std::memset(&value, 0x5a, sizeof value); }
+  Argument<T *> argument() { return {&value, "&" + name_}; }
+  bool is_set() const {
+    T untouched;
+    std::memset(&untouched, 0x5a, sizeof untouched);
+    return std::memcmp(&value, &untouched, sizeof value) != 0;
+  }
+  T value;
+
+ private:
+  std::string name_;
+};
+
+// One call and what the driver said.
+struct Step {
+  std::string call;
+  std::string answer;
+};
+
+constexpr std::size_t buffer_bytes = 4096;
+
+struct Stream {
+  CUstream handle = nullptr;
+  bool ended_while_held = false;  // its work may still be there, so nothing takes its place yet
+};
+struct Event {
+  CUevent handle = nullptr;
+  bool may_be_waited_for = true;  // see wait_event()
+};
+struct Buffer {
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+};
+
+// What a walk has made and holds. The members bear the names that the program's text uses.
+class Walk {
+ public:
+  // The driver must be initialized and the device have a context that lasts (see Bench).
+  Walk(std::uint64_t seed, const struct Bench &bench);
+  // Ends all that is left.
+  ~Walk();
+  Walk(const Walk &) = delete;
+  Walk &operator=(const Walk &) = delete;
+
+  // Makes the number of choices that is asked for; leaves out those that `wanted` does not want. A choice is
+  // the same whether or not others are left out, as far as what it needs is there.
+  std::vector<Step> run(unsigned choices, const std::function<bool(unsigned)> &wanted = {});
+
+  Dice dice{0};
+  const struct Bench &bench;
+  std::array<Stream, 4> s;
+  std::array<Event, 5> e;
+  std::array<Buffer, 5> b;                  // of device memory
+  std::array<void *, 3> p{};                // pinned, of buffer_bytes each
+  unsigned held = 0;                        // how many waits are in streams
+  std::atomic<unsigned> host_functions{0};  // how many have run
+
+  // Calls the driver, and notes the call and its answer.
+  template <class... Values, class Function>
+  CUresult call(const char *name, Function function, Argument<Values>... arguments) {
+    note(name, {arguments.text...});
+    const CUresult code = function(arguments.value...);
+    also_code(code);
+    return code;
+  }
+  // Adds to the answer of the last call.
+  void also(const std::string &text) { steps_.back().answer += " " + text; }
+  template <class T>
+  void also_number(const Result<T> &result) {
+    if (result.is_set()) also(std::to_string(result.value));
+  }
+  template <class T>
+  void also_name(const Result<T> &result) {
+    if (result.is_set()) also(name_of(result.value));
+  }
+
+  // Streams as arguments: mostly live ones, also those that are always there; in some calls of no use.
+  Argument<CUstream> a_stream();
+  Argument<CUstream> a_live_stream_or_null();
+  Argument<CUevent> an_event();
+  // What may go into a call as a context.
+  Argument<CUcontext> a_context();
+  // A live buffer's number; or buffers, which says that there is none.
+  unsigned a_buffer();
+  static constexpr unsigned buffers = 5;
+  // Somewhere in a buffer, or past its end by a little.
+  Argument<CUdeviceptr> address_in(unsigned buffer, std::size_t offset);
+  // The stream that work on a buffer goes through: one stream a buffer, so that no two touch the same bytes.
+  // False if there is none just now.
+  bool stream_of(unsigned buffer, Argument<CUstream> &stream);
+  std::string name_of(CUcontext context) const;
+  // A stretch of memory by the buffer that it lies in.
+  std::string name_of(CUdeviceptr address) const;
+
+  // All work that nothing holds back is complete afterwards.
+  void settle();
+  // All work is complete afterwards; nothing may be held.
+  void finish();
+  // Lets everything go on, and waits for it.
+  void release();
+
+ private:
+  void note(const char *name, const std::vector<std::string> &arguments);
+  void also_code(CUresult code) { steps_.back().answer = std::to_string(static_cast<int>(code)); }
+
+  std::uint64_t seed_;
+  std::vector<Step> steps_;
+};
+
+// What lasts over all walks of a process: making it costs the real driver a tenth of a second and more.
+struct Bench {
+  explicit Bench(std::uint64_t settle_microseconds);
+  CUdevice device = 0;
+  std::array<CUcontext, 2> c{};  // the primary context and another
+  // Words for waits, which the device sees at this address.
+  volatile std::uint32_t *words = nullptr;
+  CUdeviceptr words_on_device = 0;
+  std::uint64_t settle_microseconds;
+  bool is_traced = false;  // says each call before it is made, for a driver that does not come back
+};
+
+// Something that a walk may do next.
+struct Choice {
+  unsigned weight;
+  bool may_wait;  // for work that is held back: not chosen while some is
+  void (*make)(Walk &);
+};
+std::vector<Choice> context_choices();
+std::vector<Choice> stream_choices();
+std::vector<Choice> event_choices();
+std::vector<Choice> memory_choices();
+std::vector<Choice> copy_choices();
+std::vector<Choice> memop_choices();
+
+// CALL(walk, cuX, arguments): the call by its name as cuda.h spells it.
+#define CALL(walk, function, ...)                  \
+  (walk).call(#function, [](auto... values) {      \
+    return ::cushim::driver().function(values...); \
+  } __VA_OPT__(, ) __VA_ARGS__)
+
+}  // namespace differential
