@@ -30,8 +30,8 @@ def files():
 
 def faults(name):
     content = (ROOT / name).read_bytes()
-    if len(content) > 1_000_000:
-        yield 1, "larger than a megabyte"
+    if len(content) > 2_000_000:
+        yield 1, "larger than two megabytes"
     try:
         text = content.decode()
     except UnicodeDecodeError:

@@ -5,8 +5,8 @@ namespace cushim::sim {
 namespace {
 
 CUresult launch(Call &call, CUstream handle, CUhostFn function, void *data) {
-  Stream &stream = call.stream(handle);
   require(function != nullptr);
+  Stream &stream = call.stream(handle);
   call.enqueue(stream, {.cost = call.costs(*stream.context).host_function,
                         .on_host = [function, data] { function(data); }});
   return CUDA_SUCCESS;

@@ -2,8 +2,8 @@
 #include "walk.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 
@@ -167,7 +167,9 @@ std::string Walk::name_of(CUdeviceptr address) const {
 }
 
 void Walk::settle() {
-  if (bench.settle_microseconds != 0) usleep(static_cast<useconds_t>(bench.settle_microseconds));
+  // A real device needs time, and nothing tells when it has had enough: what could tell is asked next.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(bench.settle_microseconds);
+  while (std::chrono::steady_clock::now() < until) continue;
 }
 
 void Walk::finish() {
