@@ -66,6 +66,19 @@ void Engine::work_in_background() {
 Engine::~Engine() {
   background_.request_stop();
   host_thread_.request_stop();
+  if (background_.joinable()) background_.join();
+  if (host_thread_.joinable()) host_thread_.join();
+  // What has not run does not run; what comes after what is known on both sides, so nothing would end by
+  // itself.
+  std::vector<Work> left(host_functions_.begin(), host_functions_.end());
+  for (const auto &[place, work] : ready_) left.push_back(work);
+  while (!left.empty()) {
+    const Work work = left.back();
+    left.pop_back();
+    left.insert(left.end(), work->before.begin(), work->before.end());
+    work->before.clear();
+    work->after.clear();
+  }
 }
 
 Work Engine::submit(Lock &lock, Operation &&operation) {

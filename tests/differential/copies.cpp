@@ -130,13 +130,16 @@ void set(Walk &w) {
   if (k == Walk::buffers) return;
   const Alone alone(w);
   const unsigned value = w.dice.below(200);
-  if (w.dice.once_in(2))
-    CALL(w, cuMemsetD32, w.address_in(k, w.dice.one_of<std::size_t>({0, 2, 8})), number(value),
-         bytes(w.dice.one_of<std::size_t>({0, 3, 1000})));
-  else
-    CALL(w, cuMemsetD2D8, w.address_in(k, 0), bytes(w.dice.one_of<std::size_t>({0, 16, 64})),
-         Argument{static_cast<unsigned char>(value), std::to_string(value)},
-         bytes(w.dice.one_of<std::size_t>({0, 1, 16})), bytes(w.dice.one_of<std::size_t>({0, 1, 60})));
+  if (w.dice.once_in(2)) {
+    const auto count = bytes(w.dice.one_of<std::size_t>({0, 3, 1000}));
+    CALL(w, cuMemsetD32, w.address_in(k, w.dice.one_of<std::size_t>({0, 2, 8})), number(value), count);
+  } else {
+    const auto height = bytes(w.dice.one_of<std::size_t>({0, 1, 60}));
+    const auto width = bytes(w.dice.one_of<std::size_t>({0, 1, 16}));
+    const auto pitch = bytes(w.dice.one_of<std::size_t>({0, 16, 64}));
+    CALL(w, cuMemsetD2D8, w.address_in(k, 0), pitch,
+         Argument{static_cast<unsigned char>(value), std::to_string(value)}, width, height);
+  }
 }
 
 void past_the_end(Walk &w) {

@@ -24,10 +24,15 @@ void destroy(Walk &w) {
   if (CALL(w, cuEventDestroy, Argument{w.e[k].handle, fmt::format("e[{}]", k)}) == CUDA_SUCCESS) w.e[k] = {};
 }
 
-void record(Walk &w) { CALL(w, cuEventRecord, w.an_event(), w.a_stream()); }
+void record(Walk &w) {
+  const auto stream = w.a_stream();
+  CALL(w, cuEventRecord, w.an_event(), stream);
+}
 
 void record_with_flags(Walk &w) {
-  CALL(w, cuEventRecordWithFlags, w.an_event(), w.a_stream(), number(w.dice.one_of({0U, 0U, 1U, 2U})));
+  const auto flags = number(w.dice.one_of({0U, 0U, 1U, 2U}));
+  const auto stream = w.a_stream();
+  CALL(w, cuEventRecordWithFlags, w.an_event(), stream, flags);
 }
 
 void query(Walk &w) {
@@ -40,10 +45,10 @@ void synchronize(Walk &w) { CALL(w, cuEventSynchronize, w.an_event()); }
 void elapsed(Walk &w) {
   w.settle();
   Result<float> milliseconds("milliseconds");
-  if (w.dice.once_in(10))
-    CALL(w, cuEventElapsedTime, Argument<float *>{nullptr, "nullptr"}, w.an_event(), w.an_event());
-  else
-    CALL(w, cuEventElapsedTime, milliseconds.argument(), w.an_event(), w.an_event());
+  const bool has_place = !w.dice.once_in(10);
+  const auto end = w.an_event(), start = w.an_event();
+  CALL(w, cuEventElapsedTime, has_place ? milliseconds.argument() : Argument<float *>{nullptr, "nullptr"},
+       start, end);
 }
 
 }  // namespace

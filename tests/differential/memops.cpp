@@ -35,8 +35,8 @@ void wait(Walk &w) {
 }
 
 void nowhere(Walk &w) {
-  CALL(w, cuStreamWriteValue32, w.a_stream(), Argument{w.dice.one_of<CUdeviceptr>({0, 16}), "nowhere"},
-       number(1), number(0));
+  const Argument address{w.dice.one_of<CUdeviceptr>({0, 16}), "nowhere"};
+  CALL(w, cuStreamWriteValue32, w.a_stream(), address, number(1), number(0));
 }
 
 void batch(Walk &w) {
@@ -52,8 +52,8 @@ void batch(Walk &w) {
   }
   if (w.dice.once_in(3)) operations[2].writeValue.address += 1;
   if (w.dice.once_in(4)) operations[1].operation = static_cast<CUstreamBatchMemOpType>(99);
-  CALL(w, cuStreamBatchMemOp, stream, number(w.dice.below(4)), Argument{operations + 0, "operations"},
-       number(w.dice.once_in(5) ? 1U : 0U));
+  const auto flags = number(w.dice.once_in(5) ? 1U : 0U);
+  CALL(w, cuStreamBatchMemOp, stream, number(w.dice.below(4)), Argument{operations + 0, "operations"}, flags);
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ void wait_event(Walk &w) {
   const auto event = w.an_event();
   for (const Event &one : w.e)
     if (one.handle == event.value && !one.may_be_waited_for) return;
-  CALL(w, cuStreamWaitEvent, w.a_stream(), event, number(w.dice.one_of({0U, 0U, 0U, 0U, 1U, 2U})));
+  const auto flags = number(w.dice.one_of({0U, 0U, 0U, 0U, 1U, 2U}));
+  CALL(w, cuStreamWaitEvent, w.a_stream(), event, flags);
 }
 
 void flags(Walk &w) {
@@ -104,17 +105,17 @@ void copy_attributes(Walk &w) {
 void count(void *counter) { ++*static_cast<std::atomic<unsigned> *>(counter); }
 
 void host_function(Walk &w) {
-  CALL(w, cuLaunchHostFunc, w.a_stream(),
-       Argument{w.dice.once_in(20) ? CUhostFn{} : CUhostFn{count}, "count"},
+  const Argument function{w.dice.once_in(20) ? CUhostFn{} : CUhostFn{count}, "count"};
+  CALL(w, cuLaunchHostFunc, w.a_stream(), function,
        Argument{static_cast<void *>(&w.host_functions), "&host_functions"});
 }
 
 void callback(CUstream, CUresult, void *counter) { count(counter); }
 
 void add_callback(Walk &w) {
+  const auto flags = number(w.dice.once_in(8) ? 1U : 0U);
   CALL(w, cuStreamAddCallback, w.a_stream(), Argument{CUstreamCallback{callback}, "callback"},
-       Argument{static_cast<void *>(&w.host_functions), "&host_functions"},
-       number(w.dice.once_in(8) ? 1U : 0U));
+       Argument{static_cast<void *>(&w.host_functions), "&host_functions"}, flags);
 }
 
 // Here, what has been held back and what has run are known.

@@ -191,7 +191,8 @@ std::vector<Choice> memory_choices();
 std::vector<Choice> copy_choices();
 std::vector<Choice> memop_choices();
 
-// CALL(walk, cuX, arguments): the call by its name as cuda.h spells it.
+// CALL(walk, cuX, arguments): the call by its name as cuda.h spells it. At most one argument throws the dice:
+// the compiler chooses the order in which arguments are made.
 #define CALL(walk, function, ...)                  \
   (walk).call(#function, [](auto... values) {      \
     return ::cushim::driver().function(values...); \
