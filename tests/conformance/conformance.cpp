@@ -33,6 +33,13 @@ void need(const char *file, int line, const char *text, CUresult code) {
                            cushim::testing::name_of(code));
 }
 
+void make_context(CUdevice device) {
+  CUcontext made = nullptr;
+  NEED(driver().cuInit(0));
+  NEED(driver().cuDevicePrimaryCtxRetain(&made, device));
+  NEED(driver().cuCtxSetCurrent(made));
+}
+
 void Initialized::SetUp() {
   const CUresult code = driver().cuInit(0);
   if (code != CUDA_SUCCESS) FAIL() << "cuInit answered " << cushim::testing::name_of(code);

@@ -47,6 +47,10 @@ void expect_answer(const char *file, int line, const std::string &text, CUresult
 #define NEED(call) ::conformance::need(__FILE__, __LINE__, #call, call)
 void need(const char *file, int line, const char *text, CUresult code);
 
+// For a process that a test has started: initializes the driver, and makes the primary context of this device
+// current for the rest of the process.
+void make_context(CUdevice device = 0);
+
 // The driver is initialized; no context is current.
 class Initialized : public ::testing::Test {
  protected:

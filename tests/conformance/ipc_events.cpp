@@ -13,13 +13,6 @@ namespace {
 
 constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
 
-void make_context() {
-  CUcontext made = nullptr;
-  NEED(driver().cuInit(0));
-  NEED(driver().cuDevicePrimaryCtxRetain(&made, 0));
-  NEED(driver().cuCtxSetCurrent(made));
-}
-
 // ---- Another process that does what it is told and says what the driver answered ----
 
 enum class Do {

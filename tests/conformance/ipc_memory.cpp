@@ -21,13 +21,6 @@ class IpcMemory : public OnDevice {
   }
 };
 
-void make_context() {
-  CUcontext made = nullptr;
-  NEED(driver().cuInit(0));
-  NEED(driver().cuDevicePrimaryCtxRetain(&made, 0));
-  NEED(driver().cuCtxSetCurrent(made));
-}
-
 // Opens what it is sent with the flags it is sent; then reads a byte, closes, and closes again.
 struct Opened {
   CUresult open, open_again, read, close, close_again, close_too_often;

@@ -14,20 +14,13 @@ class IpcOfTwoDevices : public OnTwoDevices {
   }
 };
 
-void make_context_on(int number) {
-  CUcontext made = nullptr;
-  NEED(driver().cuInit(0));
-  NEED(driver().cuDevicePrimaryCtxRetain(&made, number));
-  NEED(driver().cuCtxSetCurrent(made));
-}
-
 // Opens memory while a device of its choice is current, and says where it lies and what is in it.
 struct Found {
   CUresult open, read, attribute, write, close;
   int byte, device;
 };
 CUSHIM_CHILD(importer_on_a_device) {
-  make_context_on(parent.receive<int>());
+  make_context(parent.receive<int>());
   const auto handle = parent.receive<CUipcMemHandle>();
   Found found{};
   CUdeviceptr at = 0;
@@ -81,7 +74,7 @@ struct Used {
   CUresult open, query, wait, synchronize, record, destroy;
 };
 CUSHIM_CHILD(event_importer_on_a_device) {
-  make_context_on(parent.receive<int>());
+  make_context(parent.receive<int>());
   const auto handle = parent.receive<CUipcEventHandle>();
   Used used{};
   CUevent opened = nullptr;
