@@ -11,14 +11,17 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "../words/nearest.hpp"
 #include "built_in.hpp"
 #include "machine_profile.hpp"
-#include "nearest.hpp"
 #include "profile_file.hpp"
 
 namespace cushim::sim {
 
 namespace {
+
+using mock::edits;
+using mock::nearest;
 
 std::optional<int> number(std::string_view text) {
   int value = 0;

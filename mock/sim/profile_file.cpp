@@ -7,13 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "../words/nearest.hpp"
 #include "json_lines.hpp"
 #include "machine_profile.hpp"
-#include "nearest.hpp"
 
 namespace cushim::sim {
 
 namespace {
+
+using mock::nearest;
 
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace cushim::sim {
+namespace cushim {
+inline namespace v1 {
+namespace mock {
 
 // How many single-letter edits (insert, delete, replace) lead from one word to the other.
 inline std::size_t edits(std::string_view from, std::string_view to) {
@@ -33,4 +35,6 @@ inline std::string nearest(std::string_view word, const std::vector<std::string>
   });
 }
 
-}  // namespace cushim::sim
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim
