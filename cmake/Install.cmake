@@ -28,8 +28,8 @@ install(FILES
   DESTINATION ${package_dir} COMPONENT dev)
 
 if(CUSHIM_BUILD_MOCK)
-  set(libraries cushim_hooks)
-  set(header_folders "${PROJECT_SOURCE_DIR}/mock/include/cushim")
+  set(libraries cushim_hooks cushim_check)
+  set(header_folders "${PROJECT_SOURCE_DIR}/mock/include/cushim" "${PROJECT_SOURCE_DIR}/mock/check/include/cushim")
   # As sources, for the GoogleTest of the user's project.
   set(source_folders "${PROJECT_SOURCE_DIR}/mock/gmock")
   if(TARGET cushim_testing)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receive.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "pool.hpp"
 
 namespace cushim {
@@ -38,6 +41,20 @@ const Function every_receive[] = {
 #include <cushim/entry_points.inc>
     // clang-format on
 };
+
+bool is_way_in(const void *start_of_function) noexcept {
+  static const std::vector<std::uintptr_t> &starts = *new std::vector<std::uintptr_t>([] {
+    std::vector<std::uintptr_t> all;
+    for (const Function receive : every_receive) all.push_back(reinterpret_cast<std::uintptr_t>(receive));
+    for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
+      for (int frame = 0; frame < Frame::kCount; ++frame)
+        all.push_back(reinterpret_cast<std::uintptr_t>(frame_function(frame, slot)));
+    std::ranges::sort(all);
+    return all;
+  }());
+  const auto start = reinterpret_cast<std::uintptr_t>(start_of_function);
+  return start != 0 && std::ranges::binary_search(starts, start);
+}
 
 }  // namespace mock
 }  // namespace v1

@@ -16,15 +16,17 @@ endfunction()
 install(mock mock_alone)
 list_files(installed ${WORK}/mock_alone *)
 list_files(headers ${SOURCE}/mock include/*)
+list_files(check_headers ${SOURCE}/mock/check include/*)
 list_files(sim_headers ${SOURCE}/mock/sim include/*)
 list_files(sources ${SOURCE}/mock gmock/* testing/*)
 list(TRANSFORM sources PREPEND share/cushim/)
 string(TOLOWER "${BUILD_TYPE}" build_type)
-set(expected ${headers} ${sim_headers} ${sources}
+set(expected ${headers} ${check_headers} ${sim_headers} ${sources}
   ${LIBDIR}/cmake/cushim/AddTests.cmake
   ${LIBDIR}/cmake/cushim/DiscoverTests.cmake
   ${LIBDIR}/cmake/cushim/cushim-mock-targets-${build_type}.cmake
   ${LIBDIR}/cmake/cushim/cushim-mock-targets.cmake
+  ${LIBDIR}/libcushim_check.a
   ${LIBDIR}/libcushim_hooks.a
   ${LIBDIR}/libcushim_sim.a)
 list(SORT installed)
