@@ -2,9 +2,17 @@
 #include <cushim/sim/machine.hpp>
 #include <cushim/sim/profile.hpp>
 
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
+
+#include "../words/nearest.hpp"
 
 namespace cushim::sim {
 
@@ -20,15 +28,41 @@ const char *value_of(const char *variable) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
+// What is wrong with a value is said with the variable's name.
+auto named(const char *variable, auto &&read) {
+  try {
+    return read();
+  } catch (const std::invalid_argument &error) {
+    throw std::invalid_argument(variable + std::string(": ") + error.what());
+  }
+}
+
+template <class Number>
+std::optional<Number> number_of(const char *variable, const char *what) {
+  const char *const value = value_of(variable);
+  if (value == nullptr) return std::nullopt;
+  const char *const end = value + std::strlen(value);
+  Number number = 0;
+  const auto [stop, error] = std::from_chars(value, end, number);
+  if (error != std::errc() || stop != end)
+    throw std::invalid_argument(std::string(variable) + " wants " + what + " of at most " +
+                                std::to_string(std::numeric_limits<Number>::max()) + ", not \"" + value +
+                                "\"");
+  return number;
+}
+
 }  // namespace
 
 Schedule schedule(std::string_view name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const auto &[schedule, its_name] : kSchedules) {
     if (name == its_name) return schedule;
-    names += (names.empty() ? "" : ", ") + std::string(its_name);
+    names.emplace_back(its_name);
   }
-  throw std::invalid_argument("there is no schedule \"" + std::string(name) + "\"; there are " + names);
+  std::string list;
+  for (const std::string &one : names) list += (list.empty() ? "" : ", ") + one;
+  throw std::invalid_argument("there is no schedule \"" + std::string(name) + "\"; did you mean \"" +
+                              mock::nearest(name, names) + "\"? There are " + list);
 }
 
 std::string_view name_of(Schedule schedule) noexcept {
@@ -39,25 +73,13 @@ std::string_view name_of(Schedule schedule) noexcept {
 
 Options options_from_environment(Options options) {
   if (const char *const devices = value_of("CUSHIM_DEVICES")) options.devices = devices;
-  if (const char *const version = value_of("CUSHIM_DRIVER_VERSION")) try {
-      options.driver_version = driver_version(version);
-    } catch (const std::invalid_argument &error) {
-      throw std::invalid_argument(std::string("CUSHIM_DRIVER_VERSION: ") + error.what());
-    }
-  if (const char *const name = value_of("CUSHIM_SCHEDULE")) options.schedule = schedule(name);
-  if (const char *const seed = value_of("CUSHIM_SEED")) {
-    char *end = nullptr;
-    options.seed = std::strtoull(seed, &end, 10);
-    if (*end != '\0' || *seed == '-')
-      throw std::invalid_argument("CUSHIM_SEED wants a number, not \"" + std::string(seed) + "\"");
-  }
-  if (const char *const patience = value_of("CUSHIM_PATIENCE")) {
-    char *end = nullptr;
-    options.patience = std::chrono::milliseconds(std::strtol(patience, &end, 10));
-    if (*end != '\0' || *patience == '-')
-      throw std::invalid_argument("CUSHIM_PATIENCE wants milliseconds, not \"" + std::string(patience) +
-                                  "\"");
-  }
+  if (const char *const version = value_of("CUSHIM_DRIVER_VERSION"))
+    options.driver_version = named("CUSHIM_DRIVER_VERSION", [&] { return driver_version(version); });
+  if (const char *const name = value_of("CUSHIM_SCHEDULE"))
+    options.schedule = named("CUSHIM_SCHEDULE", [&] { return schedule(name); });
+  if (const auto seed = number_of<std::uint64_t>("CUSHIM_SEED", "a number")) options.seed = *seed;
+  if (const auto patience = number_of<std::uint32_t>("CUSHIM_PATIENCE", "milliseconds"))
+    options.patience = std::chrono::milliseconds(*patience);
   return options;
 }
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
+#include <algorithm>
+#include <set>
 
 #include "service.hpp"
 
 namespace cushim::sim {
 namespace {
 
-constexpr int kHostLocation = 2;  // CU_MEM_LOCATION_TYPE_HOST, since CUDA 12.2
+// Since CUDA 12.2, so not in all headers.
+constexpr int kHostLocation = 2;           // CU_MEM_LOCATION_TYPE_HOST
+constexpr int kPreferredLocationType = 5;  // CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE
+constexpr int kPreferredLocationId = 6;
+constexpr int kLastPrefetchLocationType = 7;
+constexpr int kLastPrefetchLocationId = 8;
 
 CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, unsigned flags) {
   require(out != nullptr);
@@ -43,17 +49,31 @@ CUresult prefetch_to(Call &call, CUdeviceptr address, std::size_t size, CUmemLoc
                   handle);
 }
 
+// In full the advice has a range of its own; here it holds for all of the allocation.
 CUresult advise(Call &call, CUdeviceptr address, std::size_t size, CUmem_advise advice, CUdevice device) {
   require(size != 0 && advice >= CU_MEM_ADVISE_SET_READ_MOSTLY && advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::managed &&
           size <= allocation->end() - address);
-  // Advice comes in pairs, to set and to unset: it is kept under the first's number.
-  const bool is_set = advice % 2 == 1;
-  if (is_set)
-    allocation->advice[advice] = device;
-  else
-    allocation->advice.erase(advice - 1);
+  Advice &advised = allocation->advice;
+  switch (advice) {
+    case CU_MEM_ADVISE_SET_READ_MOSTLY:
+    case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+      advised.is_read_mostly = advice == CU_MEM_ADVISE_SET_READ_MOSTLY;
+      break;
+    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+      advised.preferred_location = device;
+      break;
+    case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION:
+      advised.preferred_location = CU_DEVICE_INVALID;
+      break;
+    case CU_MEM_ADVISE_SET_ACCESSED_BY:
+      advised.accessed_by.insert(device);
+      break;
+    case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+      advised.accessed_by.erase(device);
+      break;
+  }
   return CUDA_SUCCESS;
 }
 
@@ -62,35 +82,67 @@ CUresult advise_at(Call &call, CUdeviceptr address, std::size_t size, CUmem_advi
   return advise(call, address, size, advice, at.type == CU_MEM_LOCATION_TYPE_DEVICE ? at.id : CU_DEVICE_CPU);
 }
 
-CUresult get_range_attribute(Call &call, void *value, std::size_t size, CUmem_range_attribute attribute,
-                             CUdeviceptr address, std::size_t count) {
-  require(value != nullptr && count != 0 && size >= sizeof(int) && size % sizeof(int) == 0);
-  const Allocation *const allocation = call.system.memory.find(address);
-  require(allocation != nullptr && allocation->kind == MemoryKind::managed &&
-          count <= allocation->end() - address);
-  const auto advised = [&](CUmem_advise advice, int otherwise) {
-    const auto place = allocation->advice.find(advice);
-    return place != allocation->advice.end() ? place->second : otherwise;
-  };
-  int answer = CU_DEVICE_INVALID;
+int location_type(int place) {
+  if (place == CU_DEVICE_INVALID) return CU_MEM_LOCATION_TYPE_INVALID;
+  return place == CU_DEVICE_CPU ? kHostLocation : CU_MEM_LOCATION_TYPE_DEVICE;
+}
+
+// The devices, then the host, as the documentation's lists have them; what is left of the list names none.
+void list_accessors(const std::set<int> &places, int *list, std::size_t count) {
+  std::fill_n(list, count, CU_DEVICE_INVALID);
+  for (const int place : places)
+    if (place != CU_DEVICE_CPU && count != 0) *list++ = place, --count;
+  if (places.contains(CU_DEVICE_CPU) && count != 0) *list = CU_DEVICE_CPU;
+}
+
+void get_range_attribute(const Allocation &allocation, void *value, std::size_t size, int attribute) {
+  require(value != nullptr && size >= sizeof(int) && size % sizeof(int) == 0);
+  int *const answer = static_cast<int *>(value);
   switch (attribute) {
     case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
-      answer = allocation->advice.contains(CU_MEM_ADVISE_SET_READ_MOSTLY);
+      *answer = allocation.advice.is_read_mostly;
       break;
     case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
-      answer = advised(CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_INVALID);
+    case kPreferredLocationId:
+      *answer = allocation.advice.preferred_location;
       break;
     case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
-      answer = advised(CU_MEM_ADVISE_SET_ACCESSED_BY, CU_DEVICE_INVALID);
+      list_accessors(allocation.advice.accessed_by, answer, size / sizeof(int));
       break;
     case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION:
-      answer = allocation->last_prefetch;
+    case kLastPrefetchLocationId:
+      *answer = allocation.last_prefetch;
+      break;
+    case kPreferredLocationType:
+      *answer = location_type(allocation.advice.preferred_location);
+      break;
+    case kLastPrefetchLocationType:
+      *answer = location_type(allocation.last_prefetch);
       break;
     default:
-      return CUDA_ERROR_INVALID_VALUE;
+      refuse(CUDA_ERROR_INVALID_VALUE);
   }
-  std::memset(value, 0xff, size);  // what a list does not fill
-  std::memcpy(value, &answer, sizeof answer);
+}
+
+const Allocation &managed_range(Call &call, CUdeviceptr address, std::size_t count) {
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(count != 0 && allocation != nullptr && allocation->kind == MemoryKind::managed &&
+          count <= allocation->end() - address);
+  return *allocation;
+}
+
+CUresult one_range_attribute(Call &call, void *value, std::size_t size, CUmem_range_attribute attribute,
+                             CUdeviceptr address, std::size_t count) {
+  get_range_attribute(managed_range(call, address, count), value, size, attribute);
+  return CUDA_SUCCESS;
+}
+
+CUresult range_attributes(Call &call, void **values, std::size_t *sizes, CUmem_range_attribute *attributes,
+                          std::size_t attribute_count, CUdeviceptr address, std::size_t count) {
+  require(values != nullptr && sizes != nullptr && attributes != nullptr && attribute_count != 0);
+  const Allocation &allocation = managed_range(call, address, count);
+  for (std::size_t i = 0; i < attribute_count; ++i)
+    get_range_attribute(allocation, values[i], sizes[i], attributes[i]);
   return CUDA_SUCCESS;
 }
 
@@ -104,7 +156,8 @@ void serve_managed_memory(Service &service) {
   service.serve<Entry::cuMemPrefetchAsync_v12020_ptsz, prefetch_to>();
   service.serve<Entry::cuMemAdvise_v8000, advise>();
   service.serve<Entry::cuMemAdvise_v12020, advise_at>();
-  service.serve<Entry::cuMemRangeGetAttribute_v8000, get_range_attribute>();
+  service.serve<Entry::cuMemRangeGetAttribute_v8000, one_range_attribute>();
+  service.serve<Entry::cuMemRangeGetAttributes_v8000, range_attributes>();
 }
 
 }  // namespace cushim::sim

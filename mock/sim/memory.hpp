@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "context.hpp"
@@ -30,6 +31,13 @@ struct MemoryImport {
   std::vector<Piece> pieces;
 };
 
+// What the program told of managed memory; places are devices, or CU_DEVICE_CPU.
+struct Advice {
+  bool is_read_mostly = false;
+  int preferred_location = CU_DEVICE_INVALID;
+  std::set<int> accessed_by;
+};
+
 struct Allocation {
   CUdeviceptr base = 0;
   std::size_t size = 0;
@@ -42,7 +50,7 @@ struct Allocation {
   bool is_of_array = false;   // its addresses are not the program's
   bool is_freed = false;      // in stream order: the program must not use it any more
   bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-  std::map<int, int> advice;  // of managed memory: which, and for which device
+  Advice advice;              // of managed memory
   int last_prefetch = CU_DEVICE_INVALID;
 
   std::unique_ptr<MemoryExport> exported;  // if other processes may open it

@@ -168,7 +168,7 @@ CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attrib
   require(value != nullptr);
   call.context();
   Allocation *const allocation = call.system.memory.find(address);
-  require(allocation != nullptr && allocation->kind != MemoryKind::managed);
+  require(allocation != nullptr);
   require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
   int wanted = 0;
   std::memcpy(&wanted, value, sizeof wanted);
