@@ -28,6 +28,12 @@ class Summary {
     pairs_[name].emplace_back(ours, theirs);
   }
 
+  // By how much one benchmark's median exceeds another's, in the unit of both.
+  void difference(const std::string &name, const std::string &ours, const std::string &theirs,
+                  const std::string &unit) {
+    differences_.push_back({name, ours, theirs, unit});
+  }
+
   // One benchmark's median, times a factor, in this unit.
   void value(const std::string &name, const std::string &benchmark, double factor, const std::string &unit) {
     values_.push_back({name, benchmark, factor, unit});
@@ -47,6 +53,7 @@ class Summary {
     benchmark::RunSpecifiedBenchmarks(&collector);
     std::printf("\nmedians, measured side by side in this run\n");
     for (const std::string &name : order_) print(name);
+    for (const Difference &one : differences_) print(one);
     for (const Value &one : values_) print(one);
     return 0;
   }
@@ -77,6 +84,18 @@ class Summary {
     std::string unit;
   };
 
+  struct Difference {
+    std::string name, ours, theirs, unit;
+  };
+
+  void print(const Difference &one) const {
+    const auto ours = times_.find(one.ours), theirs = times_.find(one.theirs);
+    if (ours == times_.end() || theirs == times_.end()) return;
+    const double more = median(ours->second), less = median(theirs->second);
+    std::printf("  %-50s %.2f %s more (%.2f against %.2f)\n", one.name.c_str(), more - less, one.unit.c_str(),
+                more, less);
+  }
+
   void print(const Value &one) const {
     const auto found = times_.find(one.benchmark);
     if (found == times_.end()) return;
@@ -99,6 +118,7 @@ class Summary {
 
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> pairs_;
   std::vector<std::string> order_;
+  std::vector<Difference> differences_;
   std::vector<Value> values_;
   std::map<std::string, std::vector<double>> times_;
 };

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -39,13 +40,46 @@ std::string read_file(const std::string &path) {
   return text.str();
 }
 
-const Profile *built_in(std::string_view id) {
-  const auto place = std::ranges::find(profiles(), id, &Profile::id);
-  return place == profiles().end() ? nullptr : &*place;
+// The built-in profiles, each read when it or one behind it is asked for: a process starts faster so.
+class BuiltInProfiles {
+ public:
+  BuiltInProfiles() { read_.reserve(files_.size()); }  // what was found stays where it is
+
+  const Profile *find(std::string_view id) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      if (at(i).id == id) return &at(i);
+    return nullptr;
+  }
+
+  const std::vector<Profile> &all() {
+    const std::lock_guard lock(mutex_);
+    at(files_.size() - 1);
+    return read_;
+  }
+
+ private:
+  const Profile &at(std::size_t i) {
+    while (read_.size() <= i) {
+      const BuiltIn &next = files_[read_.size()];
+      read_.push_back(read_profile(next.text, next.file, read_));
+    }
+    return read_[i];
+  }
+
+  std::mutex mutex_;
+  const std::vector<BuiltIn> &files_ = built_in_files();
+  std::vector<Profile> read_;
+};
+
+// Never ended: machines are made before other objects are there, and after.
+BuiltInProfiles &built_in() {
+  static BuiltInProfiles *const profiles = new BuiltInProfiles;
+  return *profiles;
 }
 
 std::vector<Profile> one_kind(const std::string &word) {
-  if (const Profile *const profile = built_in(word)) return {*profile};
+  if (const Profile *const profile = built_in().find(word)) return {*profile};
   if (is_file(word)) return read_machine(read_file(word), word).devices;
   return {};
 }
@@ -81,14 +115,7 @@ std::string_view status_name(Status status) {
   return names[static_cast<std::size_t>(status)];
 }
 
-const std::vector<Profile> &profiles() {
-  static const std::vector<Profile> all = [] {
-    std::vector<Profile> read;
-    for (const BuiltIn &one : built_in_files()) read.push_back(read_profile(one.text, one.file, read));
-    return read;
-  }();
-  return all;
-}
+const std::vector<Profile> &profiles() { return built_in().all(); }
 
 const std::map<int, std::string> &attribute_names() { return built_in_attribute_names(); }
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulated driver costs as libcuda.so.1: the start of a process on it, against one without, and a
+// call through its exported functions, against the same machine in process.
+#include <benchmark/benchmark.h>
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cushim/driver.hpp>
+#include <cushim/sim/machine.hpp>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "child.hpp"
+#include "summary.hpp"
+
+namespace {
+
+using cushim::sim::Machine;
+using cushim::sim::Schedule;
+
+const char *const library = CUSHIM_SIM_LIBRARY;
+
+// ---- The start of a process ----
+
+double seconds(const timeval &time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+// Runs the program to its end; the processor time that it took.
+double run(std::initializer_list<const char *> words) {
+  std::vector<char *> arguments;
+  for (const char *word : words) arguments.push_back(const_cast<char *>(word));
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) std::abort();
+  int status = 0;
+  rusage usage{};
+  if (wait4(child, &status, 0, &usage) != child || status != 0) std::abort();
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double without() { return run({CUSHIM_START}); }
+double opened() { return run({CUSHIM_START, library}); }
+double with_context() { return run({CUSHIM_START, library, "context"}); }
+
+template <double (*start)()>
+void elapsed(benchmark::State &state) {
+  for (auto _ : state) state.SetIterationTime(cushim::bench::seconds_of(start));
+}
+
+template <double (*start)()>
+void processor(benchmark::State &state) {
+  for (auto _ : state) state.SetIterationTime(start());
+}
+
+void each_in_milliseconds(benchmark::internal::Benchmark *one) {
+  one->UseManualTime()->Iterations(1)->Repetitions(300)->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK(elapsed<without>)->Name("elapsed/without")->Apply(each_in_milliseconds);
+BENCHMARK(elapsed<opened>)->Name("elapsed/opened")->Apply(each_in_milliseconds);
+BENCHMARK(elapsed<with_context>)->Name("elapsed/context")->Apply(each_in_milliseconds);
+BENCHMARK(processor<without>)->Name("processor/without")->Apply(each_in_milliseconds);
+BENCHMARK(processor<opened>)->Name("processor/opened")->Apply(each_in_milliseconds);
+BENCHMARK(processor<with_context>)->Name("processor/context")->Apply(each_in_milliseconds);
+
+// ---- Calls: of the library's exported functions, and of a machine in this process ----
+
+using cushim::Driver;
+
+void need(CUresult code) {
+  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
+}
+
+// A driver, its current context, and an event of that which is complete.
+struct Side {
+  explicit Side(Driver &which) : driver(which) {
+    CUcontext context = nullptr;
+    need(driver.cuInit(0));
+    need(driver.cuDevicePrimaryCtxRetain(&context, 0));
+    need(driver.cuCtxSetCurrent(context));
+    need(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    need(driver.cuEventRecord(event, nullptr));
+    need(driver.cuEventSynchronize(event));
+  }
+  Driver &driver;
+  CUevent event = nullptr;
+};
+
+Side &in_process() {
+  // As the library has it.
+  static Machine machine({.schedule = Schedule::background, .is_library = true});
+  static Side side(machine.driver());
+  return side;
+}
+
+Side &in_library() {
+  static const cushim::Loaded loaded = Driver::load({.library = library});
+  if (!loaded) throw std::runtime_error(loaded.diagnosis.text());
+  static Side side(*loaded.driver);
+  return side;
+}
+
+template <Side &(*which)()>
+void version(benchmark::State &state) {
+  const Side &side = which();
+  int version = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(side.driver.cuDriverGetVersion(&version));
+}
+
+template <Side &(*which)()>
+void current(benchmark::State &state) {
+  const Side &side = which();
+  CUcontext context = nullptr;
+  for (auto _ : state) benchmark::DoNotOptimize(side.driver.cuCtxGetCurrent(&context));
+}
+
+template <Side &(*which)()>
+void query(benchmark::State &state) {
+  const Side &side = which();
+  for (auto _ : state) benchmark::DoNotOptimize(side.driver.cuEventQuery(side.event));
+}
+
+// Many short ones, of which most are not interrupted on a busy machine.
+void briefly(benchmark::internal::Benchmark *one) { one->MinTime(0.002)->Repetitions(101); }
+
+BENCHMARK(version<in_process>)->Name("cuDriverGetVersion/in process")->Apply(briefly);
+BENCHMARK(version<in_library>)->Name("cuDriverGetVersion/library")->Apply(briefly);
+BENCHMARK(current<in_process>)->Name("cuCtxGetCurrent/in process")->Apply(briefly);
+BENCHMARK(current<in_library>)->Name("cuCtxGetCurrent/library")->Apply(briefly);
+BENCHMARK(query<in_process>)->Name("cuEventQuery/in process")->Apply(briefly);
+BENCHMARK(query<in_library>)->Name("cuEventQuery/library")->Apply(briefly);
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  cushim::bench::Summary summary;
+  for (const std::string time : {"elapsed", "processor"})
+    for (const std::string what : {"opened", "context"})
+      summary.difference("start, " + time + " time, " + what, time + "/" + what, time + "/without", "ms");
+  for (const std::string call : {"cuDriverGetVersion", "cuCtxGetCurrent", "cuEventQuery"})
+    summary.difference(call + " through the library", call + "/library", call + "/in process", "ns");
+  return summary.run(argc, argv);
+}
