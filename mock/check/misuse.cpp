@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/check/misuse.hpp>
+
+#include <string>
+
+#include "ledger.hpp"
+
+namespace cushim::check {
+namespace {
+
+using Type = Argument::Type;
+
+std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
+std::string symbol_of(int slot) { return cushim_entry(slot)->symbol; }
+
+bool takes_addresses(std::string_view base) {
+  // Those that tell what an address is answer for any.
+  return (base.starts_with("cuMem") && base != "cuMemGetAddressRange") || base.starts_with("cuStream");
+}
+
+bool is_judged(int slot) {
+  for (const Argument &parameter : parameters_of(slot)) {
+    if (parameter.type == Type::handle && parameter.kind != Kind::none) return true;
+    if (parameter.type == Type::address && takes_addresses(base_of(slot))) return true;
+  }
+  return false;
+}
+
+// Null, and the two streams that every context has.
+bool is_everybodys(std::uint64_t handle) {
+  return handle <= reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD);
+}
+
+CUresult answer_to(const Thing &thing) {
+  if (thing.is_memory()) return CUDA_ERROR_INVALID_VALUE;
+  if (thing.ended_with_context) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  switch (thing.kind) {
+    case Kind::context:
+      return CUDA_ERROR_INVALID_CONTEXT;
+    case Kind::memory_pool:
+      return CUDA_ERROR_INVALID_VALUE;
+    default:
+      return CUDA_ERROR_INVALID_HANDLE;
+  }
+}
+
+CUresult answer_for(Kind wanted) { return answer_to({.kind = wanted}); }
+
+// Whether its addresses name nothing else once it is freed. Host memory may be the program's own again.
+bool is_gone(const Thing &memory) {
+  const std::string_view noun = memory.noun;
+  if (noun == "device memory" || noun == "managed memory" || noun == "memory of another process") return true;
+  // Freed in the order of a stream, it may be used in that order: that is for another checker.
+  return noun == "stream-ordered memory" && base_of(memory.ended_by) == "cuMemFree";
+}
+
+}  // namespace
+
+class Misuse::State final : public Watcher, public Ledger::Judge {
+ public:
+  explicit State(Driver &driver) : ledger_(Ledger::of(driver)) {
+    ledger_->add(*this);
+    hooks_ = watch(driver, *this,
+                   [](int slot) { return deed_of(slot).act != Deed::Act::ends && is_judged(slot); });
+  }
+  ~State() override { ledger_->remove(*this); }
+  State(const State &) = delete;
+  State &operator=(const State &) = delete;
+
+  std::optional<CUresult> before(WatchedCall &call) override {
+    const std::lock_guard lock(ledger_->mutex);
+    return judge(call);
+  }
+
+  void after(WatchedCall &call, CUresult result) override {
+    if (result == CUDA_SUCCESS) return;
+    const std::string_view base = base_of(call.slot);
+    if (base == "cuEventRecord" || base == "cuEventRecordWithFlags")
+      compare_contexts(call, call.arguments[0], call.arguments[1]);
+    if (base == "cuEventElapsedTime") compare_contexts(call, call.arguments[1], call.arguments[2]);
+  }
+
+  std::optional<CUresult> judge(const WatchedCall &call) override {
+    const bool ends = deed_of(call.slot).act == Deed::Act::ends;
+    for (const Argument &argument : call.arguments) {
+      if (argument.type == Type::handle && argument.kind != Kind::none && !is_everybodys(argument.bits)) {
+        const Thing *const thing = ledger_->find(argument.bits);
+        if (thing == nullptr) continue;
+        if (thing->kind == argument.kind && !thing->is_alive())
+          return add_ended(call, *thing, ends ? "double-destroy" : "use-after-destroy");
+        if (thing->kind != argument.kind && thing->is_alive()) return add_wrong_kind(call, *thing, argument);
+      } else if (argument.type == Type::address && argument.bits != 0 && !ends) {
+        const Thing *const thing = ledger_->find_memory(argument.bits);
+        if (thing != nullptr && !thing->is_alive() && is_gone(*thing))
+          return add_ended(call, *thing, "use-after-free");
+      }
+    }
+    if (!ends || deed_of(call.slot).memory == nullptr) return std::nullopt;
+    const std::uint64_t address = call.arguments[0].bits;
+    const Thing *const thing = address == 0 ? nullptr : ledger_->find_memory(address);
+    if (thing == nullptr || thing->is_alive() || thing->value != address) return std::nullopt;
+    return add_ended(call, *thing, "double-free");
+  }
+
+  Findings findings;
+
+ private:
+  CUresult add_ended(const WatchedCall &call, const Thing &thing, const std::string &rule) {
+    const bool is_second_end = rule.starts_with("double");
+    const std::string deed = thing.is_memory() ? "freed" : "destroyed";
+    const std::string fate = thing.ended_with_context ? deed + " with its context" : deed;
+    findings.add(
+        {.checker = "misuse",
+         .rule = rule,
+         .what = thing.in_words() +
+                 (is_second_end ? " is " + deed + " a second time" : " is used, but was " + fate + " before"),
+         .calls = {{is_second_end ? "the second time by" : "used by", call.in_words(), Place::of_call()},
+                   {fate + " by", symbol_of(thing.ended_by), thing.ended_at},
+                   {"made by", symbol_of(thing.made_by), thing.made_at}},
+         .advice = is_second_end ? "let one owner end it, once, and forget the handle then"
+                                 : "end it after its last use"});
+    return answer_to(thing);
+  }
+
+  CUresult add_wrong_kind(const WatchedCall &call, const Thing &thing, const Argument &argument) {
+    const std::string wanted = argument.noun;
+    findings.add(
+        {.checker = "misuse",
+         .rule = "wrong-kind",
+         .what = thing.in_words() + " is given for a handle of the kind " + wanted,
+         .calls = {{"used by", call.in_words(), Place::of_call()},
+                   {"made by", symbol_of(thing.made_by), thing.made_at}},
+         .advice = "give the " + wanted + "; look for a cast that hides the kind from the compiler"});
+    return answer_for(argument.kind);
+  }
+
+  // The null stream and its like are those of the current context.
+  void compare_contexts(const WatchedCall &call, const Argument &one, const Argument &other) {
+    const std::uint64_t current = is_everybodys(other.bits) ? ledger_->current() : 0;
+    const std::lock_guard lock(ledger_->mutex);
+    const Thing *const first = ledger_->find(one.bits);
+    const Thing *const second = ledger_->find(other.bits);
+    if (first == nullptr || (second == nullptr && !is_everybodys(other.bits))) return;
+    const std::uint64_t context = second != nullptr ? second->context : current;
+    if (first->context == 0 || context == 0 || first->context == context) return;
+    const auto words = [](const char *noun, std::uint64_t handle) {
+      return mock::handle_in_words(noun, reinterpret_cast<const void *>(handle));
+    };
+    Finding finding{
+        .checker = "misuse",
+        .rule = "wrong-context",
+        .what = first->in_words() + " belongs to " + words("context", first->context) + ", but " +
+                words(other.noun, other.bits) + " to " + words("context", context),
+        .calls = {{"used by", call.in_words(), Place::of_call()},
+                  {first->in_words() + " made by", symbol_of(first->made_by), first->made_at}},
+        .advice = "make both in one context; a stream of another may wait with cuStreamWaitEvent"};
+    if (second != nullptr)
+      finding.calls.push_back({second->in_words() + " made by", symbol_of(second->made_by), second->made_at});
+    findings.add(std::move(finding));
+  }
+
+  const std::shared_ptr<Ledger> ledger_;
+  std::vector<hook::Hook> hooks_;  // last: no call is inside when the rest goes
+};
+
+Misuse::Misuse(Driver &driver) : state_(std::make_unique<State>(driver)) {}
+Misuse::~Misuse() = default;
+
+std::vector<Finding> Misuse::findings() const { return state_->findings.all(); }
+
+}  // namespace cushim::check
