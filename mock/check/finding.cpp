@@ -4,6 +4,12 @@
 #include <algorithm>
 
 namespace cushim::check {
+namespace {
+
+// An interpreter makes all calls at one place.
+std::string_view symbol_in(std::string_view words) { return words.substr(0, words.find('(')); }
+
+}  // namespace
 
 std::string Finding::in_words() const {
   std::string words = checker + "/" + rule + ": " + what;
@@ -18,7 +24,7 @@ void Findings::add(Finding finding) {
   const auto same = std::ranges::find_if(findings_, [&](const Finding &other) {
     return other.rule == finding.rule &&
            std::ranges::equal(other.calls, finding.calls, [](const auto &a, const auto &b) {
-             return a.role == b.role && a.place == b.place;
+             return a.role == b.role && a.place == b.place && symbol_in(a.words) == symbol_in(b.words);
            });
   });
   if (same == findings_.end()) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -83,7 +84,27 @@ Json head(bool has_ended) {
           {"has_ended", has_ended}};
 }
 
-Json json_of(const Usage &usage, const std::vector<std::string> &others, bool has_findings) {
+std::vector<std::string> lines_of(const std::string &text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+Json json_of(const check::Finding &finding) {
+  Json calls = Json::array();
+  for (const auto &[role, words, place] : finding.calls) {
+    Json frames = Json::array();
+    for (const std::string &line : lines_of(place.in_words())) frames.push_back(line.substr(line.find('#')));
+    calls.push_back({{"role", role}, {"call", words}, {"place", std::move(frames)}});
+  }
+  return {{"checker", finding.checker}, {"rule", finding.rule},   {"what", finding.what},
+          {"count", finding.count},     {"bytes", finding.bytes}, {"calls", std::move(calls)},
+          {"advice", finding.advice}};
+}
+
+Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
+             const std::vector<std::string> &others, bool has_findings) {
   Json json = head(true);
   json["calls"] = usage.calls;
   json["devices"] = Json::array();
@@ -95,6 +116,8 @@ Json json_of(const Usage &usage, const std::vector<std::string> &others, bool ha
   json["alive"] = Json::array();
   for (const auto &[what, count, bytes] : usage.alive)
     json["alive"].push_back({{"what", what}, {"count", count}, {"bytes", bytes}});
+  json["findings"] = Json::array();
+  for (const check::Finding &finding : findings) json["findings"].push_back(json_of(finding));
   json["other_drivers"] = others;
   json["has_findings"] = has_findings;
   return json;
@@ -106,8 +129,23 @@ std::string list(const std::vector<std::string> &words) {
   return text;
 }
 
-std::string text_of(const Usage &usage, const std::vector<std::string> &others) {
-  const std::string prefix = "cushim[" + this_process() + "]: ";
+std::string prefix_of_lines() { return "cushim[" + this_process() + "]: "; }
+
+std::string text_of(const std::vector<check::Finding> &findings) {
+  std::string text;
+  for (const check::Finding &finding : findings) {
+    const char *mark = "FINDING: ";
+    for (const std::string &line : lines_of(finding.in_words())) {
+      text += prefix_of_lines() + mark + line + "\n";
+      mark = "";
+    }
+  }
+  return text;
+}
+
+std::string text_of(const Usage &usage, const std::vector<check::Finding> &findings,
+                    const std::vector<std::string> &others) {
+  const std::string prefix = prefix_of_lines();
   unsigned long total = 0;
   std::vector<std::pair<std::string, unsigned long>> calls(usage.calls.begin(), usage.calls.end());
   for (const auto &[symbol, count] : calls) total += count;
@@ -127,6 +165,7 @@ std::string text_of(const Usage &usage, const std::vector<std::string> &others) 
   for (const auto &[what, count, bytes] : usage.alive)
     text += prefix + "FINDING: alive at the end: " + what + ", " + std::to_string(count) +
             (bytes != 0 ? " of " + std::to_string(bytes) + " bytes" : "") + "\n";
+  text += text_of(findings);
   if (!others.empty())
     text += prefix + "FINDING: the program has loaded another driver, too: " + list(others) + "\n";
   return text;
@@ -152,13 +191,16 @@ void begin_report(const ReportOptions &options) {
   if (!options.to.empty() && options.to != "stderr") write(file_name(options.to), head(false));
 }
 
-void end_report(const ReportOptions &options, const Usage &usage) {
+void end_report(const ReportOptions &options, const Usage &usage,
+                const std::vector<check::Finding> &findings) {
   const std::vector<std::string> others = other_drivers();
-  const bool has_findings = usage.has_findings() || !others.empty();
-  if (options.to == "stderr")
-    std::fputs(text_of(usage, others).c_str(), stderr);
-  else if (!options.to.empty())
-    write(file_name(options.to), json_of(usage, others, has_findings));
+  const bool has_findings = usage.has_findings() || !findings.empty() || !others.empty();
+  if (options.to.empty())
+    std::fputs(text_of(findings).c_str(), stderr);
+  else if (options.to == "stderr")
+    std::fputs(text_of(usage, findings, others).c_str(), stderr);
+  else
+    write(file_name(options.to), json_of(usage, findings, others, has_findings));
   if (!has_findings) return;
   mark(options, ".findings");
   if (options.error_exit_code == 0) return;

@@ -2,9 +2,11 @@
 // What the library says of a process at its end, where its environment asks for it.
 #pragma once
 
+#include <cushim/check/finding.hpp>
 #include <cushim/sim/machine.hpp>
 
 #include <string>
+#include <vector>
 
 namespace cushim::sim {
 
@@ -24,7 +26,9 @@ ReportOptions report_options_from_environment();
 // Says that this process has opened the driver. Throws std::runtime_error if the report cannot be written.
 void begin_report(const ReportOptions &options);
 
-// Says what was done. Does not return if the process is to end with another exit code.
-void end_report(const ReportOptions &options, const Usage &usage);
+// Says what was done, and what checkers found; that on stderr if there is to be no report. Does not return if
+// the process is to end with another exit code.
+void end_report(const ReportOptions &options, const Usage &usage,
+                const std::vector<check::Finding> &findings);
 
 }  // namespace cushim::sim

@@ -90,9 +90,45 @@ def a_forked_child_makes_none():
 
 
 def words_that_it_does_not_know():
-    for variable, value in {"CUSHIM_ERROR_EXITCODE": "many", "CUSHIM_REPORT": "/nonexistent/report"}.items():
+    for variable, value in {"CUSHIM_CHECK": "leaks,misue", "CUSHIM_ERROR_EXITCODE": "many",
+                            "CUSHIM_REPORT": "/nonexistent/report"}.items():
         done = run("print('started')", **{variable: value})
-        assert done.returncode == 2 and done.stdout == "" and value in done.stderr, done
+        assert done.returncode == 2 and done.stdout == "" and value.split(",")[-1] in done.stderr, done
+
+
+FAULTY = """
+begin()
+event = ctypes.c_void_p()
+assert cu.cuEventCreate(ctypes.byref(event), 0) == 0 and cu.cuEventDestroy_v2(event) == 0
+print(cu.cuEventQuery(event))
+"""
+
+
+def what_checkers_find_is_reported():
+    found, done = report(FAULTY, CUSHIM_CHECK="leaks,misuse", CUSHIM_ERROR_EXITCODE="42")
+    assert done.returncode == 42 and done.stdout.split() == ["400"] and done.stderr == "", done
+    rules = [f'{one["checker"]}/{one["rule"]}' for one in found["findings"]]
+    assert rules == ["leaks/never-freed", "leaks/never-released", "misuse/use-after-destroy"], rules
+    memory, misuse = found["findings"][0], found["findings"][2]
+    assert memory["bytes"] == 3 << 20 and memory["calls"][0]["call"] == "cuMemAlloc_v2", memory
+    symbols = [call["call"].split("(")[0] for call in misuse["calls"]]
+    assert symbols == ["cuEventQuery", "cuEventDestroy_v2", "cuEventCreate"], misuse
+    assert all(call["place"] and call["place"][0].startswith("#0 ") for call in misuse["calls"]), misuse
+    assert found["misuses"] == 0, "the simulated driver did not see it"
+
+
+def what_checkers_find_is_said_without_a_report():
+    done = run(FAULTY, CUSHIM_CHECK="misuse")
+    assert done.returncode == 0 and done.stdout.split() == ["400"], done
+    assert "FINDING: misuse/use-after-destroy: event 0x" in done.stderr, done
+    assert "end it after its last use" in done.stderr, done
+    assert "leaks/" not in done.stderr and "is undefined" not in done.stderr, done
+
+
+def checkers_find_nothing_where_nothing_is():
+    found, done = report("begin(); end(); cu.cuDevicePrimaryCtxRelease_v2(0)", CUSHIM_CHECK="leaks,misuse",
+                         CUSHIM_ERROR_EXITCODE="42")
+    assert done.returncode == 0 and found["findings"] == [] and not found["has_findings"], (found, done)
 
 
 def calls_at_the_end_are_counted():

@@ -109,9 +109,12 @@ int main(int argc, char **argv) {
   run_verb->add_option("--seed", run_options.seed, "Of the seeded schedule");
   run_verb->add_option("--report", run_options.report,
                        "Say what each process did: a file (%p is the process), or stderr");
+  run_verb->add_option("--check", run_options.check,
+                       "Look for faults of the program, and report them: leaks,misuse (docs/checkers.md)");
   run_verb
       ->add_option("--error-exitcode", run_options.error_exit,
-                   "Exit with this if a process leaves something alive, or calls what is not implemented")
+                   "Exit with this if a process leaves something alive, calls what is not implemented, or a "
+                   "checker found something")
       ->check(CLI::Range(1, 255));
   run_verb->add_flag("--require-driver", run_options.requires_driver,
                      "Fail with 3, and say why, if no process opens the simulated driver");

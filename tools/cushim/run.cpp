@@ -132,6 +132,7 @@ Outcome run(const RunOptions &options) {
   set("CUSHIM_SCHEDULE", options.schedule);
   set("CUSHIM_SEED", options.seed);
   set("CUSHIM_REPORT", options.report);
+  set("CUSHIM_CHECK", options.check);
   return options.requires_driver || options.error_exit ? watch(options) : start(options);
 }
 

@@ -16,6 +16,7 @@ struct RunOptions {
   std::string schedule;
   std::string seed;
   std::string report;             // the same
+  std::string check;              // the same
   std::optional<int> error_exit;  // the exit code if the report of any process has findings
   bool requires_driver = false;   // whether it is a failure if no process opens the simulated driver
   std::string library;  // the simulated driver's folder; empty is the one that came with this command

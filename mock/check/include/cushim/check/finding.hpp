@@ -39,7 +39,7 @@ struct Finding {
 // The findings of a checker. All functions from any thread.
 class Findings {
  public:
-  // Counts it with an earlier one of the same rule and places.
+  // Counts it with an earlier one of the same rule, entry points and places.
   void add(Finding finding);
   std::vector<Finding> all() const;
 
