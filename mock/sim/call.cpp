@@ -103,7 +103,7 @@ Pool &Call::pool(CUmemoryPool handle) {
   return *pool;
 }
 
-Work Call::enqueue(Stream &stream, Operation &&operation) {
+Work Call::enqueue(Stream &stream, Operation &&operation, Order order) {
   Context &context = *stream.context;
   operation.name = operation.name[0] != '\0' ? operation.name : name;
   operation.stream = stream.id;
@@ -112,7 +112,8 @@ Work Call::enqueue(Stream &stream, Operation &&operation) {
     for (const Work &work : works_of(stream)) operation.come_after(work);
   else
     operation.come_after(stream.tail);
-  if (stream.is_blocking() && context.legacy != nullptr) operation.come_after(context.legacy->tail);
+  if (order == Order::of_the_legacy_stream_too && stream.is_blocking() && context.legacy != nullptr)
+    operation.come_after(context.legacy->tail);
   system.engine.spend(costs(context).call);
   return stream.tail = system.engine.submit(lock, std::move(operation));
 }

@@ -48,8 +48,10 @@ struct Call {
   Thread &thread() { return system.thread(); }
   const Costs &costs(const Context &context) { return context.device->profile.costs; }
 
-  // Puts an operation into a stream, in the order that the legacy stream asks for too.
-  Work enqueue(Stream &stream, Operation &&operation);
+  // Puts an operation into a stream. A blocking stream comes after the legacy stream, too, but for what the
+  // driver does without putting work into the stream.
+  enum class Order { of_the_stream, of_the_legacy_stream_too };
+  Work enqueue(Stream &stream, Operation &&operation, Order order = Order::of_the_legacy_stream_too);
   // What must be complete for all that is in the stream to be complete.
   std::vector<Work> works_of(Stream &stream);
 

@@ -136,6 +136,7 @@ CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpPa
   for (unsigned i = 0; i < count; ++i) operations.push_back(operation_of(call, *stream.context, entries[i]));
   for (unsigned i = 0; i < count; ++i)
     put(call, stream, entries[i].waitValue.address, std::move(operations[i]));
+  if (count == 0) call.enqueue(stream, {});  // an empty one has its place in the stream
   return CUDA_SUCCESS;
 }
 

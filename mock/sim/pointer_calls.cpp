@@ -141,9 +141,7 @@ CUresult get_attribute(Call &call, void *out, CUpointer_attribute attribute, CUd
   require(out != nullptr);
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && !allocation->is_freed);
-  const Context *const context = call.current();
-  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && context != nullptr)
-    require(reaches(*context, *allocation));
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) require(reaches(call.context(), *allocation));
   return get(*allocation, address, attribute, out);
 }
 

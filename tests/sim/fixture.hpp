@@ -29,9 +29,9 @@ struct Running {
     need(driver().cuStreamCreate(&made, flags));
     return made;
   }
-  CUevent event() const {
+  CUevent event(unsigned flags = CU_EVENT_DEFAULT) const {
     CUevent made = nullptr;
-    need(driver().cuEventCreate(&made, CU_EVENT_DEFAULT));
+    need(driver().cuEventCreate(&made, flags));
     return made;
   }
   CUdeviceptr memory(std::size_t bytes = 4096) const {

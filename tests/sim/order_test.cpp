@@ -73,6 +73,90 @@ TEST_P(OrderIn, The_work_of_a_busy_context_that_is_ended_is_done) {
   EXPECT_EQ(words, std::vector<std::uint32_t>(words.size(), 4));
 }
 
+// ---- What keeps a blocking stream idle behind a busy legacy stream, as an H200 answered to random programs
+// ----
+
+TEST_P(OrderIn, An_event_without_time_leaves_an_idle_stream_idle_and_waits_for_the_legacy_stream) {
+  Running running({.schedule = GetParam()});
+  const CUstream stream = running.stream(CU_STREAM_DEFAULT);
+  const CUevent event = running.event(CU_EVENT_DISABLE_TIMING);
+  Gate gate = running.machine.gate(CU_STREAM_LEGACY);
+  need(driver().cuEventRecord(event, stream));
+  EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_NOT_READY);
+  gate.open();
+  EXPECT_EQ(driver().cuEventSynchronize(event), CUDA_SUCCESS);
+}
+
+TEST_P(OrderIn, An_event_with_time_makes_an_idle_stream_wait_for_the_legacy_stream) {
+  Running running({.schedule = GetParam()});
+  const CUstream stream = running.stream(CU_STREAM_DEFAULT);
+  const Gate gate = running.machine.gate(CU_STREAM_LEGACY);
+  for (const unsigned flags :
+       {0U, unsigned{CU_EVENT_BLOCKING_SYNC}, unsigned{CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING},
+        unsigned{CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS}}) {
+    need(driver().cuEventRecord(running.event(flags), stream));
+    EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_ERROR_NOT_READY) << flags;
+  }
+}
+
+TEST_P(OrderIn, An_event_without_time_is_complete_when_its_stream_has_been_synchronized) {
+  const Running running({.schedule = GetParam()});
+  const CUstream stream = running.stream(CU_STREAM_DEFAULT);
+  const CUevent event = running.event(CU_EVENT_DISABLE_TIMING);
+  need(driver().cuEventRecord(event, stream));
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_EQ(driver().cuEventQuery(event), CUDA_SUCCESS);
+}
+
+TEST_P(OrderIn, A_wait_for_a_complete_event_leaves_an_idle_stream_idle) {
+  Running running({.schedule = GetParam()});
+  const CUstream stream = running.stream(CU_STREAM_DEFAULT), other = running.stream();
+  const CUevent event = running.event();
+  need(driver().cuEventRecord(event, other));
+  need(driver().cuStreamSynchronize(other));
+  const Gate gate = running.machine.gate(CU_STREAM_LEGACY);
+  need(driver().cuStreamWaitEvent(stream, event, 0));
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_SUCCESS);
+}
+
+TEST_P(OrderIn, An_empty_batch_makes_an_idle_stream_wait_for_the_legacy_stream) {
+  Running running({.schedule = GetParam()});
+  const CUstream stream = running.stream(CU_STREAM_DEFAULT);
+  const Gate gate = running.machine.gate(CU_STREAM_LEGACY);
+  CUstreamBatchMemOpParams none{};
+  need(driver().cuStreamBatchMemOp(stream, 0, &none, 0));
+  EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+}
+
+TEST_P(OrderIn, Records_of_an_interprocess_event_come_one_after_the_other) {
+  Running running({.schedule = GetParam()});
+  const CUstream held = running.stream(), idle = running.stream();
+  const CUevent event = running.event(CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
+  Gate gate = running.machine.gate(held);
+  need(driver().cuEventRecord(event, held));
+  need(driver().cuEventRecord(event, idle));
+  EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(driver().cuStreamQuery(idle), CUDA_ERROR_NOT_READY);
+  gate.open();
+  EXPECT_EQ(driver().cuStreamSynchronize(idle), CUDA_SUCCESS);
+}
+
+TEST_P(OrderIn, The_legacy_stream_waits_for_the_one_of_the_context_whose_memory_it_copies) {
+  Running running({.schedule = GetParam()});
+  const CUdeviceptr memory = running.memory(), bystander = running.memory();
+  Gate gate = running.machine.gate(CU_STREAM_LEGACY);
+  CUcontext other = nullptr;
+  need(driver().cuCtxCreate_v2(&other, 0, 0));
+  need(driver().cuMemsetD8Async(bystander, 1, 16, CU_STREAM_LEGACY));
+  need(driver().cuStreamSynchronize(CU_STREAM_LEGACY));
+  need(driver().cuMemcpyDtoDAsync(memory + 64, memory, 16, CU_STREAM_LEGACY));
+  EXPECT_EQ(driver().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);
+  gate.open();
+  EXPECT_EQ(driver().cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
+}
+
 TEST(Order, Priorities_are_a_hint) {
   std::set<std::uint32_t> found;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
