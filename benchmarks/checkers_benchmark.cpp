@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What calls cost with checkers switched on, beside the same calls of the simulated driver without. The names
-// tell which: none, leaks, misuse, leaks,misuse.
+// tell which: none, leaks, misuse, leaks,misuse,
+// hazards.
 #include <benchmark/benchmark.h>
 
 #include <cushim/check/checkers.hpp>
@@ -89,7 +90,7 @@ constexpr std::pair<const char *, Body> kBodies[] = {
 
 int main(int argc, char **argv) {
   for (const auto &[name, body] : kBodies)
-    for (const std::string words : {"", "leaks", "misuse", "leaks,misuse"})
+    for (const std::string words : {"", "leaks", "misuse", "leaks,misuse", "hazards"})
       benchmark::RegisterBenchmark((std::string(name) + "/" + (words.empty() ? "none" : words)).c_str(), body,
                                    words);
   benchmark::Initialize(&argc, argv);

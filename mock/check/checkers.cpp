@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/check/checkers.hpp>
+#include <cushim/check/hazards.hpp>
 #include <cushim/check/leaks.hpp>
 #include <cushim/check/misuse.hpp>
 
@@ -25,6 +26,7 @@ struct Known {
 constexpr Known kKnown[] = {
     {"leaks", make<Leaks>},
     {"misuse", make<Misuse>},
+    {"hazards", make<Hazards>},
 };
 
 const Known &known(std::string_view name) {

@@ -109,8 +109,9 @@ int main(int argc, char **argv) {
   run_verb->add_option("--seed", run_options.seed, "Of the seeded schedule");
   run_verb->add_option("--report", run_options.report,
                        "Say what each process did: a file (%p is the process), or stderr");
-  run_verb->add_option("--check", run_options.check,
-                       "Look for faults of the program, and report them: leaks,misuse (docs/checkers.md)");
+  run_verb->add_option(
+      "--check", run_options.check,
+      "Look for faults of the program, and report them: leaks,misuse,hazards (docs/checkers.md)");
   run_verb
       ->add_option("--error-exitcode", run_options.error_exit,
                    "Exit with this if a process leaves something alive, calls what is not implemented, or a "

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned memory that a copy reads must stay as it is until the program knows that the copy is done. Its bytes
+// are summed when the copy is submitted and again when the host learns that it is done.
+#include <algorithm>
+#include <cstring>
+
+#include "hazard_model.hpp"
+
+namespace cushim::check {
+namespace {
+
+// Of larger sources the first and the last bytes are looked at.
+constexpr std::uint64_t kEnd = 4096;
+
+std::uint64_t sum(const void *bytes, std::uint64_t size) {
+  std::uint64_t sums[4] = {1, 2, 3, size};
+  const auto *at = static_cast<const unsigned char *>(bytes);
+  for (; size >= 32; at += 32, size -= 32)
+    for (int i = 0; i < 4; ++i) {
+      std::uint64_t word;
+      std::memcpy(&word, at + 8 * i, 8);
+      sums[i] = (sums[i] ^ word) * 0x9e3779b97f4a7c15u;
+      sums[i] ^= sums[i] >> 29;
+    }
+  for (; size != 0; ++at, --size) sums[0] = (sums[0] ^ *at) * 0x100000001b3u;
+  return sums[0] ^ sums[1] * 3 ^ sums[2] * 5 ^ sums[3] * 7;
+}
+
+std::uint64_t sum_of(ByteRange bytes) {
+  const std::uint64_t size = bytes.end - bytes.begin;
+  const auto *const begin = reinterpret_cast<const unsigned char *>(bytes.begin);
+  if (size <= 2 * kEnd) return sum(begin, size);
+  return sum(begin, kEnd) ^ 11 * sum(begin + size - kEnd, kEnd);
+}
+
+}  // namespace
+
+bool HazardModel::may_wait_for_host(Lane lane) const {
+  return std::ranges::any_of(open_waits_,
+                             [&](const OpenWait &wait) { return order_.is_before(wait.moment, lane); });
+}
+
+// Not where the bytes may rightly change before the copy runs: by work ahead of it, or by a host that it
+// waits for.
+void HazardModel::keep_source(const Access &access, const Extent &extent, const Memory &memory) {
+  if (!extent.is_flat() || extent.end() > memory.end || may_wait_for_host(access.moment.lane)) return;
+  if (!order_.host().covers(memory.changed_by) || !order_.host().covers(unknown_)) return;
+  const ByteRange bytes{extent.begin, extent.end()};
+  sources_[access.moment.lane].push_back({access, bytes, sum_of(bytes), ++ticks_});
+}
+
+void HazardModel::drop_sources(std::uint64_t begin, std::uint64_t end) {
+  for (auto &[lane, sources] : sources_)
+    std::erase_if(sources,
+                  [&](const Source &source) { return source.bytes.begin < end && begin < source.bytes.end; });
+}
+
+void HazardModel::check_sources() {
+  for (auto of_lane = sources_.begin(); of_lane != sources_.end();) {
+    std::deque<Source> &sources = of_lane->second;
+    while (!sources.empty() && order_.is_done(sources.front().access.moment)) {
+      check_source(sources.front());
+      sources.pop_front();
+    }
+    of_lane = sources.empty() ? sources_.erase(of_lane) : std::next(of_lane);
+  }
+}
+
+void HazardModel::check_source(const Source &source) {
+  const Memory *const memory = memory_at(source.bytes.begin);
+  if (memory == nullptr || memory->changed_at > source.at || host_might_have_known_at_ > source.at) return;
+  if (sum_of(source.bytes) == source.sum) return;
+  const std::string &stream = names_.words(source.access.stream);
+  const std::string call = cushim_entry(static_cast<int>(source.access.entry))->symbol;
+  report_({.checker = "hazards",
+           .rule = "pinned-source-changed",
+           .what = "the program changes what " + stream + " reads: " + bytes_words(source.bytes) +
+                   " differ from what they were when " + call + " was called",
+           .calls = {{"read by", call + " in " + stream, source.access.place}},
+           .advice = "change it only when the copy is known to be done: record an event on " + stream +
+                     " after " + call + " and wait for it with cuEventSynchronize, or use another buffer"});
+}
+
+}  // namespace cushim::check

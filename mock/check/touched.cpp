@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "touched.hpp"
+
+#include <algorithm>
+
+namespace cushim::check {
+
+// Freed memory stays freed until it is allocated again, however long ago that was.
+bool Touched::is_over(const Uses &uses) const {
+  return uses.change.kind != Access::Kind::free &&
+         (uses.change.moment.step == 0 || order_.is_done(uses.change.moment)) &&
+         std::ranges::all_of(uses.reads, [&](const Access &read) { return order_.is_done(read.moment); });
+}
+
+const Access *Touched::opponent(const Uses &uses, const Access &access) const {
+  const Lane lane = access.moment.lane;
+  if (uses.change.moment.step != 0 &&
+      (uses.change.kind == Access::Kind::free || !order_.is_before(uses.change.moment, lane)))
+    return &uses.change;
+  if (access.is_change())
+    for (const Access &read : uses.reads)
+      if (!order_.is_before(read.moment, lane)) return &read;
+  return nullptr;
+}
+
+void Touched::add(Uses &uses, const Access &access) const {
+  if (access.is_change()) {
+    uses.change = access;
+    uses.reads.clear();
+    return;
+  }
+  // Whoever comes after this read comes after the reads before it.
+  std::erase_if(uses.reads,
+                [&](const Access &read) { return order_.is_before(read.moment, access.moment.lane); });
+  uses.reads.push_back(access);
+}
+
+void Touched::touch(const Extent &given, const Access &access, std::vector<Conflict> &conflicts) {
+  if (given.is_empty()) return;
+  const Extent extent = given.simplified();
+  if (!boxes_.empty()) match_boxes(extent, access, conflicts);
+  if (extent.is_flat())
+    touch_range({extent.begin, extent.end()}, access, conflicts);
+  else
+    touch_box(extent, access, conflicts);
+  if (size() >= sweep_at_) sweep();
+}
+
+// Ranges begin and end here, if one goes across.
+Touched::Ranges::iterator Touched::cut(std::uint64_t at) {
+  auto next = ranges_.lower_bound(at);
+  if (next == ranges_.begin()) return next;
+  auto &[begin, range] = *std::prev(next);
+  if (range.end <= at) return next;
+  next = ranges_.emplace_hint(next, at, Range{range.end, range.uses});
+  range.end = at;
+  return next;
+}
+
+void Touched::touch_range(ByteRange bytes, const Access &access, std::vector<Conflict> &conflicts) {
+  // The same range again, mostly.
+  if (const auto same = ranges_.find(bytes.begin); same != ranges_.end() && same->second.end == bytes.end) {
+    if (const Access *const other = opponent(same->second.uses, access))
+      conflicts.push_back({*other, access, bytes});
+    add(same->second.uses, access);
+    return;
+  }
+  auto range = cut(bytes.begin);
+  cut(bytes.end);
+  range = ranges_.lower_bound(bytes.begin);
+  Moment last_opponent;
+  std::uint64_t at = bytes.begin;  // up to here all is done
+  while (range != ranges_.end() && range->first < bytes.end) {
+    if (is_over(range->second.uses)) {
+      range = ranges_.erase(range);
+      continue;
+    }
+    const ByteRange here{range->first, range->second.end};
+    if (const Access *const other = opponent(range->second.uses, access)) {
+      const bool is_same =
+          other->moment.lane == last_opponent.lane && other->moment.step == last_opponent.step;
+      if (is_same && !conflicts.empty() && conflicts.back().bytes.end == here.begin)
+        conflicts.back().bytes.end = here.end;
+      else if (!is_same)
+        conflicts.push_back({*other, access, here});
+      last_opponent = other->moment;
+    }
+    if (access.is_change()) {
+      range = ranges_.erase(range);
+      continue;
+    }
+    if (at < here.begin) ranges_.emplace_hint(range, at, Range{here.begin, {{}, {access}}});
+    add(range->second.uses, access);
+    at = here.end;
+    ++range;
+  }
+  if (at >= bytes.end) return;
+  Uses uses;
+  add(uses, access);
+  ranges_.emplace_hint(range, at, Range{bytes.end, std::move(uses)});
+}
+
+void Touched::match_boxes(const Extent &extent, const Access &access, std::vector<Conflict> &conflicts) {
+  for (std::size_t i = 0; i < boxes_.size();) {
+    Box &box = boxes_[i];
+    if (is_over(box.uses)) {
+      if (&box != &boxes_.back()) box = std::move(boxes_.back());
+      boxes_.pop_back();
+      continue;
+    }
+    ++i;
+    if (box.extent.end() <= extent.begin || extent.end() <= box.extent.begin) continue;
+    if (const Access *const other = opponent(box.uses, access))
+      if (const auto both = overlap(box.extent, extent)) conflicts.push_back({*other, access, *both});
+  }
+}
+
+void Touched::touch_box(const Extent &extent, const Access &access, std::vector<Conflict> &conflicts) {
+  auto range = ranges_.lower_bound(extent.begin);
+  if (range != ranges_.begin() && std::prev(range)->second.end > extent.begin) --range;
+  Moment last_opponent;
+  for (; range != ranges_.end() && range->first < extent.end(); ++range) {
+    const Access *const other = opponent(range->second.uses, access);
+    if (other == nullptr) continue;
+    if (other->moment.lane == last_opponent.lane && other->moment.step == last_opponent.step) continue;
+    const auto both = overlap(extent, Extent::of(range->first, range->second.end - range->first));
+    if (!both) continue;
+    conflicts.push_back({*other, access, *both});
+    last_opponent = other->moment;
+  }
+  const auto same = std::ranges::find(boxes_, extent, &Box::extent);
+  if (same != boxes_.end())
+    add(same->uses, access);
+  else
+    add(boxes_.emplace_back(Box{extent, {}}).uses, access);
+}
+
+void Touched::forget(ByteRange bytes) {
+  if (bytes.is_empty()) return;
+  cut(bytes.begin);
+  cut(bytes.end);
+  ranges_.erase(ranges_.lower_bound(bytes.begin), ranges_.lower_bound(bytes.end));
+  std::erase_if(
+      boxes_, [&](const Box &box) { return box.extent.begin < bytes.end && bytes.begin < box.extent.end(); });
+}
+
+std::vector<Moment> Touched::writers(ByteRange bytes) const {
+  std::vector<Moment> found;
+  const auto add = [&](const Uses &uses) {
+    if (uses.change.moment.step != 0) found.push_back(uses.change.moment);
+  };
+  auto range = ranges_.lower_bound(bytes.begin);
+  if (range != ranges_.begin() && std::prev(range)->second.end > bytes.begin) --range;
+  for (; range != ranges_.end() && range->first < bytes.end; ++range) add(range->second.uses);
+  for (const Box &box : boxes_)
+    if (overlap(box.extent, Extent::of(bytes.begin, bytes.end - bytes.begin))) add(box.uses);
+  return found;
+}
+
+void Touched::sweep() {
+  std::erase_if(ranges_, [&](const auto &range) { return is_over(range.second.uses); });
+  std::erase_if(boxes_, [&](const Box &box) { return is_over(box.uses); });
+  sweep_at_ = std::max<std::size_t>(1024, 2 * size());
+}
+
+}  // namespace cushim::check
