@@ -28,10 +28,18 @@ def files():
     return sorted(name for name in set(listed.split("\0")) if name and (ROOT / name).is_file())
 
 
+# Inputs of the fuzzers: bytes of any kind, and few.
+INPUT = re.compile(r"tests/fuzz/corpus/.*")
+
+
 def faults(name):
     content = (ROOT / name).read_bytes()
     if len(content) > 2_000_000:
         yield 1, "larger than two megabytes"
+    if INPUT.fullmatch(name):
+        if len(content) > 16_000:
+            yield 1, "an input of a fuzzer is larger than 16 kilobytes"
+        return
     try:
         text = content.decode()
     except UnicodeDecodeError:

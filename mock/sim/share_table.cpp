@@ -199,12 +199,13 @@ std::optional<FoundMemory> find_memory(const ShareTable &table, const ShareHandl
   found.device = record.device;
   const auto pieces = record.pieces;
   const std::size_t count = record.piece_count;
-  if (!is_there() || count > pieces.size()) return std::nullopt;
+  if (!is_there() || count > pieces.size() || found.size == 0) return std::nullopt;
   for (std::size_t i = 0; i < count; ++i) {
     const SharedMemoryRecord::Piece &piece = pieces[i];
     auto blocks =
         SharedBlocks::open(SharedFile::open(handle.process, piece.file), piece.file_size, piece.file_nonce);
-    if (blocks == nullptr || piece.offset > blocks->size() || piece.size > blocks->size() - piece.offset)
+    if (blocks == nullptr || piece.offset > blocks->size() || piece.size > blocks->size() - piece.offset ||
+        piece.offset % SharedBlocks::kChunk != 0 || piece.size % SharedBlocks::kChunk != 0)
       return std::nullopt;
     found.pieces.push_back({std::move(blocks), piece.offset, piece.size});
   }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_event.hpp"
 
+#include <algorithm>
+
 namespace cushim::sim {
 
 namespace {
 
 constexpr int kParticipantBits = 16;
+// After 146 years of virtual time. Another process may say anything, and time goes on from there.
+constexpr Time kLatest = Time{1} << 62;
 
 template <class Value>
 void raise(std::atomic<Value> &to, Value value) noexcept {
@@ -52,6 +56,6 @@ void SharedEvent::complete(std::uint64_t number, Time at) noexcept {
 
 bool SharedEvent::is_complete(std::uint64_t number) const noexcept { return state_.completed >= number; }
 
-Time SharedEvent::completed_at() const noexcept { return state_.completed_at; }
+Time SharedEvent::completed_at() const noexcept { return std::min<Time>(state_.completed_at, kLatest); }
 
 }  // namespace cushim::sim

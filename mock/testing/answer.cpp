@@ -7,6 +7,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "calls.hpp"
 #include "options.hpp"
 #include "record.hpp"
 
@@ -19,11 +20,6 @@ std::mutex mutex;
 Answers &answers() {
   static Answers answers;
   return answers;
-}
-
-std::string running_test() {
-  const ::testing::TestInfo *info = ::testing::UnitTest::GetInstance()->current_test_info();
-  return info == nullptr ? "" : std::string(info->test_suite_name()) + "." + info->name();
 }
 
 // A value must fit into its line.
@@ -44,6 +40,11 @@ void add(const std::string &test, const std::string &wanted, const std::string &
 
 }  // namespace
 
+std::string running_test() {
+  const ::testing::TestInfo *info = ::testing::UnitTest::GetInstance()->current_test_info();
+  return info == nullptr ? options().test : std::string(info->test_suite_name()) + "." + info->name();
+}
+
 std::string name_of(CUresult code) {
   switch (static_cast<int>(code)) {
 #define CUSHIM_RESULT(code, name) \
@@ -55,10 +56,12 @@ std::string name_of(CUresult code) {
 }
 
 void detail::record(std::string_view key, std::string value) {
+  if (!options().child.empty()) return;  // its parent answers
   const std::string test = running_test();
-  if (test.empty()) return;  // in a child's body: its parent answers
+  if (test.empty()) return;
   const std::string kept_key = one_line(std::string(key));
   value = one_line(std::move(value));
+  note_calls(kept_key);
   const std::lock_guard lock(mutex);
   if (options().is_fresh) {
     // At once, since this process may not live to its end.

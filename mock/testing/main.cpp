@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "allotted.hpp"
+#include "calls.hpp"
 #include "child.hpp"
 #include "list.hpp"
 #include "options.hpp"
@@ -33,7 +34,10 @@ class TestWatcher : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo &test) override {
     watchdog_.watch(std::string(test.test_suite_name()) + "." + test.name());
   }
-  void OnTestEnd(const ::testing::TestInfo &) override { watchdog_.watch(""); }
+  void OnTestEnd(const ::testing::TestInfo &) override {
+    note_calls("end");
+    watchdog_.watch("");
+  }
 
  private:
   Watchdog &watchdog_;
@@ -79,11 +83,16 @@ int choose_driver(std::string wanted) {
       // For the life of the process: calls may come until its end.
       static auto &machine = *new cushim::sim::Machine(cushim::sim::options_from_environment());
       scope.emplace(machine.driver());
+      begin_calls(machine);
       return good;
     } catch (const std::exception &error) {
       std::cerr << "cushim: --driver=sim: " << error.what() << "\n";
       return wrong_use;
     }
+  }
+  if (!options().write_calls.empty()) {
+    std::cerr << "cushim: --write-calls wants --driver=sim, which counts its calls\n";
+    return wrong_use;
   }
   if (wanted == "none") {
     setenv("CUSHIM_LIBRARY", "none", 1);  // so that a call that reaches no driver of a test's own fails
@@ -176,7 +185,9 @@ int main(int argc, char **argv) {
   Watchdog watchdog(given.limit_seconds);
   if (!given.child.empty()) {
     watchdog.watch("child " + given.child);
-    return run_child(given.child, given.child_file);
+    const int status = run_child(given.child, given.child_file);
+    note_calls("end");
+    return status;
   }
   if (given.is_fresh) end_with_parent();
   auto &listeners = ::testing::UnitTest::GetInstance()->listeners();

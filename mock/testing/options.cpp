@@ -39,6 +39,8 @@ const char *const help =
   --write-answers=PATH   write what the driver answered to this file, or into this folder under a name
                          made of driver, GPU and count
   --compare-answers=FILE fail, with a table, where this driver answers otherwise than the recorded one
+  --write-calls=FILE     with --driver=sim: write which entry points it has, and which of them each test had
+                         called when it got an answer
   --summary=FILE         write a summary as JSON
   --list-tests           print the tests and what they need, one a line, and run none
   --limit=SECONDS        give up if one test takes longer (20)
@@ -75,9 +77,11 @@ std::string parse(int argc, char **argv, Options &options) {
       {"--driver", &options.driver},
       {"--write-answers", &options.write_answers},
       {"--compare-answers", &options.compare_answers},
+      {"--write-calls", &options.write_calls},
       {"--summary", &options.summary},
       {"--limit", &limit},
       {"--cushim-child", &options.child},
+      {"--cushim-test", &options.test},
       {"--cushim-file", &file},
       {"--cushim-parent", &parent},
   };

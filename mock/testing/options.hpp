@@ -10,6 +10,7 @@ struct Options {
   std::string driver = "default";  // --driver, CUSHIM_TEST_DRIVER
   std::string write_answers;       // --write-answers
   std::string compare_answers;     // --compare-answers
+  std::string write_calls;         // --write-calls
   std::string summary;             // --summary, CUSHIM_TEST_SUMMARY
   bool lists_tests = false;        // --list-tests
   bool is_labelled_gpu = false;    // CUSHIM_TEST_LABEL=gpu: what another driver answers has shown nothing
@@ -19,6 +20,7 @@ struct Options {
   std::string child;    // --cushim-child: the body to run instead of the tests
   int child_file = -1;  // --cushim-file: its channel, or where a fresh process writes its answers
   int parent = 0;       // --cushim-parent: its process id
+  std::string test;     // --cushim-test: what started it
   bool is_fresh = false;
 };
 

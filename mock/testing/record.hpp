@@ -11,6 +11,9 @@ namespace cushim::testing {
 // "Suite.Name" to its answers, in the order given.
 using Answers = std::map<std::string, std::vector<std::pair<std::string, std::string>>>;
 
+// "Suite.Name" of the test that runs; in a process that a test started, of that test; or empty.
+std::string running_test();
+
 // What this process has recorded so far.
 Answers recorded();
 

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "options.hpp"
+#include "record.hpp"
 
 extern char **environ;  // NOLINT: the name that POSIX gives it
 
@@ -26,6 +27,10 @@ pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
       "--cushim-parent=" + std::to_string(getpid()),
       // Less than this process's own limit, so that the child is the one to tell.
       "--limit=" + std::to_string(options().limit_seconds * 3 / 4)};
+  if (!options().write_calls.empty()) {
+    words.push_back("--write-calls=" + options().write_calls);
+    words.push_back("--cushim-test=" + running_test());
+  }
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char *> argv;
   for (std::string &word : words) argv.push_back(word.data());

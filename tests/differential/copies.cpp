@@ -92,7 +92,7 @@ void look_at_pinned(Walk &w) {
   if (w.p[k] == nullptr) return;
   w.finish();
   const auto *start = static_cast<const unsigned char *>(w.p[k]);
-  w.call(fmt::format("look_at_p{}", k).c_str(), [] { return CUDA_SUCCESS; });
+  w.call(fmt::format("look_at_p{}", k).c_str(), "", [] { return CUDA_SUCCESS; });
   w.also(digest({start, start + buffer_bytes}));
 }
 

@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cushim/sim/machine.hpp>
+#include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -91,7 +93,7 @@ std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, unsi
 }
 
 struct Options {
-  std::string driver = "sim", against, recorded, write;
+  std::string driver = "sim", against, recorded, write, calls;
   std::uint64_t first = 0, count = 100, settle = 300;
   unsigned choices = 200, shown = 10;
   double at_least = 100;
@@ -117,8 +119,22 @@ int compare_drivers(const Options &options, const Side &side) {
   return different == 0 ? 0 : 1;
 }
 
+// How the calls of each entry point were answered, in walks as far as they were answered alike.
+struct Count {
+  std::size_t alike = 0, different = 0;
+};
+
+void write_calls(const std::string &name, const std::map<std::string, Count> &counts) {
+  std::ofstream file(name);
+  for (const auto &[symbol, count] : counts)
+    file << symbol << ' ' << count.alike << ' ' << count.different << "\n";
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + name);
+}
+
 int compare_with_recording(const Options &options, const Side &side) {
   const Recording recording = read(options.recorded);
+  std::map<std::string, Count> counts;
   std::size_t different = 0, calls = 0;
   for (const auto &[seed, line] : recording.walks) {
     const std::vector<Step> steps = side.walk(seed, recording.choices);
@@ -126,6 +142,8 @@ int compare_with_recording(const Options &options, const Side &side) {
     std::size_t at = 0;
     while (at < now.answers.size() && at < line.answers.size() && now.answers[at] == line.answers[at]) ++at;
     calls += at;
+    for (std::size_t i = 0; i < at; ++i) ++counts[steps[i].symbol].alike;
+    if (at < steps.size()) ++counts[steps[at].symbol].different;
     if (at == now.answers.size() && at == line.answers.size()) {
       if (now.fingerprint == line.fingerprint) continue;
       throw std::runtime_error("the calls are not those that were recorded: record them again");
@@ -138,6 +156,8 @@ int compare_with_recording(const Options &options, const Side &side) {
   }
   std::cout << fmt::format("{} of {} walks are answered to the end as recorded ({} calls)\n",
                            recording.walks.size() - different, recording.walks.size(), calls);
+  counts.erase("");  // what is no call of the driver
+  if (!options.calls.empty()) write_calls(options.calls, counts);
   const std::size_t alike = recording.walks.size() - different;
   const auto all = static_cast<double>(recording.walks.size());
   return all != 0 && 100 * static_cast<double>(alike) >= options.at_least * all ? 0 : 1;
@@ -178,9 +198,12 @@ int main(int argc, char **argv) try {
   app.add_option("--driver", options.driver, "sim, real, or a library")->capture_default_str();
   auto *modes = app.add_option_group("compare");
   modes->add_option("--against", options.against, "another driver, asked the same; differences are shrunk");
-  modes->add_option("--recorded", options.recorded, "a file of recorded answers");
+  auto *recorded = modes->add_option("--recorded", options.recorded, "a file of recorded answers");
   modes->add_option("--write", options.write, "record the answers into this file");
   modes->require_option(0, 1);
+  app.add_option("--write-calls", options.calls,
+                 "write a line an entry point: how many calls were answered alike, and how many otherwise")
+      ->needs(recorded);
   app.add_option("--first", options.first, "the first seed")->capture_default_str();
   app.add_option("--count", options.count, "how many seeds")->capture_default_str();
   app.add_option("--choices", options.choices, "how long a walk is")->capture_default_str();

@@ -67,8 +67,9 @@ void context(Walk &w) {
   Result<CUcontext> context("context");
   // The first ABI, which all releases have under this name.
   w.call(
-      "cuStreamGetCtx", [](CUstream stream, CUcontext *of) { return driver().cuStreamGetCtx(stream, of); },
-      w.a_stream(), context.argument());
+      "cuStreamGetCtx", "cuStreamGetCtx",
+      [](CUstream stream, CUcontext *of) { return driver().cuStreamGetCtx(stream, of); }, w.a_stream(),
+      context.argument());
   w.also_name(context);
 }
 
@@ -122,7 +123,7 @@ void add_callback(Walk &w) {
 void release(Walk &w) {
   if (w.held == 0) return;
   w.release();
-  w.call("release", [] { return CUDA_SUCCESS; });
+  w.call("release", "", [] { return CUDA_SUCCESS; });
   w.also(std::to_string(w.host_functions.load()));
 }
 

@@ -88,8 +88,8 @@ std::vector<Step> Walk::run(unsigned choices, const std::function<bool(unsigned)
   return std::exchange(steps_, {});
 }
 
-void Walk::note(const char *name, const std::vector<std::string> &arguments) {
-  steps_.push_back({fmt::format("{}({})", name, fmt::join(arguments, ", ")), ""});
+void Walk::note(const char *name, const char *symbol, const std::vector<std::string> &arguments) {
+  steps_.push_back({symbol, fmt::format("{}({})", name, fmt::join(arguments, ", ")), ""});
   if (bench.is_traced) fmt::print(stderr, "  {};\n", steps_.back().call);
 }
 

@@ -72,6 +72,7 @@ class Result {
 
 // One call and what the driver said.
 struct Step {
+  std::string symbol;  // the entry point
   std::string call;
   std::string answer;
 };
@@ -116,8 +117,8 @@ class Walk {
 
   // Calls the driver, and notes the call and its answer.
   template <class... Values, class Function>
-  CUresult call(const char *name, Function function, Argument<Values>... arguments) {
-    note(name, {arguments.text...});
+  CUresult call(const char *name, const char *symbol, Function function, Argument<Values>... arguments) {
+    note(name, symbol, {arguments.text...});
     const CUresult code = function(arguments.value...);
     also_code(code);
     return code;
@@ -159,7 +160,7 @@ class Walk {
   void release();
 
  private:
-  void note(const char *name, const std::vector<std::string> &arguments);
+  void note(const char *name, const char *symbol, const std::vector<std::string> &arguments);
   void also_code(CUresult code) { steps_.back().answer = std::to_string(static_cast<int>(code)); }
 
   std::uint64_t seed_;
@@ -193,9 +194,10 @@ std::vector<Choice> memop_choices();
 
 // CALL(walk, cuX, arguments): the call by its name as cuda.h spells it. At most one argument throws the dice:
 // the compiler chooses the order in which arguments are made.
-#define CALL(walk, function, ...)                  \
-  (walk).call(#function, [](auto... values) {      \
-    return ::cushim::driver().function(values...); \
+#define CALL(walk, function, ...)                                            \
+  (walk).call(#function, DIFFERENTIAL_SYMBOL(function), [](auto... values) { \
+    return ::cushim::driver().function(values...);                           \
   } __VA_OPT__(, ) __VA_ARGS__)
+#define DIFFERENTIAL_SYMBOL(function) #function
 
 }  // namespace differential

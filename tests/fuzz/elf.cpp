@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program or library as `cushim check` looks at it.
+#include "check_facts.hpp"
+#include "elf_file.hpp"
+#include "fuzz.hpp"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+  using namespace cushim::command;
+  try {
+    const FileFacts facts = look_at("file", fuzz::text_of(data, size));
+    static_cast<void>(facts.floor());
+    static_cast<void>(facts.would_use());
+    static_cast<void>(facts.is_concerned());
+  } catch (const BrokenElf &broken) {
+    fuzz::promise(*broken.what() != '\0', "an error has words");
+  }
+  return 0;
+}
