@@ -105,12 +105,20 @@ class Row:
     recorded: Counter = field(default_factory=Counter)
     alike: int = 0
     different: int = 0
+    differing: list = field(default_factory=list)  # statements with another answer than a recorded one
     reasons: list = field(default_factory=list)
 
     def state(self):
         if not self.served:
             return "absent"
-        return "partial" if self.reasons else "complete"
+        return "partial" if self.why_partial() else "complete"
+
+    def why_partial(self):
+        reasons = list(self.reasons)
+        if self.differing:
+            more = f" and {len(self.differing) - 1} more" if len(self.differing) > 1 else ""
+            reasons.append(f"an answer differs in the statement {self.differing[0]}{more}")
+        return reasons
 
 
 def read_rows():
@@ -240,8 +248,10 @@ def compare(rows, place, driver, answers, asked, called, not_simulated, at_times
             rows[symbol].recorded[place] += 1
             if answers.get((test, key)) == value:
                 rows[symbol].equal[place] += 1
+            elif test in not_simulated:
+                add(rows[symbol].reasons, not_simulated[test])
             else:
-                add(rows[symbol].reasons, not_simulated.get(test, f"differs in the statement {test}"))
+                add(rows[symbol].differing, test)
 
 
 def add(reasons, reason):
@@ -312,7 +322,7 @@ def table_row(row, drivers):
                       if row.recorded[place])
     random = f"{row.alike} / {row.different}" if row.alike + row.different else ""
     return f"| {code(row.symbol)} | {row.state()} | {len(row.statements) or ''} | {equal} | {random} " \
-           f"| {'; '.join(row.reasons)} |"
+           f"| {'; '.join(row.why_partial())} |"
 
 
 def by_noun(rows):
@@ -339,7 +349,8 @@ def page(rows, drivers, walks):
         equal = sum(row.equal[place] for row in rows.values())
         recorded = sum(row.recorded[place] for row in rows.values())
         text.append(f"{place + 1}. {code(driver.name)}: {len(driver.answers)} answers to {tests} statements; of those that "
-                    f"are of an entry point's own, {equal} of {recorded} are the same here ({percent(equal, recorded)})")
+                    f"are of an entry point's own, {equal} of {recorded} are the same here ({percent(equal, recorded)}); "
+                    f"{looked_up_in_vain(rows, place)} of the rest are lookups of what is absent, which differ by intent")
     text.append("\nRandom programs: " + "; ".join(walks) + ".\n")
     for noun, members in by_noun(rows):
         text.append(f"- [{noun}](#{re.sub(r'[^a-z0-9 -]', '', noun.lower()).replace(' ', '-')}) ({len(members)})")
@@ -388,6 +399,11 @@ def picture(rows):
     return "\n".join(text + ["</svg>"]) + "\n"
 
 
+def looked_up_in_vain(rows, place):
+    """Answers that differ since lookups do not find what is absent, by intent."""
+    return sum(row.recorded[place] - row.equal[place] for row in rows.values() if row.base == "cuGetProcAddress")
+
+
 def totals(rows, drivers):
     counts = Counter(row.state() for row in rows.values())
     alike, different = sum(row.alike for row in rows.values()), sum(row.different for row in rows.values())
@@ -398,7 +414,8 @@ def totals(rows, drivers):
     for place, driver in enumerate(drivers):
         equal = sum(row.equal[place] for row in rows.values())
         recorded = sum(row.recorded[place] for row in rows.values())
-        lines.append(f"| answers the same as those of {code(driver.name)} | {equal} of {recorded} |")
+        lines.append(f"| answers the same as those of {code(driver.name)} | {equal} of {recorded}; "
+                     f"{looked_up_in_vain(rows, place)} of the rest are lookups of what is absent |")
     lines.append(f"| calls of random programs answered as recorded, up to the first that is not | {alike} of "
                  f"{alike + different} |")
     return "\n".join(lines) + "\n"
