@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "report_file.hpp"
+
 namespace cushim::sim {
 namespace {
 
@@ -34,14 +36,6 @@ std::string this_process() { return std::to_string(getpid()); }
 std::string this_program() {
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error).string();
-}
-
-std::string file_name(const std::string &pattern) {
-  std::string name = pattern;
-  std::size_t at = name.find("%p");
-  if (at == std::string::npos) return name + "." + this_process();
-  for (; at != std::string::npos; at = name.find("%p", at)) name.replace(at, 2, this_process());
-  return name;
 }
 
 void write(const std::string &name, const Json &json) {
@@ -188,7 +182,7 @@ ReportOptions report_options_from_environment() {
 void begin_report(const ReportOptions &options) {
   mark(options, ".opened");
   // Also if the process is killed, it is known that it was there.
-  if (!options.to.empty() && options.to != "stderr") write(file_name(options.to), head(false));
+  if (!options.to.empty() && options.to != "stderr") write(report_file(options.to, getpid()), head(false));
 }
 
 void end_report(const ReportOptions &options, const Usage &usage,
@@ -200,7 +194,7 @@ void end_report(const ReportOptions &options, const Usage &usage,
   else if (options.to == "stderr")
     std::fputs(text_of(usage, findings, others).c_str(), stderr);
   else
-    write(file_name(options.to), json_of(usage, findings, others, has_findings));
+    write(report_file(options.to, getpid()), json_of(usage, findings, others, has_findings));
   if (!has_findings) return;
   mark(options, ".findings");
   if (options.error_exit_code == 0) return;

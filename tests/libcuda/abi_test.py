@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary interface of the simulated libcuda.so.1: its names, and that no call of one ends the process.
 
-Usage: abi_test.py TEST LIBRARY LIST_OF_ENTRY_POINTS
+Usage: abi_test.py TEST LIBRARY LIST_OF_ENTRY_POINTS PROTOTYPES_CLIENT
 """
 import ctypes
+import json
 import os
 import pathlib
 import re
@@ -12,8 +13,9 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 
-LIBRARY, LIST = sys.argv[2:4]
+LIBRARY, LIST, CLIENT = sys.argv[2:5]
 RELEASE = 13000  # of the driver that the library is
 ROW = re.compile(r"^\s*CUSHIM_ENTRY_\d+\(\d+, (\w+), \w+, (\d+),", re.MULTILINE)
 
@@ -90,6 +92,26 @@ def no_call_with_null_arguments_ends_the_process():
 def no_call_with_objects_that_are_none_ends_the_process():
     """Handles and pointers alike lead to memory of the program's that is no object."""
     call_all("scratch")
+
+
+def each_call_by_its_prototype_reaches_its_own_function():
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([CLIENT], capture_output=True, text=True, timeout=100, env=os.environ | {
+            "LD_LIBRARY_PATH": os.path.dirname(LIBRARY), "CUSHIM_REPORT": f"{folder}/%p.json"})
+        assert done.returncode == 0, (done.returncode, done.stdout[-200:], done.stderr[-200:])
+        report, = pathlib.Path(folder).iterdir()
+        counted = json.loads(report.read_text())["calls"]
+    answers = dict(line.split() for line in done.stdout.splitlines())
+    assert all(0 <= int(code) <= 999 for code in answers.values()), answers
+    assert sorted(answers) == rows(), set(answers) ^ set(rows())
+    assert counted == dict.fromkeys(rows(), 1), {name: counted.get(name) for name in rows() if counted.get(name) != 1}
+
+
+def what_has_no_public_prototype_is_not_there():
+    """The real driver exports these, too: a program that wants one is told by the loader."""
+    driver = ctypes.CDLL(LIBRARY)
+    for name in ("cuEGLApiInit", "cuMemGetAttribute", "cuMemGetAttribute_v2", "cudbgApiInit", "cudbgGetAPI"):
+        assert not hasattr(driver, name), name
 
 
 globals()[sys.argv[1]]()

@@ -78,6 +78,16 @@ def what_is_not_implemented_is_a_finding():
     assert found["not_implemented"] == ["cuEGLStreamConsumerConnect"] and found["has_findings"], found
 
 
+def nvidias_runtime_gets_one_sentence():
+    """It asks for tables that only NVIDIA's driver has."""
+    found, done = report("table = ctypes.c_void_p(1)\nbegin()\n"
+                         "for _ in range(3): assert cu.cuGetExportTable(ctypes.byref(table), bytes(16)) == 500\n"
+                         "assert table.value is None\nend()")
+    assert done.stderr.count("cushim[sim]") == 1, done
+    assert "a library of NVIDIA's, as a rule the runtime (libcudart), that works with NVIDIA's driver only" in done.stderr
+    assert found["calls"]["cuGetExportTable"] == 3 and not found["has_findings"], found
+
+
 def is_there_if_a_process_is_killed():
     found, done = report("begin(); os.kill(os.getpid(), signal.SIGKILL)")
     assert done.returncode == -9 and not found["has_ended"] and found["process"] > 0, (done, found)

@@ -4,6 +4,7 @@
 
 Usage: run_test.py TEST CUSHIM LIBRARY_FOLDER COMPILER
 """
+import json
 import os
 import pathlib
 import shutil
@@ -80,6 +81,33 @@ def findings_end_it_with_the_code_asked_for():
     leaks = "cu.cuInit(0); cu.cuEGLStreamConsumerConnect(None, None)"
     done = run("sh", "-c", '"$0" "$@"; exit 0', *python(leaks), options=options)
     assert done.returncode == 42 and "FINDING: called, but not implemented" in done.stderr, done
+
+
+def a_program_with_nvidias_runtime():
+    (HERE / "runtime.c").write_text("int cudaGetDeviceCount(int *count) { *count = 0; return 35; }")
+    subprocess.run([COMPILER, "-shared", "-fPIC", HERE / "runtime.c", "-o", HERE / "libcudart.so.12",
+                    "-Wl,-soname,libcudart.so.12"], check=True)
+    source = "int cudaGetDeviceCount(int *); int main() { int count; return cudaGetDeviceCount(&count) != 35; }"
+    program = build(source, HERE / "libcudart.so.12", f"-Wl,-rpath,{HERE}")
+    expect_past(run(program), "it carries NVIDIA's runtime library, which opened no driver")
+
+
+def a_report_says_that_no_process_opened_it():
+    program = build("int main() { return 7; }", "-static")
+    done = run(program, options=("--report", "stderr"))
+    assert done.returncode == 7 and done.stdout == "", done
+    assert f"{program} did not open the SIMULATED driver: {program}: it is linked statically" in done.stderr, done
+    assert run(program, options=("--report", HERE / "report.%p.json")).returncode == 7
+    file, = HERE.glob("report.*.json")
+    report = json.loads(file.read_text())
+    assert file.name == f"report.{report['process']}.json" and report["has_ended"], report
+    assert "linked statically" in report["went_past"] and report["calls"] == {}, report
+
+
+def a_report_of_one_that_did_has_no_such_word():
+    assert run(*python("pass"), options=("--report", HERE / "report.%p.json")).returncode == 0
+    file, = HERE.glob("report.*.json")
+    assert "went_past" not in json.loads(file.read_text())
 
 
 def what_cannot_be_started():

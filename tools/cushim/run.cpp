@@ -11,8 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
+#include "../../mock/libcuda/report_file.hpp"
 #include "way_past.hpp"
 
 namespace cushim::command {
@@ -93,17 +95,47 @@ struct Folder {
   fs::path path;
 };
 
+// The report of a program none of whose processes opened the driver: that, and why.
+void report_absence(const RunOptions &options, const std::string &why) {
+  if (options.report == "stderr") {
+    std::fprintf(stderr, "cushim[%d]: %s did not open the SIMULATED driver: %s\n", static_cast<int>(child),
+                 options.program[0].c_str(), why.c_str());
+    return;
+  }
+  const Json none = Json::array();
+  const Json json = {{"driver", "SIMULATED by cushim"},
+                     {"process", child},
+                     {"program", options.program[0]},
+                     {"has_ended", true},
+                     {"went_past", why},
+                     {"calls", Json::object()},
+                     {"devices", none},
+                     {"not_implemented", none},
+                     {"not_found", none},
+                     {"misuses", 0},
+                     {"alive", none},
+                     {"other_drivers", none},
+                     {"has_findings", false}};
+  const std::string name = sim::report_file(options.report, child);
+  std::ofstream file(name, std::ios::trunc);
+  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  if (!file.flush()) std::fprintf(stderr, "cushim run: the report cannot be written to %s\n", name.c_str());
+}
+
 Outcome watch(const RunOptions &options) {
   const Folder folder;
   if (folder.path.empty()) return failure(fmt::format("no folder can be made: {}", std::strerror(errno)));
   set("CUSHIM_RUN_FOLDER", folder.path.string());
   const std::optional<int> status = wait_for(options);
   if (!status) return failure(fmt::format("no process can be made: {}", std::strerror(errno)));
-  if (options.requires_driver && !folder.has(".opened")) {
-    // Standard output is the program's.
-    std::fprintf(stderr, "cushim run: no process opened the SIMULATED driver: %s\n",
-                 way_past(options.program[0]).c_str());
-    return {Exit::no_driver, "", {}};
+  if (!folder.has(".opened")) {
+    const std::string why = way_past(options.program[0]);
+    if (!options.report.empty()) report_absence(options, why);
+    if (options.requires_driver) {
+      // Standard output is the program's.
+      std::fprintf(stderr, "cushim run: no process opened the SIMULATED driver: %s\n", why.c_str());
+      return {Exit::no_driver, "", {}};
+    }
   }
   if (options.error_exit && folder.has(".findings")) return {Exit{*options.error_exit}, "", {}};
   if (WIFEXITED(*status)) return {Exit{WEXITSTATUS(*status)}, "", {}};
@@ -133,7 +165,8 @@ Outcome run(const RunOptions &options) {
   set("CUSHIM_SEED", options.seed);
   set("CUSHIM_REPORT", options.report);
   set("CUSHIM_CHECK", options.check);
-  return options.requires_driver || options.error_exit ? watch(options) : start(options);
+  const bool is_watched = options.requires_driver || options.error_exit || !options.report.empty();
+  return is_watched ? watch(options) : start(options);
 }
 
 }  // namespace cushim::command
