@@ -114,6 +114,7 @@ void report_absence(const RunOptions &options, const std::string &why) {
                      {"not_found", none},
                      {"misuses", 0},
                      {"alive", none},
+                     {"findings", none},
                      {"other_drivers", none},
                      {"has_findings", false}};
   const std::string name = sim::report_file(options.report, child);
