@@ -48,9 +48,8 @@ if(CUSHIM_BUILD_MOCK)
 endif()
 
 if(TARGET cushim_libcuda)
-  # Never on a path where a program finds its libraries by itself.
-  install(TARGETS cushim_libcuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cushim/sim COMPONENT sim
-    NAMELINK_SKIP)
+  # Never on a path where a program finds its libraries by itself. With libcuda.so, which some programs open.
+  install(TARGETS cushim_libcuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cushim/sim COMPONENT sim)
 endif()
 
 # Relative to itself, so that a package may be moved.

@@ -31,7 +31,7 @@ def program(*names):
     skip(f"{names[0]} is not installed")
 
 
-def run(command, folder, **variables):
+def run(command, folder, cwd=None, **variables):
     """The program's standard output and the report of its process that made most calls."""
     with tempfile.TemporaryDirectory() as reports:
         environment = os.environ | {
@@ -39,7 +39,7 @@ def run(command, folder, **variables):
             "CUSHIM_DEVICES": "h200x2",
             "CUSHIM_REPORT": f"{reports}/%p.json",
         } | variables
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=120)
         print(done.stdout, done.stderr)
         if done.returncode != 0:
             sys.exit(f"{command[0]} ended with {done.returncode}")
@@ -87,6 +87,19 @@ def hashcat(folder, _):
     output, report = run([program("hashcat"), "-I"], folder)
     need_output(output, r"CUDA\.Version\.: 13\.0", r"(?s)NVIDIA H200.*NVIDIA H200", r"Processor\(s\)\.*: 132")
     need_calls(report, cuInit=1, cuDeviceGetCount=1, cuDeviceGetName=2, cuCtxCreate=2, cuMemGetInfo=2)
+    need_nothing_missing(report)
+
+
+def boinc(folder, _):
+    """It opens libcuda.so, without a number, and calls the oldest ABI."""
+    with tempfile.TemporaryDirectory() as work:
+        _, report = run([program("boinc"), "--detect_gpus"], folder, cwd=work)
+        found = (pathlib.Path(work) / "coproc_info.xml").read_text()
+    need_output(found, r"(?s)(<name>NVIDIA H200</name>.*){2}", r"<cuda_version>13000<",
+                r"<multiProcessorCount>132<", r"<totalGlobalMem>150109880320\.0")
+    need_calls(report, cuInit=1, cuDeviceGetCount=1, cuDeviceComputeCapability=2, cuDeviceGetAttribute=30)
+    if report["calls"].get("cuCtxCreate") != 2:
+        sys.exit("it did not make its contexts by the oldest ABI")
     need_nothing_missing(report)
 
 
@@ -163,7 +176,7 @@ def pycuda(folder, python):
 
 
 CLIENTS = {function.__name__: function for function in
-           (llvm_omp_device_info, hashcat, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, numba_cuda, pycuda)}
+           (llvm_omp_device_info, hashcat, boinc, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, numba_cuda, pycuda)}
 
 if __name__ == "__main__":
     if not 3 <= len(sys.argv) <= 4 or sys.argv[1] not in CLIENTS:

@@ -37,7 +37,7 @@ endif()
 
 install(sim sim_alone)
 list_files(installed ${WORK}/sim_alone *)
-if(NOT installed STREQUAL "${LIBDIR}/cushim/sim/libcuda.so.1")
+if(NOT installed STREQUAL "${LIBDIR}/cushim/sim/libcuda.so;${LIBDIR}/cushim/sim/libcuda.so.1")
   message(FATAL_ERROR "installed as the simulated driver: ${installed}")
 endif()
 

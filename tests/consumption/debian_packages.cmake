@@ -70,8 +70,8 @@ if(MOCK)
   run(${CMAKE_COMMAND} --build ${WORK}/mock)
   run(${WORK}/mock/user_test)
 
-  # The simulated driver is its library alone, not where a program looks, and the command finds it there.
-  if(NOT files_of_cushim-sim MATCHES "^usr/lib(/[^/]+)?/cushim/sim/libcuda\\.so\\.1$")
+  # The simulated driver is its library alone, by both its names, not where a program looks, and the command finds it there.
+  if(NOT files_of_cushim-sim MATCHES "^usr/lib(/[^/]+)?/cushim/sim/libcuda\\.so;usr/lib(/[^/]+)?/cushim/sim/libcuda\\.so\\.1$")
     message(FATAL_ERROR "the simulated driver is ${files_of_cushim-sim}")
   endif()
   execute_process(COMMAND ${WORK}/root/usr/bin/cushim run --devices h200x3 -- ${WORK}/root/usr/bin/cushim ctest-resources
