@@ -9,7 +9,7 @@
 namespace cushim::check {
 namespace {
 
-constexpr std::size_t kEndedKept = 4096;
+constexpr std::size_t kEndedKept = 1024;
 
 struct MemoryDeed {
   std::string_view base;

@@ -217,6 +217,23 @@ TEST_F(Misused, Memory_that_is_freed_twice_is_found) {
   EXPECT_EQ(misuse_.finish().size(), 2u) << words_of(misuse_.findings());
 }
 
+TEST_F(Misused, Memory_that_is_unregistered_twice_is_found_and_the_driver_says_so_too) {
+  alignas(4096) static char memory[4096];
+  need(driver().cuMemHostRegister(memory, sizeof memory, 0));
+  need(driver().cuMemHostUnregister(memory));
+  EXPECT_EQ(driver().cuMemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  EXPECT_TRUE(is_only(misuse_.finish(), "double-free"));
+}
+
+TEST_F(Misused, Memory_that_is_registered_again_is_none) {
+  alignas(4096) static char memory[4096];
+  for (int i = 0; i < 2; ++i) {
+    need(driver().cuMemHostRegister(memory, sizeof memory, 0));
+    need(driver().cuMemHostUnregister(memory));
+  }
+  EXPECT_TRUE(is_clean(misuse_.finish()));
+}
+
 TEST_F(Misused, Pinned_memory_that_the_program_has_again_as_its_own_is_none) {
   CUdeviceptr to = memory();
   void *pinned = nullptr;

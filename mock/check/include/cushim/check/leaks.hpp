@@ -16,10 +16,10 @@ namespace cushim::check {
 // Contexts, streams, events, arrays, memory pools and modules; memory of a device, managed, pinned,
 // registered, stream-ordered; events and memory opened from another process; retained primary contexts. Each
 // with the place where it was made. Rules:
-//   never-destroyed, never-freed, never-released   alive at finish()
-//   gone-with-context   alive when its context was destroyed or its primary context released for the last
-//   time.
-//                       A primary context that is reset leaves no leaks.
+//   never-destroyed, never-freed, never-released
+//                      alive at finish()
+//   gone-with-context  alive when its context was destroyed, or its primary context released for the last
+//                      time. One that is reset leaves no leaks.
 // What was made before the checker, or past cushim, is not known to it. Asks the driver for the current
 // context (cuCtxGetCurrent) when something is made after that may have changed.
 class Leaks final : public Checker {

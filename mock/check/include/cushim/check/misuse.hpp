@@ -14,19 +14,19 @@
 namespace cushim::check {
 
 // Rules:
-//   use-after-destroy   a context, stream, event, array, memory pool or module that was destroyed, itself or
-//   with
-//                       its context
-//   double-destroy      the same, destroyed once more
-//   wrong-kind          a handle of another kind: an event for a stream
-//   wrong-context       an event recorded on a stream of another context, or compared with an event of
-//   another use-after-free      an address in memory of a device, managed or opened from another process that
-//   was freed double-free         memory freed once more, also what is pinned, registered or stream-ordered
-// The real driver's behaviour with such a handle or address is undefined, so the call does not reach the
-// driver. Its answer is CUDA_ERROR_INVALID_HANDLE; for a context INVALID_CONTEXT, for a pool and for memory
+//   use-after-destroy  a context, stream, event, array, memory pool or module that was destroyed, itself or
+//                      with its context
+//   double-destroy     the same, destroyed once more
+//   wrong-kind         a handle of another kind: an event for a stream
+//   wrong-context      an event recorded on a stream of another context, or compared with one of another
+//   use-after-free     an address in memory that was freed: of a device, managed, of another process
+//   double-free        memory freed once more, also what is pinned, registered or stream-ordered
+// The real driver's behaviour with such a handle or address is undefined, so the call does not reach it.
+// Its answer is CUDA_ERROR_INVALID_HANDLE; for a context INVALID_CONTEXT, for a pool and for memory
 // INVALID_VALUE, for what went with its context CONTEXT_IS_DESTROYED. A wrong context the driver refuses
-// itself. What was made before the checker is not judged. What is made past cushim, by a library that looks
-// the driver up itself, may be given a handle that the checker has seen destroyed.
+// itself, and memory that is unregistered or closed once more; so it does.
+// What was made before the checker is not judged. What is made past cushim, by a library that looks the
+// driver up itself, may be given a handle that the checker has seen destroyed.
 class Misuse final : public Checker {
  public:
   // Puts hooks on the driver; throws as mock::Frame::over().
