@@ -168,6 +168,23 @@ TEST(Two, Devices_are_two) {
 }
 TEST(Two, DISABLED_Is_not_run) { FAIL(); }
 
+CUSHIM_CHILD(counting) { parent.send(driver().cuInit(0)); }
+TEST(Calls, Are_of_the_answer_behind_them) {
+  int count = 0;
+  driver().cuInit(0);
+  answer("version", driver().cuDriverGetVersion(&count));
+  driver().cuDeviceGetCount(&count);
+}
+TEST(Calls, Of_a_fresh_process_count) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  answer("initialized", driver().cuInit(0));
+}
+TEST(Calls, Of_a_child_count) {
+  Child child("counting");
+  EXPECT_EQ(child.receive<CUresult>(), CUDA_SUCCESS);
+  EXPECT_EQ(child.wait(), 0);
+}
+
 class Seeds : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(Seeds, Are_given) { answer("seed", GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Three, Seeds, ::testing::ValuesIn(seeds(3)));

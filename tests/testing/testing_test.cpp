@@ -58,7 +58,7 @@ class Files : public ::testing::Test {
 TEST(TestingHelp, Names_every_option) {
   const Finished help = run("--help");
   EXPECT_EQ(help.exit, 0) << help;
-  for (const char *option : {"--driver", "--write-answers", "--compare-answers", "--summary",
+  for (const char *option : {"--driver", "--write-answers", "--compare-answers", "--write-calls", "--summary",
                              "CUSHIM_TEST_HAS", "CUSHIM_TEST_LABEL", "--gtest_filter"})
     EXPECT_TRUE(help.says(option)) << option << help;
 }
@@ -224,6 +224,25 @@ TEST_F(Files, Answers_in_a_folder_are_named_by_driver_gpu_and_count) {
   const auto written = std::filesystem::directory_iterator(folder + "/new")->path().filename().string();
   EXPECT_TRUE(written.ends_with(".txt") && written.find("_x") != written.npos) << written;
   EXPECT_EQ(written.find(' '), written.npos) << written;
+}
+
+TEST_F(Files, Calls_are_written_by_the_answers_that_they_lead_to) {
+  const std::string file = folder + "/calls.txt";
+  ASSERT_EQ(run_on_sim("Calls.*", "--write-calls=" + file).exit, 0);
+  const std::string text = read(file);
+  for (const char *const line :
+       {"# serves cuInit\n", "Calls.Are_of_the_answer_behind_them: version = cuDriverGetVersion cuInit\n",
+        "Calls.Are_of_the_answer_behind_them: end = cuDeviceGetCount\n",
+        "Calls.Of_a_fresh_process_count: initialized = cuInit\n", "Calls.Of_a_child_count: end = cuInit\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  EXPECT_EQ(text.find("# serves cuGraphCreate\n"), std::string::npos) << "it has no graphs";
+}
+
+TEST(TestingCalls, Of_another_driver_than_the_simulated_are_not_counted) {
+  const Finished refused =
+      run("--driver=" CUSHIM_FAKE " --gtest_filter=Needs.One_gpu --write-calls=/dev/null");
+  EXPECT_EQ(refused.exit, 2) << refused;
+  EXPECT_TRUE(refused.says("--write-calls wants --driver=sim")) << refused;
 }
 
 TEST_F(Files, Addresses_and_identities_are_no_answers) {
