@@ -110,6 +110,14 @@ def a_report_of_one_that_did_has_no_such_word():
     assert "went_past" not in json.loads(file.read_text())
 
 
+def a_report_needs_no_folder_for_marks():
+    os.environ["TMPDIR"] = "/nonexistent"
+    assert run(*python("pass"), options=("--report", HERE / "report.%p.json")).returncode == 0
+    assert len(list(HERE.glob("report.*.json"))) == 1
+    done = run(*python("pass"))
+    assert done.returncode != 0 and "no folder can be made" in done.stderr, done
+
+
 def what_cannot_be_started():
     done = run("/nonexistent/program")
     assert done.returncode != 0 and "/nonexistent/program cannot be started" in done.stderr, done

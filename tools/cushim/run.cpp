@@ -75,8 +75,12 @@ std::optional<int> wait_for(const RunOptions &options) {
 // The folder in which processes leave word that they opened the driver, and of findings.
 struct Folder {
   Folder() {
-    std::string name = (fs::temp_directory_path() / "cushim-run-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path = name;
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "cushim-run-XXXXXX").string();
+    if (error)
+      errno = error.value();
+    else if (mkdtemp(name.data()) != nullptr)
+      path = name;
   }
   ~Folder() {
     std::error_code error;
@@ -125,7 +129,11 @@ void report_absence(const RunOptions &options, const std::string &why) {
 
 Outcome watch(const RunOptions &options) {
   const Folder folder;
-  if (folder.path.empty()) return failure(fmt::format("no folder can be made: {}", std::strerror(errno)));
+  if (folder.path.empty()) {
+    const int error = errno;
+    if (!options.requires_driver && !options.error_exit) return start(options);  // less is said of it
+    return failure(fmt::format("no folder can be made: {}", std::strerror(error)));
+  }
   set("CUSHIM_RUN_FOLDER", folder.path.string());
   const std::optional<int> status = wait_for(options);
   if (!status) return failure(fmt::format("no process can be made: {}", std::strerror(errno)));
