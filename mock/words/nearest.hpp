@@ -28,11 +28,19 @@ inline std::size_t edits(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-// The word of the list that takes the fewest edits. The list is not empty.
+// The word of the list that takes the fewest edits, the first of several. The list is not empty.
 inline std::string nearest(std::string_view word, const std::vector<std::string> &valid) {
-  return *std::min_element(valid.begin(), valid.end(), [&](const std::string &a, const std::string &b) {
-    return edits(word, a) < edits(word, b);
-  });
+  const std::string *found = nullptr;
+  std::size_t fewest = std::string::npos;
+  for (const std::string &one : valid) {
+    // It takes an edit at least for each letter that one has more than the other.
+    if (std::max(word.size(), one.size()) - std::min(word.size(), one.size()) >= fewest) continue;
+    const std::size_t count = edits(word, one);
+    if (count >= fewest) continue;
+    fewest = count;
+    found = &one;
+  }
+  return *found;
 }
 
 }  // namespace mock
