@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/check/misuse.hpp>
 
+#include <array>
 #include <string>
 
 #include "ledger.hpp"
@@ -18,7 +19,36 @@ bool takes_addresses(std::string_view base) {
   return (base.starts_with("cuMem") && base != "cuMemGetAddressRange") || base.starts_with("cuStream");
 }
 
+// Copies of two and three dimensions, which are described by a structure.
+bool is_box_copy(int slot) {
+  const std::span<const Argument> parameters = parameters_of(slot);
+  const std::string_view base = base_of(slot);
+  return !parameters.empty() && parameters[0].type == Type::other && cushim_entry(slot)->version >= 3020 &&
+         (base.starts_with("cuMemcpy2D") || base.starts_with("cuMemcpy3D")) &&
+         base.find("Batch") == base.npos;
+}
+
+template <class Copy>
+std::array<Argument, 2> sides_of(const WatchedCall &call) {
+  const auto side = [](CUmemorytype type, CUdeviceptr address, CUarray array) -> Argument {
+    if (type == CU_MEMORYTYPE_ARRAY) return argument_of(array);
+    return type == CU_MEMORYTYPE_HOST ? Argument{} : argument_of(address);
+  };
+  const auto *const copy = reinterpret_cast<const Copy *>(call.arguments[0].bits);
+  if (copy == nullptr) return {};
+  return {side(copy->srcMemoryType, copy->srcDevice, copy->srcArray),
+          side(copy->dstMemoryType, copy->dstDevice, copy->dstArray)};
+}
+
+std::array<Argument, 2> sides_of_box_copy(const WatchedCall &call) {
+  const std::string_view base = base_of(call.slot);
+  if (base.starts_with("cuMemcpy2D")) return sides_of<CUDA_MEMCPY2D>(call);
+  return base.starts_with("cuMemcpy3DPeer") ? sides_of<CUDA_MEMCPY3D_PEER>(call)
+                                            : sides_of<CUDA_MEMCPY3D>(call);
+}
+
 bool is_judged(int slot) {
+  if (is_box_copy(slot)) return true;
   for (const Argument &parameter : parameters_of(slot)) {
     if (parameter.type == Type::handle && parameter.kind != Kind::none) return true;
     if (parameter.type == Type::address && takes_addresses(base_of(slot))) return true;
@@ -87,19 +117,11 @@ class Misuse::State final : public Watcher, public Ledger::Judge {
 
   std::optional<CUresult> judge(const WatchedCall &call) override {
     const bool ends = deed_of(call.slot).act == Deed::Act::ends;
-    for (const Argument &argument : call.arguments) {
-      if (argument.type == Type::handle && argument.kind != Kind::none && !is_everybodys(argument.bits)) {
-        const Thing *const thing = ledger_->find(argument.bits);
-        if (thing == nullptr) continue;
-        if (thing->kind == argument.kind && !thing->is_alive())
-          return add_ended(call, *thing, ends ? "double-destroy" : "use-after-destroy");
-        if (thing->kind != argument.kind && thing->is_alive()) return add_wrong_kind(call, *thing, argument);
-      } else if (argument.type == Type::address && argument.bits != 0 && !ends) {
-        const Thing *const thing = ledger_->find_memory(argument.bits);
-        if (thing != nullptr && !thing->is_alive() && is_gone(*thing))
-          return add_ended(call, *thing, "use-after-free");
-      }
-    }
+    for (const Argument &argument : call.arguments)
+      if (const std::optional<CUresult> answer = judge(call, argument, ends)) return answer;
+    if (!call.arguments.empty() && call.arguments[0].type == Type::other && is_box_copy(call.slot))
+      for (const Argument &side : sides_of_box_copy(call))
+        if (judge(call, side, false)) return CUDA_ERROR_INVALID_VALUE;
     if (!ends || deed_of(call.slot).memory == nullptr) return std::nullopt;
     const std::uint64_t address = call.arguments[0].bits;
     const Thing *const thing = address == 0 ? nullptr : ledger_->find_memory(address);
@@ -111,6 +133,21 @@ class Misuse::State final : public Watcher, public Ledger::Judge {
   Findings findings;
 
  private:
+  std::optional<CUresult> judge(const WatchedCall &call, const Argument &argument, bool ends) {
+    if (argument.type == Type::handle && argument.kind != Kind::none && !is_everybodys(argument.bits)) {
+      const Thing *const thing = ledger_->find(argument.bits);
+      if (thing == nullptr) return std::nullopt;
+      if (thing->kind == argument.kind && !thing->is_alive())
+        return add_ended(call, *thing, ends ? "double-destroy" : "use-after-destroy");
+      if (thing->kind != argument.kind && thing->is_alive()) return add_wrong_kind(call, *thing, argument);
+    } else if (argument.type == Type::address && argument.bits != 0 && !ends) {
+      const Thing *const thing = ledger_->find_memory(argument.bits);
+      if (thing != nullptr && !thing->is_alive() && is_gone(*thing))
+        return add_ended(call, *thing, "use-after-free");
+    }
+    return std::nullopt;
+  }
+
   CUresult add_ended(const WatchedCall &call, const Thing &thing, const std::string &rule) {
     const bool is_second_end = rule.starts_with("double");
     const std::string deed = thing.is_memory() ? "freed" : "destroyed";

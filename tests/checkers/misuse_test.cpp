@@ -105,6 +105,37 @@ TEST_F(Misused, A_destroyed_array_is_found) {
   EXPECT_TRUE(is_only(misuse_.finish(), "use-after-destroy"));
 }
 
+// Copies rows of 16 bytes from memory to an array.
+CUresult copy_to(CUarray array, CUdeviceptr from) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = from;
+  copy.srcPitch = 16;
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.dstArray = array;
+  copy.WidthInBytes = 16;
+  copy.Height = 16;
+  return driver().cuMemcpy2D(&copy);
+}
+
+TEST_F(Misused, What_a_copy_of_two_dimensions_names_is_judged_too) {
+  CUarray array = nullptr;
+  const CUDA_ARRAY_DESCRIPTOR shape{16, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1};
+  need(driver().cuArrayCreate(&array, &shape));
+  const CUdeviceptr from = memory();
+  need(copy_to(array, from));
+  EXPECT_TRUE(is_clean(misuse_.findings()));
+  need(driver().cuMemFree(from));
+  EXPECT_EQ(copy_to(array, from), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_TRUE(is_only(misuse_.findings(), "use-after-free"));
+  const CUdeviceptr next = memory();
+  need(driver().cuArrayDestroy(array));
+  EXPECT_EQ(copy_to(array, next), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(misuse_.finish().size(), 2u) << words_of(misuse_.findings());
+  EXPECT_EQ(misuse_.findings()[1].rule, "use-after-destroy");
+  need(driver().cuMemFree(next));
+}
+
 // ---- Double destroy ----
 
 TEST_F(Misused, What_is_destroyed_twice_is_found) {
