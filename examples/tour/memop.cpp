@@ -7,6 +7,23 @@ namespace tour {
 
 using namespace cushim;
 
+namespace {
+
+// Writes what the streams below wait for when it ends. An error on the way would else leave a stream waiting,
+// and the memory that it waits for could never be freed.
+struct LetGo {
+  explicit LetGo(std::uint32_t *flags) : flags(flags) {}
+  ~LetGo() {
+    __atomic_store_n(&flags[0], 5u, __ATOMIC_RELEASE);
+    __atomic_store_n(&flags[2], 1u, __ATOMIC_RELEASE);
+  }
+  LetGo(const LetGo &) = delete;
+  LetGo &operator=(const LetGo &) = delete;
+  std::uint32_t *const flags;
+};
+
+}  // namespace
+
 void memop(Device device) {
   const MemOpSupport support = mem_op_support(device);
   show("64 bits, nor, flush", std::string(support.bits_64 ? "yes, " : "no, ") +
@@ -16,6 +33,7 @@ void memop(Device device) {
   const Stream writing = Stream::create({.flags = StreamFlags::non_blocking});
   const auto flags = PinnedBuffer<std::uint32_t>::create(4, PinnedFlags::device_map);
   std::fill(flags.begin(), flags.end(), 0u);
+  const LetGo let_go(flags.data());
   const DeviceSpan<std::uint32_t> words = flags.device_span();
 
   waiting.wait_value(words[0], geq(5));

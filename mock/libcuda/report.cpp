@@ -3,6 +3,7 @@
 
 #include <link.h>
 #include <unistd.h>
+#include <cushim/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -85,13 +86,16 @@ std::vector<std::string> lines_of(const std::string &text) {
   return lines;
 }
 
+Json json_of(const check::Place &place) {
+  Json frames = Json::array();
+  for (const std::string &line : lines_of(place.in_words())) frames.push_back(line.substr(line.find('#')));
+  return frames;
+}
+
 Json json_of(const check::Finding &finding) {
   Json calls = Json::array();
-  for (const auto &[role, words, place] : finding.calls) {
-    Json frames = Json::array();
-    for (const std::string &line : lines_of(place.in_words())) frames.push_back(line.substr(line.find('#')));
-    calls.push_back({{"role", role}, {"call", words}, {"place", std::move(frames)}});
-  }
+  for (const auto &[role, words, place] : finding.calls)
+    calls.push_back({{"role", role}, {"call", words}, {"place", json_of(place)}});
   return {{"checker", finding.checker}, {"rule", finding.rule},   {"what", finding.what},
           {"count", finding.count},     {"bytes", finding.bytes}, {"calls", std::move(calls)},
           {"advice", finding.advice}};
@@ -107,6 +111,15 @@ Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
   json["not_implemented"] = usage.not_implemented;
   json["not_found"] = usage.not_found;
   json["misuses"] = usage.misuses;
+  json["faults"] = Json::array();
+  for (const mock::InjectedFault &fault : usage.faults)
+    json["faults"].push_back({{"rule", fault.rule},
+                              {"call", fault.call},
+                              {"number", fault.number},
+                              {"result", std::string(v1::name_of(fault.result))},
+                              {"late", fault.is_late},
+                              {"told_by", fault.told_by},
+                              {"place", json_of(fault.place)}});
   json["alive"] = Json::array();
   for (const auto &[what, count, bytes] : usage.alive)
     json["alive"].push_back({{"what", what}, {"count", count}, {"bytes", bytes}});
@@ -150,6 +163,8 @@ std::string text_of(const Usage &usage, const std::vector<check::Finding> &findi
   for (std::size_t i = 0; i < usage.devices.size(); ++i)
     text += prefix + "device " + std::to_string(i) + ", " + usage.devices[i].device + ": at most " +
             std::to_string(usage.devices[i].peak) + " bytes in use\n";
+  for (const mock::InjectedFault &fault : usage.faults)
+    text += prefix + "injected: " + fault.in_words() + "\n" + fault.place.in_words();
   if (!usage.not_found.empty())
     text += prefix + std::to_string(usage.not_found.size()) + " names looked up in vain\n";
   if (!usage.not_implemented.empty())

@@ -11,7 +11,7 @@ CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) 
   Allocation *allocation = nullptr;
   // The memory of these is mapped later, by a call that is not implemented.
   if (!is_sparse(*shape) && !is_deferred(*shape)) {
-    allocation = call.system.memory.allocate(*context.device, memory_needed(*shape));
+    allocation = call.allocate(*context.device, memory_needed(*shape));
     require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
     allocation->context = &context;
     allocation->is_of_array = true;

@@ -131,6 +131,12 @@ std::vector<Work> Call::works_of(Stream &stream) {
   return works;
 }
 
+Allocation *Call::allocate(Device &device, std::size_t size) {
+  const std::size_t in_use = system.memory.allocated(device);
+  if (system.faults != nullptr && system.faults->forbids(device.index, in_use + size, name)) return nullptr;
+  return system.memory.allocate(device, size);
+}
+
 void Call::wait(std::span<const Work> works) {
   require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);
   for (const Work &work : works)

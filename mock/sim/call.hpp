@@ -55,6 +55,9 @@ struct Call {
   // What must be complete for all that is in the stream to be complete.
   std::vector<Work> works_of(Stream &stream);
 
+  // Memory of a device; null if it is out, or a fault rule says so.
+  Allocation *allocate(Device &device, std::size_t size);
+
   // Until all are complete. LAUNCH_TIMEOUT if that can never be; the context's fault if it has one.
   void wait(std::span<const Work> works);
   void wait(const Work &work) { wait(std::span(&work, 1)); }

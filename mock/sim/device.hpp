@@ -23,6 +23,7 @@ struct Device {
   Context *primary = nullptr;  // made at the first retain; revived by later ones
   int primary_retains = 0;
   CUresult fault = CUDA_SUCCESS;  // until its primary context is reset
+  bool is_gone = false;           // lost for good: a reset does not revive it
   unsigned primary_flags = 0;
 
   std::size_t used = 0;  // bytes of its memory that are allocated, in whole blocks

@@ -13,7 +13,7 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
   Context &context = call.context();
   require(out != nullptr);
   require(size != 0);
-  Allocation *const made = call.system.memory.allocate(*context.device, size);
+  Allocation *const made = call.allocate(*context.device, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
   *out = made->base;

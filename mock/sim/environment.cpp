@@ -80,6 +80,7 @@ Options options_from_environment(Options options) {
   if (const auto seed = number_of<std::uint64_t>("CUSHIM_SEED", "a number")) options.seed = *seed;
   if (const auto patience = number_of<std::uint32_t>("CUSHIM_PATIENCE", "milliseconds"))
     options.patience = std::chrono::milliseconds(*patience);
+  if (const char *const faults = value_of("CUSHIM_FAULTS")) options.faults = faults;
   return options;
 }
 

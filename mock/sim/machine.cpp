@@ -69,13 +69,7 @@ Gate Machine::gate(CUstream handle) {
 
 void Machine::lose_device(int index, CUresult fault) {
   const Engine::Lock lock(system_->mutex);
-  Device &device = *system_->devices.at(static_cast<std::size_t>(index));
-  device.fault = fault;
-  system_->handles.for_each<Context>([&](Context &context) {
-    if (context.device != &device || !context.is_alive) return;
-    context.fault = fault;
-    system_->engine.abandon(&context, context.works(), fault);
-  });
+  system_->lose_device(*system_->devices.at(static_cast<std::size_t>(index)), fault);
 }
 
 }  // namespace cushim::sim

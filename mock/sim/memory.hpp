@@ -71,6 +71,11 @@ class Memory {
   explicit Memory(const std::vector<std::unique_ptr<Device>> &devices);
   ~Memory();
 
+  // Bytes of a device that allocations have.
+  std::size_t allocated(const Device &device) const noexcept {
+    return arenas_[static_cast<std::size_t>(device.index)].allocated;
+  }
+
   // Each is null if memory is out.
   Allocation *allocate(Device &device, std::size_t size);
   Allocation *allocate_on_host(MemoryKind kind, std::size_t size);

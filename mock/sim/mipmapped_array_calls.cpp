@@ -37,7 +37,7 @@ CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
   const unsigned count = std::clamp(wanted, 1u, most_levels(*shape));
   Allocation *allocation = nullptr;
   if (!is_sparse(*shape) && !is_deferred(*shape)) {
-    allocation = call.system.memory.allocate(*context.device, memory_from(*shape, 0, count));
+    allocation = call.allocate(*context.device, memory_from(*shape, 0, count));
     require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
     allocation->context = &context;
     allocation->is_of_array = true;

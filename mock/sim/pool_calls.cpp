@@ -51,7 +51,7 @@ CUresult set_current(Call &call, CUdevice number, CUmemoryPool handle) {
 }
 
 CUresult allocate_from(Call &call, Stream &stream, Pool &pool, CUdeviceptr *out, std::size_t size) {
-  Allocation *const made = call.system.memory.allocate(*pool.device, size);
+  Allocation *const made = call.allocate(*pool.device, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = stream.context;
   made->pool = &pool;

@@ -38,6 +38,7 @@ CUresult release(Call &call, CUdevice number) {
 
 CUresult reset(Call &call, CUdevice number) {
   Device &device = call.device(number);
+  require(!device.is_gone, device.fault);
   end(call, device);
   device.fault = CUDA_SUCCESS;
   return CUDA_SUCCESS;

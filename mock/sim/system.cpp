@@ -73,11 +73,16 @@ System::System(const Options &options)
       devices(make_devices(profile)),
       memory(devices),
       engine(mutex, this->options),
+      fault_rules(sim::fault_rules(options.faults, devices.size())),
       frame(mock::Frame::take(*this, name_of(profile), profile.driver_version)) {
   note_forks();
+  if (!fault_rules.empty()) faults = std::make_unique<MachineFaults>(*this, fault_rules);
 }
 
-System::~System() { frame.retire(); }
+System::~System() {
+  faults.reset();
+  frame.retire();
+}
 
 bool System::serves(int slot) const noexcept { return Service::all().serves(slot); }
 
@@ -133,6 +138,20 @@ void System::end_context(Context &context) {
   handles.for_each<Context>([&](Context &other) { other.peers.erase(&context); });
   // A primary context keeps its handle; others stay for the threads that still have them on their stacks.
   if (!context.is_primary) ended_contexts.push_back(handles.take(context));
+}
+
+void System::lose_context(Context &context, CUresult fault) {
+  if (!context.is_alive) return;
+  context.fault = fault;
+  if (context.is_primary) context.device->fault = fault;
+  engine.abandon(&context, context.works(), fault);
+}
+
+void System::lose_device(Device &device, CUresult fault) {
+  device.fault = fault;
+  handles.for_each<Context>([&](Context &context) {
+    if (context.device == &device) lose_context(context, fault);
+  });
 }
 
 void System::report_not_implemented(int slot) {

@@ -18,6 +18,7 @@
 #include "device.hpp"
 #include "engine.hpp"
 #include "event.hpp"
+#include "faults.hpp"
 #include "handle.hpp"
 #include "memory.hpp"
 #include "pool.hpp"
@@ -49,6 +50,11 @@ struct System final : mock::Owner {
   // Ends all that lives in it. Its handle may stay on threads' stacks.
   void end_context(Context &context);
 
+  // All that has not run in it never runs, and all calls in it are answered the fault.
+  void lose_context(Context &context, CUresult fault);
+  // The same for all contexts of a device, and for those who want a new one.
+  void lose_device(Device &device, CUresult fault);
+
   // Says once that a program called it.
   void report_not_implemented(int slot);
 
@@ -74,7 +80,9 @@ struct System final : mock::Owner {
   unsigned long misuses = 0;         // of handles
   Engine engine;
   Sharing sharing{engine, mutex};
+  const mock::FaultRules fault_rules;
   mock::Frame &frame;
+  std::unique_ptr<MachineFaults> faults;  // null if there are no rules
 };
 
 // From the first call on, children of fork() are told apart.

@@ -42,6 +42,7 @@ Usage System::usage() {
   for (const int slot : not_implemented) usage.not_implemented.emplace_back(cushim_entry(slot)->symbol);
   usage.not_found.assign(not_found.begin(), not_found.end());
   usage.misuses = misuses;
+  if (faults != nullptr) usage.faults = faults->injected();
   for (const auto &device : devices) usage.devices.push_back({device->profile.name, device->peak});
   handles.for_each<Context>([&](const Context &context) {
     if (!context.is_primary) count(usage.alive, "contexts", 0);

@@ -88,6 +88,19 @@ def nvidias_runtime_gets_one_sentence():
     assert found["calls"]["cuGetExportTable"] == 3 and not found["has_findings"], found
 
 
+def faults_are_told_with_their_place():
+    found, done = report("begin(); print(cu.cuMemsetD8Async(memory, 1, ctypes.c_size_t(1), None), "
+                         "cu.cuCtxSynchronize(), cu.cuMemFree_v2(memory))",
+                         CUSHIM_FAULTS="cuMemsetD8Async:1=LAUNCH_FAILED,late # once is enough")
+    assert done.stdout == "0 719 719\n", done
+    fault = found["faults"].pop()
+    assert found["faults"] == [] and fault.pop("place")[0].startswith("#0 "), (found, fault)
+    assert fault == {"rule": "cuMemsetD8Async:1=LAUNCH_FAILED,late", "call": "cuMemsetD8Async", "number": 1,
+                     "result": "CUDA_ERROR_LAUNCH_FAILED", "late": True, "told_by": "cuCtxSynchronize"}, fault
+    done = run("begin()", CUSHIM_FAULTS="cuInit:2=UNKNOWN; cuMemAlloc:1=OUT_OF_MEMORY", CUSHIM_REPORT="stderr")
+    assert "injected: cuMemAlloc_v2, call 1: CUDA_ERROR_OUT_OF_MEMORY (cuMemAlloc:1=OUT_OF_MEMORY)\n" in done.stderr, done
+
+
 def is_there_if_a_process_is_killed():
     found, done = report("begin(); os.kill(os.getpid(), signal.SIGKILL)")
     assert done.returncode == -9 and not found["has_ended"] and found["process"] > 0, (done, found)
@@ -101,7 +114,7 @@ def a_forked_child_makes_none():
 
 def words_that_it_does_not_know():
     for variable, value in {"CUSHIM_CHECK": "leaks,misue", "CUSHIM_ERROR_EXITCODE": "many",
-                            "CUSHIM_REPORT": "/nonexistent/report"}.items():
+                            "CUSHIM_REPORT": "/nonexistent/report", "CUSHIM_FAULTS": "cuMemAloc"}.items():
         done = run("print('started')", **{variable: value})
         assert done.returncode == 2 and done.stdout == "" and value.split(",")[-1] in done.stderr, done
 

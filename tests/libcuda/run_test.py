@@ -118,6 +118,19 @@ def a_report_needs_no_folder_for_marks():
     assert done.returncode != 0 and "no folder can be made" in done.stderr, done
 
 
+def faults_come_from_the_command_line_and_from_files():
+    program = python("print([cu.cuInit(0) for _ in range(3)])")
+    assert run(*program, options=("--faults", "cuInit:2=UNKNOWN")).stdout == "[0, 999, 0]\n"
+    (HERE / "faults.txt").write_text("# two of three\ncuInit:1=NO_DEVICE\ncuInit:3=UNKNOWN\n")
+    os.chdir(HERE)
+    elsewhere = "sh", "-c", 'cd / && exec "$0" "$@"', *program
+    assert run(*elsewhere, options=("--faults", "@faults.txt")).stdout == "[100, 0, 999]\n"
+    (HERE / "faults.txt").write_text("cuInit:1=NO_DEVISE\n")
+    done = run(*program, options=("--faults", "@faults.txt"))
+    assert done.returncode == 2 and done.stdout == "", done
+    assert 'faults.txt:1:10: there is no result "NO_DEVISE"; did you mean "NO_DEVICE"?' in done.stderr, done
+
+
 def what_cannot_be_started():
     done = run("/nonexistent/program")
     assert done.returncode != 0 and "/nonexistent/program cannot be started" in done.stderr, done

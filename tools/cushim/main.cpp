@@ -107,6 +107,9 @@ int main(int argc, char **argv) {
   run_verb->add_option("--schedule", run_options.schedule,
                        "When work runs: background (if not said), eager, deferred or seeded");
   run_verb->add_option("--seed", run_options.seed, "Of the seeded schedule");
+  run_verb->add_option("--faults", run_options.faults,
+                       "What is to go wrong: cuMemAlloc:3=OUT_OF_MEMORY, cuEvent*:p0.01@seed7=LAUNCH_FAILED, "
+                       "memory:2GiB, device0:lost@1.5ms; several with ; between, or @FILE (docs/faults.md)");
   run_verb->add_option("--report", run_options.report,
                        "Say what each process did: a file (%p is the process), or stderr");
   run_verb->add_option(

@@ -117,6 +117,7 @@ void report_absence(const RunOptions &options, const std::string &why) {
                      {"not_implemented", none},
                      {"not_found", none},
                      {"misuses", 0},
+                     {"faults", none},
                      {"alive", none},
                      {"findings", none},
                      {"other_drivers", none},
@@ -125,6 +126,11 @@ void report_absence(const RunOptions &options, const std::string &why) {
   std::ofstream file(name, std::ios::trunc);
   file << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   if (!file.flush()) std::fprintf(stderr, "cushim run: the report cannot be written to %s\n", name.c_str());
+}
+
+// Processes may have another current folder when they open the driver.
+std::string with_whole_path(const std::string &faults) {
+  return faults.starts_with('@') ? "@" + fs::absolute(faults.substr(1)).string() : faults;
 }
 
 Outcome watch(const RunOptions &options) {
@@ -172,6 +178,7 @@ Outcome run(const RunOptions &options) {
   set("CUSHIM_DRIVER_VERSION", options.driver_version);
   set("CUSHIM_SCHEDULE", options.schedule);
   set("CUSHIM_SEED", options.seed);
+  set("CUSHIM_FAULTS", with_whole_path(options.faults));
   set("CUSHIM_REPORT", options.report);
   set("CUSHIM_CHECK", options.check);
   const bool is_watched = options.requires_driver || options.error_exit || !options.report.empty();

@@ -15,6 +15,7 @@ struct RunOptions {
   std::string driver_version;
   std::string schedule;
   std::string seed;
+  std::string faults;             // rules, or @ and a file of them
   std::string report;             // the same
   std::string check;              // the same
   std::optional<int> error_exit;  // the exit code if the report of any process has findings

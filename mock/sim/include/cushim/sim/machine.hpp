@@ -25,6 +25,8 @@ struct Options {
   int driver_version = 0;        // of the driver: 11080 is CUDA 11.8; 0 is what the devices' description says
   Schedule schedule = Schedule::eager;
   std::uint64_t seed = 1;  // of Schedule::seeded
+  // What is to go wrong: rules, or the file of them after an @ (cushim/mock/fault_rules.hpp, docs/faults.md).
+  std::string faults{};
   // After how long a call that still waits for the host or another process is reported; it waits on.
   std::chrono::milliseconds patience{10'000};
   // Told what the machine has to report; stderr if empty. It must not call the driver or the machine.
@@ -36,8 +38,9 @@ struct Options {
 Schedule schedule(std::string_view name);
 std::string_view name_of(Schedule schedule) noexcept;
 
-// The same options, but what CUSHIM_DEVICES, CUSHIM_DRIVER_VERSION, CUSHIM_SCHEDULE, CUSHIM_SEED and
-// CUSHIM_PATIENCE (milliseconds) say. Throws std::invalid_argument if one of them cannot be understood.
+// The same options, but what CUSHIM_DEVICES, CUSHIM_DRIVER_VERSION, CUSHIM_SCHEDULE, CUSHIM_SEED,
+// CUSHIM_PATIENCE (milliseconds) and CUSHIM_FAULTS say. Throws std::invalid_argument if one of them cannot be
+// understood.
 Options options_from_environment(Options options = {});
 
 struct System;
@@ -62,7 +65,7 @@ class Gate {
 // later calls answer CUDA_ERROR_DEINITIALIZED. All functions from any thread.
 class Machine {
  public:
-  // Throws std::invalid_argument if the devices cannot be understood, and mock::PoolExhausted.
+  // Throws std::invalid_argument if the devices or the faults cannot be understood, and mock::PoolExhausted.
   explicit Machine(const Options &options = {});
   // Work that has not run does not run.
   ~Machine();

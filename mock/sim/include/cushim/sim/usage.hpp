@@ -2,6 +2,8 @@
 // What a program did with a machine, and what it left behind.
 #pragma once
 
+#include <cushim/mock/faults.hpp>
+
 #include <cstddef>
 #include <map>
 #include <string>
@@ -25,6 +27,7 @@ struct Usage {
   std::vector<std::string> not_implemented;    // symbols that were called and answered NOT_SUPPORTED for that
   std::vector<std::string> not_found;          // names that were looked up in vain by cuGetProcAddress
   unsigned long misuses = 0;                   // of handles: undefined on the real driver, said on stderr
+  std::vector<mock::InjectedFault> faults;     // that rules brought about; no findings
   std::vector<DeviceMemory> devices;
   // What the program made and did not free. Primary contexts are not counted, as few programs release them,
   // nor is what lives in the driver itself.

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/mock/faults.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include <cushim/error.hpp>
+#include <cushim/mock/around.hpp>
+
+namespace cushim {
+inline namespace v1 {
+namespace mock {
+namespace {
+
+std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
+
+// Calls that wait for work of the context, or ask how far it is: they tell what went wrong with it.
+bool synchronizes(int slot) {
+  const std::string_view base = base_of(slot);
+  if (base.starts_with("cuMemcpy")) return base.find("Async") == base.npos && base.find("Batch") == base.npos;
+  static constexpr std::string_view kOthers[] = {"cuCtxSynchronize",   "cuStreamSynchronize", "cuStreamQuery",
+                                                 "cuEventSynchronize", "cuEventQuery",        "cuMemFree",
+                                                 "cuMemFreeHost"};
+  return std::ranges::find(kOthers, base) != std::end(kOthers);
+}
+
+// Calls that are answered as ever while the current context is lost: those about devices, the driver and
+// which context is current.
+bool is_outside_of_contexts(int slot) {
+  const std::string_view base = base_of(slot);
+  for (const std::string_view prefix : {"cuInit", "cuDriver", "cuDevice", "cuGet"})
+    if (base.starts_with(prefix)) return true;
+  static constexpr std::string_view kOthers[] = {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxPushCurrent",
+                                                 "cuCtxPopCurrent", "cuCtxCreate",     "cuCtxGetDevice"};
+  return std::ranges::find(kOthers, base) != std::end(kOthers);
+}
+
+// The same number from 0 to 1 for the same seed and call.
+double drawn(std::uint64_t seed, std::uint64_t number) {
+  std::uint64_t bits = seed * 0x9e3779b97f4a7c15 + number;
+  for (int round = 0; round < 2; ++round) {
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+    bits ^= bits >> 31;
+  }
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+bool strikes(const CallFault &fault, std::uint64_t number) {
+  if (const auto *const random = std::get_if<RandomCalls>(&fault.when))
+    return drawn(random->seed, number) < random->probability;
+  const auto &counted = std::get<CountedCalls>(fault.when);
+  return counted.first <= number && number <= counted.last;
+}
+
+}  // namespace
+
+class Faults::Injector final : public hook::Around {
+ public:
+  Injector(Driver &driver, const FaultRules &rules, FaultyMachine *machine)
+      : driver_(driver), machine_(machine) {
+    bool is_about_all = false, is_about_waiting = false;
+    for (const FaultRule &rule : rules) {
+      if (machine == nullptr && rule.needs_machine())
+        throw std::invalid_argument("the rule " + rule.text + " is for the simulated driver alone");
+      if (const auto *const fault = std::get_if<CallFault>(&rule.what)) {
+        Calls &calls = calls_.emplace_back(rule.text, *fault);
+        for (const int slot : fault->slots) by_slot_[static_cast<std::size_t>(slot)].push_back(&calls);
+        is_about_waiting |= fault->is_late;
+        // The simulated driver keeps a context's fault itself.
+        is_about_all |= fault->is_sticky && machine == nullptr;
+      } else if (const auto *const loss = std::get_if<DeviceLoss>(&rule.what)) {
+        losses_.emplace_back(rule.text, *loss);
+        is_about_all = true;
+      }
+    }
+    for (int slot = 0; slot < cushim_entry_count(); ++slot)
+      if (is_about_all || !by_slot_[static_cast<std::size_t>(slot)].empty() ||
+          (is_about_waiting && synchronizes(slot)))
+        hooks_.push_back(hook::around(driver, slot, *this));
+  }
+
+  std::optional<CUresult> before(int slot) override {
+    late_of_call_ = {};
+    const std::uint64_t number = ++count_;
+    if (!losses_.empty()) lose_devices(slot, number);
+    if (has_late_ && synchronizes(slot))
+      if (const auto answer = tell(slot)) return answer;
+    if (has_lost_ && !is_outside_of_contexts(slot))
+      if (const CUresult fault = fault_of(current()); fault != CUDA_SUCCESS) return fault;
+    return strike(slot);
+  }
+
+  CUresult after(int slot, CUresult result) override {
+    if (const Struck struck = std::exchange(late_of_call_, {});
+        result == CUDA_SUCCESS && struck.by == this && struck.slot == slot)
+      strike_late(struck);
+    if (result != CUDA_SUCCESS) return result;
+    if (has_lost_) revive(slot);
+    if (losses_.empty() || !lose_devices(slot, 0) || !synchronizes(slot)) return result;
+    return machine_->fault_of(current());  // the device may have gone while the call waited for it
+  }
+
+  std::vector<InjectedFault> injected() const {
+    const std::lock_guard lock(mutex_);
+    return injected_;
+  }
+
+  // Wants no lock but its own: whoever calls may hold the machine's.
+  void note_limit(const std::string &rule, const char *call) {
+    const auto place = check::Place::of_call();
+    const std::lock_guard lock(mutex_);
+    const auto before = static_cast<std::uint64_t>(std::ranges::count(injected_, rule, &InjectedFault::rule));
+    injected_.push_back({rule, call, before + 1, CUDA_ERROR_OUT_OF_MEMORY, false, place, call});
+  }
+
+ private:
+  struct Calls {
+    Calls(std::string text, CallFault fault) : text(std::move(text)), fault(std::move(fault)) {}
+    const std::string text;
+    const CallFault fault;
+    std::atomic<std::uint64_t> count{0};
+  };
+  struct Loss {
+    Loss(std::string text, DeviceLoss loss) : text(std::move(text)), loss(loss) {}
+    const std::string text;
+    const DeviceLoss loss;
+    std::atomic<bool> is_done{false};
+  };
+  // A late fault that nobody was told of.
+  struct Late {
+    CUcontext context;
+    std::size_t place;  // in injected_
+    CUresult result;
+    bool is_sticky;
+  };
+  // The late fault of the call that runs.
+  struct Struck {
+    const Injector *by = nullptr;
+    const Calls *calls = nullptr;
+    int slot = 0;
+    std::uint64_t number = 0;
+  };
+  struct Lost {
+    CUresult result;
+    CUdevice device;
+  };
+
+  static const char *symbol(int slot) { return cushim_entry(slot)->symbol; }
+
+  std::optional<CUresult> strike(int slot) {
+    std::optional<CUresult> answer;
+    bool sticks = false;
+    for (Calls *const calls : by_slot_[static_cast<std::size_t>(slot)]) {
+      const std::uint64_t number = ++calls->count;
+      if (answer || !strikes(calls->fault, number)) continue;
+      if (calls->fault.is_late) {
+        late_of_call_ = {this, calls, slot, number};
+        continue;
+      }
+      answer = calls->fault.result;
+      sticks = calls->fault.is_sticky;
+      const auto place = check::Place::of_call();
+      const std::lock_guard lock(mutex_);
+      injected_.push_back({calls->text, symbol(slot), number, *answer, false, place, symbol(slot)});
+    }
+    if (sticks) lose(current(), *answer);
+    return answer;
+  }
+
+  void strike_late(const Struck &struck) {
+    const CUcontext context = current();
+    const auto place = check::Place::of_call();
+    const std::lock_guard lock(mutex_);
+    const CallFault &fault = struck.calls->fault;
+    late_.push_back({context, injected_.size(), fault.result, fault.is_sticky});
+    injected_.push_back(
+        {struck.calls->text, symbol(struck.slot), struck.number, fault.result, true, place, ""});
+    has_late_ = true;
+  }
+
+  // What a call that synchronizes is answered, if something went wrong in its context before.
+  std::optional<CUresult> tell(int slot) {
+    const CUcontext context = current();
+    std::optional<Late> told;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto place = std::ranges::find(late_, context, &Late::context);
+      if (place == late_.end()) return std::nullopt;
+      told = *place;
+      late_.erase(place);
+      has_late_ = !late_.empty();
+      injected_[told->place].told_by = symbol(slot);
+    }
+    if (told->is_sticky) lose(context, told->result);
+    return told->result;
+  }
+
+  // Those whose time has come. Whether there were any.
+  bool lose_devices(int slot, std::uint64_t number) {
+    bool any = false;
+    for (Loss &one : losses_) {
+      if (one.is_done) continue;
+      const auto *const call = std::get_if<std::uint64_t>(&one.loss.at);
+      const bool is_due = call != nullptr
+                              ? number >= *call
+                              : machine_->now() >= std::get<std::chrono::nanoseconds>(one.loss.at);
+      if (!is_due || one.is_done.exchange(true)) continue;
+      machine_->lose_device(one.loss.device, one.loss.result);
+      any = true;
+      const auto place = check::Place::of_call();
+      const std::lock_guard lock(mutex_);
+      injected_.push_back({one.text, symbol(slot), count_, one.loss.result, false, place, ""});
+    }
+    return any;
+  }
+
+  CUcontext current() {
+    CUcontext context = nullptr;
+    driver_.cuCtxGetCurrent(&context);
+    return context;
+  }
+
+  // ---- Contexts that are lost ----
+
+  void lose(CUcontext context, CUresult result) {
+    if (context == nullptr) return;
+    if (machine_ != nullptr) {
+      machine_->fault(context, result);
+      return;
+    }
+    Lost lost{result, -1};
+    driver_.cuCtxGetDevice(&lost.device);
+    const std::lock_guard lock(mutex_);
+    lost_.insert_or_assign(context, lost);
+    has_lost_ = true;
+  }
+
+  CUresult fault_of(CUcontext context) const {
+    const std::lock_guard lock(mutex_);
+    const auto place = lost_.find(context);
+    return place != lost_.end() ? place->second.result : CUDA_SUCCESS;
+  }
+
+  // After a call that may have made a new context of a handle, or ended a primary context.
+  void revive(int slot) {
+    const std::string_view base = base_of(slot);
+    if (base == "cuCtxCreate") {
+      const CUcontext made = current();
+      const std::lock_guard lock(mutex_);
+      lost_.erase(made);
+    } else if (base == "cuDevicePrimaryCtxReset" || base == "cuDevicePrimaryCtxRelease") {
+      std::map<CUcontext, Lost> lost;
+      {
+        const std::lock_guard lock(mutex_);
+        lost = lost_;
+      }
+      for (const auto &[context, one] : lost) {
+        unsigned flags = 0;
+        int is_active = 1;
+        driver_.cuDevicePrimaryCtxGetState(one.device, &flags, &is_active);
+        if (is_active != 0) continue;
+        const std::lock_guard lock(mutex_);
+        lost_.erase(context);
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    has_lost_ = !lost_.empty();
+  }
+
+  static thread_local Struck late_of_call_;
+
+  Driver &driver_;
+  FaultyMachine *const machine_;
+  std::deque<Calls> calls_;
+  std::deque<Loss> losses_;
+  std::array<std::vector<Calls *>, CUSHIM_TABLE_CAPACITY> by_slot_;
+  std::atomic<std::uint64_t> count_{0};  // of all calls that come by
+  std::atomic<bool> has_late_{false}, has_lost_{false};
+
+  mutable std::mutex mutex_;  // over what follows; not held while the driver or the machine is asked
+  std::vector<InjectedFault> injected_;
+  std::vector<Late> late_;
+  std::map<CUcontext, Lost> lost_;
+
+  std::vector<hook::Hook> hooks_;  // last: they end before what they use
+};
+
+thread_local Faults::Injector::Struck Faults::Injector::late_of_call_;
+
+std::string InjectedFault::in_words() const {
+  std::string words = call + ", call " + std::to_string(number) + ": " + std::string(name_of(result));
+  if (is_late) words += told_by.empty() ? ", not told" : ", told by " + told_by;
+  return words + " (" + rule + ")";
+}
+
+Faults::Faults(Driver &driver, const FaultRules &rules)
+    : injector_(std::make_unique<Injector>(driver, rules, nullptr)) {}
+Faults::Faults(Driver &driver, const FaultRules &rules, FaultyMachine &machine)
+    : injector_(std::make_unique<Injector>(driver, rules, &machine)) {}
+Faults::~Faults() = default;
+
+std::vector<InjectedFault> Faults::injected() const { return injector_->injected(); }
+
+void Faults::note_limit(const std::string &rule, const char *call) { injector_->note_limit(rule, call); }
+
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim

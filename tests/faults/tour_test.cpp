@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rooms of examples/tour go through a sweep: whichever driver call fails, nothing leaks.
+#include <gtest/gtest.h>
+#include <cushim/sim/sweep.hpp>
+
+#include <stdexcept>
+
+#include "tour.hpp"
+
+namespace tour {
+
+void expect(bool is_so, const char *what) {
+  if (!is_so) throw std::runtime_error(std::string("not so: ") + what);
+}
+
+void show(const std::string &, const std::string &) {}
+
+namespace {
+
+using namespace cushim;
+
+struct Room {
+  const char *name;
+  void (*visit)(Device);
+  bool wants_context = true;
+};
+
+void PrintTo(const Room &room, std::ostream *out) { *out << room.name; }
+
+class SweptRoom : public ::testing::TestWithParam<Room> {};
+
+// What destructors cannot throw is no news here.
+struct Quiet {
+  Quiet() : before(set_unreported_handler([](const std::exception &) noexcept {})) {}
+  ~Quiet() { set_unreported_handler(before); }
+  Quiet(const Quiet &) = delete;
+  Quiet &operator=(const Quiet &) = delete;
+  UnreportedHandler before;
+};
+
+TEST_P(SweptRoom, Leaks_nothing_whichever_call_fails) {
+  const Quiet quiet;
+  const auto swept = sim::sweep(
+      [] {
+        init();
+        const Device first = Device::get(0);
+        if (!GetParam().wants_context) return GetParam().visit(first);
+        const PrimaryContext primary = PrimaryContext::retain(first);
+        const ScopedContext current(primary);
+        GetParam().visit(first);
+      },
+      {},
+      // What is given back in a context stays if that context cannot be made current again.
+      {.spares = [](Entry entry) { return entry == Entry::cuCtxPushCurrent_v4000; }});
+  EXPECT_TRUE(swept.is_clean()) << swept.text();
+  EXPECT_GT(swept.rounds, 5U);
+}
+
+INSTANTIATE_TEST_SUITE_P(, SweptRoom,
+                         ::testing::Values(Room{"device", &device, false}, Room{"context", &context, false},
+                                           Room{"memory", &memory}, Room{"stream", [](Device) { stream(); }},
+                                           Room{"event", [](Device) { event(); }}, Room{"memop", &memop},
+                                           Room{"error", [](Device) { error(); }}),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace tour

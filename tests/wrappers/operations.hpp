@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operation of the wrappers, each from making to ending what it needs.
+#pragma once
+
+#include <functional>
+#include <ostream>
+
+#include "recording_driver.hpp"
+
+namespace cushim::test {
+
+struct Operation {
+  const char *name;
+  std::function<void()> run;  // the whole life of what it makes
+};
+
+inline void PrintTo(const Operation &operation, std::ostream *out) { *out << operation.name; }
+
+inline Device device() { return Device::from_handle(3); }
+inline ContextRef context() { return ContextRef::from_handle(context_handle(0xc1)); }
+inline StreamRef stream() { return StreamRef(stream_handle(0x50)); }
+inline EventRef event() { return EventRef::from_handle(event_handle(0xe0)); }
+inline const DeviceSpan<int> kDevice(DevicePtr<int>(0x1000), 4);
+inline int host[4];
+inline const DeviceSpan2D<int> kRows{DevicePtr<int>(0x1000), 2, 2, 8};
+inline const DeviceSpan3D<int> kSlices{DevicePtr<int>(0x1000), 2, 2, 2, 8};
+
+inline const Operation kOperations[] = {
+    {"init", [] { init(); }},
+    {"get a device", [] { Device::get(0); }},
+    {"find a device", [] { Device::by_pci_bus_id("0000:3b:00.0"); }},
+    {"all devices", [] { Device::all(); }},
+    {"device questions",
+     [] {
+       device().name();
+       device().uuid();
+       device().pci_bus_id();
+       device().total_memory();
+       device().can_access(device());
+       device().attribute(attribute::warp_size);
+       mem_op_support(device());
+     }},
+    {"context questions",
+     [] {
+       context().device();
+       context().flags();
+       context().api_version();
+       context().id();
+       context().limit(ContextLimit::stack_size);
+       context().cache_preference();
+       context().stream_priorities();
+       context().memory();
+     }},
+    {"context settings",
+     [] {
+       context().set_limit(ContextLimit::stack_size, 1);
+       context().set_cache_preference(CachePreference::l1);
+       context().synchronize();
+       context().make_current();
+     }},
+    {"scoped context", [] { ScopedContext scope(context()); }},
+    {"restored context", [] { RestoredContext scope; }},
+    {"primary context", [] { PrimaryContext::retain(device()); }},
+    {"primary context, closed", [] { PrimaryContext::retain(device()).close(); }},
+    {"primary context settings",
+     [] {
+       PrimaryContext::set_flags(device(), ContextFlags::spin);
+       PrimaryContext::state(device());
+       PrimaryContext::reset(device());
+     }},
+    {"context of its own", [] { Context::create(device()); }},
+    {"context of its own, closed", [] { Context::create(device()).close(); }},
+    {"peer access", [] { PeerAccess access(context(), ContextRef::from_handle(kPrimary)); }},
+    {"event", [] { Event::create(); }},
+    {"event, closed", [] { Event::create().close(); }},
+    {"event in a context", [] { Event::create(context()); }},
+    {"event on a device", [] { Event::create(device()); }},
+    {"event on a device, closed", [] { Event::create(device()).close(); }},
+    {"recorded event", [] { TimedEvent::recorded(stream()); }},
+    {"record", [] { event().record(stream()); }},
+    {"record with flags", [] { event().record(stream(), RecordFlags::external); }},
+    {"query and synchronize",
+     [] {
+       event().is_done();
+       event().synchronize();
+       event().synchronize_for(std::chrono::seconds(0));
+       stream().is_done();
+       stream().synchronize();
+       stream().synchronize_for(std::chrono::seconds(0));
+     }},
+    {"elapsed time",
+     [] {
+       const auto timed = TimedEventRef::from_handle(event_handle(0xe0));
+       elapsed(timed, timed);
+     }},
+    {"stream", [] { Stream::create(); }},
+    {"stream, closed", [] { Stream::create({.priority = -1}).close(); }},
+    {"stream in a context", [] { Stream::create(context()); }},
+    {"stream questions",
+     [] {
+       stream().id();
+       stream().context();
+       stream().priority();
+       stream().flags();
+       stream().capture_status();
+       stream().attribute(stream_attribute::priority);
+     }},
+    {"stream settings",
+     [] {
+       stream().set_attribute(stream_attribute::priority, 1);
+       stream().copy_attributes(default_stream());
+       stream().attach(0x1000);
+     }},
+    {"wait for an event", [] { stream().wait(event()); }},
+    {"wait for a stream", [] { stream().wait(default_stream()); }},
+    {"memory operations",
+     [] {
+       stream().wait_value(Word<std::uint32_t>(0x1000), geq(1));
+       stream().wait_value(Word<std::uint64_t>(0x1000), geq(1));
+       stream().write_value(Word<std::uint32_t>(0x1000), 1);
+       stream().write_value(Word<std::uint64_t>(0x1000), 1);
+       MemOpBatch().barrier().submit(stream());
+       MemOpBatch().barrier().submit_split(stream());
+     }},
+    {"memory operations, first generation",
+     [] {
+       memop_v1::wait_value(stream(), Word<std::uint32_t>(0x1000), geq(1));
+       memop_v1::wait_value(stream(), Word<std::uint64_t>(0x1000), geq(1));
+       memop_v1::write_value(stream(), Word<std::uint32_t>(0x1000), 1);
+       memop_v1::write_value(stream(), Word<std::uint64_t>(0x1000), 1);
+       memop_v1::MemOpBatch().flush_remote_writes().submit(stream());
+     }},
+    {"device memory", [] { DeviceBuffer<int>::create(4); }},
+    {"device memory, closed", [] { DeviceBuffer<int>::create(4).close(); }},
+    {"device memory in a context", [] { DeviceBuffer<int>::create(context(), 4); }},
+    {"device memory in a context, closed", [] { DeviceBuffer<int>::create(context(), 4).close(); }},
+    {"pinned memory",
+     [] {
+       const auto buffer = PinnedBuffer<int>::create(4);
+       buffer.device_span();
+       buffer.flags();
+     }},
+    {"pinned memory in a context, closed", [] { PinnedBuffer<int>::create(context(), 4).close(); }},
+    {"registered memory", [] { RegisteredBuffer<int>::create(host).device_span(); }},
+    {"registered memory, closed", [] { RegisteredBuffer<int>::create(host).close(); }},
+    {"managed memory", [] { ManagedBuffer<int>::create(4); }},
+    {"pitched memory", [] { PitchedBuffer<int>::create(4, 4).close(); }},
+    {"ordered memory", [] { StreamBuffer<int>::create(stream(), 4); }},
+    {"ordered memory, closed", [] { StreamBuffer<int>::create(stream(), 4).close(); }},
+    {"copies",
+     [] {
+       copy(kDevice, host);
+       copy(host, kDevice);
+       copy(kDevice, kDevice);
+       copy(kDevice, host, stream());
+       copy(host, kDevice, stream());
+       copy(kDevice, kDevice, stream());
+       copy(kRows, kRows);
+       copy(kRows, kRows, stream());
+       copy(kSlices, kSlices);
+       copy(kSlices, kSlices, stream());
+     }},
+    {"sets",
+     [] {
+       fill(kDevice, 1);
+       fill(kDevice, 1, stream());
+       fill(kRows, 1);
+       fill(kRows, 1, stream());
+     }},
+    {"addresses",
+     [] {
+       attribute_of(0x1000, pointer_attribute::is_managed);
+       set_sync_memops(0x1000, true);
+       describe_pointer(0x1000);
+       address_range(0x1000);
+     }},
+    {"export an event", [] { IpcEvent::create().ipc_descriptor(); }},
+    {"import an event on a device", [] { event::ipc::import(device(), event::ipc::handle_t{}); }},
+    {"import an event in a context, closed",
+     [] { event::ipc::import(context(), event::ipc::handle_t{}).close(); }},
+    {"export memory", [] { memory::ipc::export_(0x1000); }},
+    {"import memory", [] { memory::ipc::import(memory::ipc::handle_t{}); }},
+    {"import memory in a context", [] { memory::ipc::import(context(), memory::ipc::handle_t{}); }},
+    {"import memory on a device", [] { memory::ipc::import(device(), memory::ipc::handle_t{}); }},
+    {"import memory on a device, closed",
+     [] { memory::ipc::import(device(), memory::ipc::handle_t{}).close(); }},
+};
+
+}  // namespace cushim::test
