@@ -90,7 +90,7 @@ constexpr std::pair<const char *, Body> kBodies[] = {
 
 int main(int argc, char **argv) {
   for (const auto &[name, body] : kBodies)
-    for (const std::string words : {"", "leaks", "misuse", "leaks,misuse", "hazards"})
+    for (const std::string words : {"", "leaks", "misuse", "leaks,misuse", "hazards", "deadlock"})
       benchmark::RegisterBenchmark((std::string(name) + "/" + (words.empty() ? "none" : words)).c_str(), body,
                                    words);
   benchmark::Initialize(&argc, argv);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/check/checkers.hpp>
+#include <cushim/check/deadlock.hpp>
 #include <cushim/check/hazards.hpp>
 #include <cushim/check/leaks.hpp>
 #include <cushim/check/misuse.hpp>
@@ -27,6 +28,7 @@ constexpr Known kKnown[] = {
     {"leaks", make<Leaks>},
     {"misuse", make<Misuse>},
     {"hazards", make<Hazards>},
+    {"deadlock", make<Deadlock>},
 };
 
 const Known &known(std::string_view name) {

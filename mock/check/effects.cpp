@@ -147,7 +147,10 @@ void await(Doing &doing) { doing.model.semaphore_awaited(doing.last_stream()); }
 
 void write_word(Doing &doing) { doing.model.write_word(doing.stream(std::size_t{0}), doing.argument(1)); }
 void wait_for_word(Doing &doing) {
-  doing.model.wait_for_word(doing.stream(std::size_t{0}), doing.argument(1));
+  doing.model.wait_for_word(doing.stream(std::size_t{0}), {.address = doing.argument(1),
+                                                           .value = doing.argument(2),
+                                                           .flags = static_cast<unsigned>(doing.argument(3)),
+                                                           .access = doing.access()});
 }
 
 void batch(Doing &doing) {
@@ -156,7 +159,12 @@ void batch(Doing &doing) {
   for (std::uint64_t i = 0; i < doing.argument(1); ++i) switch (all[i].operation) {
       case CU_STREAM_MEM_OP_WAIT_VALUE_32:
       case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-        doing.model.wait_for_word(stream, all[i].waitValue.address);
+        doing.model.wait_for_word(
+            stream, {.address = all[i].waitValue.address,
+                     .value = all[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ? all[i].waitValue.value
+                                                                                 : all[i].waitValue.value64,
+                     .flags = all[i].waitValue.flags,
+                     .access = doing.access()});
         break;
       case CU_STREAM_MEM_OP_WRITE_VALUE_32:
       case CU_STREAM_MEM_OP_WRITE_VALUE_64:

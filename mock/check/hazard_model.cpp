@@ -76,9 +76,9 @@ void HazardModel::semaphore_awaited(const StreamRef &stream) { order_.wait(names
 
 // ---- The host ----
 
-Clock HazardModel::work_of(const StreamRef &stream) { return order_.work_of(names_.lane(stream)); }
+const Clock &HazardModel::work_of(const StreamRef &stream) { return order_.work_of(names_.lane(stream)); }
 
-Clock HazardModel::work_of(CUevent handle) {
+const Clock &HazardModel::work_of(CUevent handle) {
   const Event &event = this->event(handle);
   return event.sharing == Sharing::imported ? exported_ : event.clock;
 }
@@ -224,7 +224,7 @@ void HazardModel::use(const Access &access, const Use &use) {
       if (access.is_change()) {
         memory->changed_by.set(access.moment.lane, access.moment.step);
         memory->changed_at = ++ticks_;
-      } else if (memory->kind == MemoryKind::pinned) {
+      } else if (memory->kind == MemoryKind::pinned && report_) {
         keep_source(access, extent, *memory);
       }
     }
@@ -232,6 +232,7 @@ void HazardModel::use(const Access &access, const Use &use) {
   }
   conflicts_.clear();
   touched(use.array).touch(extent, access, conflicts_);
+  if (!report_) return;
   for (Conflict &conflict : conflicts_) {
     conflict.array = use.array;
     judge(conflict);
@@ -261,24 +262,27 @@ void HazardModel::write_word(const StreamRef &stream, std::uint64_t given) {
   if (!is_device(address)) host_may_know(lane);
 }
 
-void HazardModel::wait_for_word(const StreamRef &stream, std::uint64_t given) {
+void HazardModel::wait_for_word(const StreamRef &stream, const WordWait &wait) {
   const Lane lane = names_.lane(stream);
-  const std::uint64_t address = at_host(given);
+  const std::uint64_t address = at_host(wait.address);
   Clock clock = unknown_;
   if (const auto word = words_.find(address); word != words_.end()) clock.join(word->second);
   for (const Moment writer : touched_.writers({address, address + kWord}))
     clock.join(order_.clock(writer.lane));
   const Moment moment = order_.wait(lane, clock);
-  if (captures_ == 0)
-    open_waits_.push_back({.moment = moment, .address = address, .can_host_end = !is_device(address)});
+  if (captures_ != 0) return;
+  open_waits_.push_back(
+      {.moment = moment, .address = address, .can_host_end = !is_device(address), .word = wait});
+  open_waits_.back().word.access.stream = names_.number(lane);
 }
 
-std::uint64_t HazardModel::host_function(const StreamRef &stream) {
+std::uint64_t HazardModel::host_function(const StreamRef &stream, const Access &access) {
   const Lane lane = names_.lane(stream);
   const Moment moment = order_.submit(lane);
   const std::uint64_t number = ++host_function_count_;
   if (captures_ != 0) return number;
-  open_waits_.push_back({.moment = moment, .address = 0, .can_host_end = true});
+  open_waits_.push_back({.moment = moment, .address = 0, .can_host_end = true, .word = {.access = access}});
+  open_waits_.back().word.access.stream = names_.number(lane);
   host_functions_[number] = {order_.clock(lane), moment};
   host_might_have_known_at_ = ++ticks_;
   return number;

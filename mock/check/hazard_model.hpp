@@ -33,6 +33,7 @@ class HazardModel {
  public:
   using Report = std::function<void(Finding)>;
 
+  // Without a report it judges nothing, and only knows what waits for what.
   explicit HazardModel(Report report) : report_(std::move(report)) {}
 
   // ---- Streams, events and contexts ----
@@ -52,9 +53,9 @@ class HazardModel {
   void semaphore_awaited(const StreamRef &stream);
 
   // ---- The host. What a call waits for is taken before it, and learnt after it ----
-  Clock work_of(const StreamRef &stream);
+  const Clock &work_of(const StreamRef &stream);
   Clock work_of(ContextKey context) { return order_.work_of(context); }
-  Clock work_of(CUevent event);
+  const Clock &work_of(CUevent event);
   Clock work_of_all() { return order_.work_of_all(); }
   void host_learns(const Clock &clock);
   // The event is complete; cheap if that is known.
@@ -89,15 +90,24 @@ class HazardModel {
   // Work of which it is not known what it touches: kernels, graphs, external things.
   void unknown_work(const StreamRef &stream);
   void write_word(const StreamRef &stream, std::uint64_t address);
-  void wait_for_word(const StreamRef &stream, std::uint64_t address);
+  // What a stream waits for: the call, and its word, value and comparison (CUstreamWaitValue_flags).
+  struct WordWait {
+    std::uint64_t address = 0, value = 0;
+    unsigned flags = 0;
+    Access access{};
+  };
+  void wait_for_word(const StreamRef &stream, const WordWait &wait);
   // A host function; the number is for host_function_ended().
-  std::uint64_t host_function(const StreamRef &stream);
+  std::uint64_t host_function(const StreamRef &stream, const Access &access);
   void host_function_ended(std::uint64_t number);
   void host_function_refused(std::uint64_t number) { host_functions_.erase(number); }
 
   // While streams are captured, calls say what later launches do.
   void capture_began() noexcept { ++captures_; }
   void capture_ended() noexcept { captures_ -= captures_ != 0; }
+
+  // Waits for words and host functions that the host does not know to be over, oldest first.
+  std::vector<Finding::Call> open_waits() const;
 
   // What was held back and can no longer be explained.
   void finish();
@@ -123,7 +133,7 @@ class HazardModel {
     Moment moment;
     std::uint64_t address = 0;  // of the word; 0 is a host function
     bool can_host_end = false;
-    std::uint64_t number = 0;
+    WordWait word{};  // what waits
   };
   // Two uses that a wait may order, if what ends it comes after the other one.
   struct Held {

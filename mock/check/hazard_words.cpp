@@ -92,6 +92,23 @@ std::string HazardModel::event_words(const Conflict &conflict) const {
   return words.empty() ? words : "; " + words;
 }
 
+std::vector<Finding::Call> HazardModel::open_waits() const {
+  static constexpr const char *kComparisons[] = {"at least ", "", "one of the bits of ",
+                                                 "without one of the bits of "};
+  std::vector<Finding::Call> calls;
+  for (const OpenWait &wait : open_waits_) {
+    const WordWait &word = wait.word;
+    std::string words = symbol(word.access) + " in " + names_.words(word.access.stream);
+    if (wait.address != 0)
+      words += " for the word at " + hex(word.address) + " to be " + kComparisons[word.flags & 3] +
+               std::to_string(word.value) +
+               (words_.contains(wait.address) ? "" : "; no stream memory operation has written it");
+    calls.push_back(
+        {wait.address != 0 ? "waiting" : "host function of", std::move(words), word.access.place});
+  }
+  return calls;
+}
+
 void HazardModel::report(const Conflict &conflict) {
   const Access &first = conflict.first, &second = conflict.second;
   const std::string one = names_.words(first.stream), other = names_.words(second.stream);

@@ -91,7 +91,7 @@ hook::Hook wrap_callback(Driver &driver, const Made &made) {
 }  // namespace
 
 void wrap_host_functions(Driver &driver, std::vector<hook::Hook> &hooks,
-                         std::function<HostFunction(int slot, CUstream stream)> made) {
+                         const std::function<HostFunction(int slot, CUstream stream)> &made) {
   hooks.push_back(wrap_function<Entry::cuLaunchHostFunc_v10000>(driver, made));
   hooks.push_back(wrap_function<Entry::cuLaunchHostFunc_v10000_ptsz>(driver, made));
   hooks.push_back(wrap_function<Entry::cuLaunchHostFunc_v13010>(driver, made));

@@ -17,6 +17,6 @@ struct HostFunction {
 
 // Asks for each that is put into a stream, before the call. Adds the hooks.
 void wrap_host_functions(Driver &driver, std::vector<hook::Hook> &hooks,
-                         std::function<HostFunction(int slot, CUstream stream)> made);
+                         const std::function<HostFunction(int slot, CUstream stream)> &made);
 
 }  // namespace cushim::check

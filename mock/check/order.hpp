@@ -43,6 +43,7 @@ class Clock {
       }
     return is_new;
   }
+  void clear() noexcept { steps_.clear(); }
   bool covers(const Clock &other) const noexcept {
     for (std::size_t lane = 0; lane < other.steps_.size(); ++lane)
       if (of(static_cast<Lane>(lane)) < other.steps_[lane]) return false;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <unordered_set>
 
+#include "../pool/own_thread.hpp"
+
 namespace cushim::sim {
 
 namespace {
@@ -31,20 +33,11 @@ struct Counted {
   int &count;
 };
 
-// The threads of all engines. A thread counts itself, so there are never fewer of them than counted.
-std::atomic<long> engine_threads{0};
-struct EngineThread {
-  EngineThread() { ++engine_threads; }
-  ~EngineThread() { --engine_threads; }
-  EngineThread(const EngineThread &) = delete;
-  EngineThread &operator=(const EngineThread &) = delete;
-};
-
 // Whether the calling thread is the program's only one. It is not known where the system does not tell.
 bool is_only_thread() {
   std::error_code error;
   const std::filesystem::directory_iterator tasks("/proc/self/task", error);
-  return !error && std::distance(begin(tasks), end(tasks)) - engine_threads == 1;
+  return !error && std::distance(begin(tasks), end(tasks)) - mock::own_threads == 1;
 }
 
 }  // namespace
@@ -321,7 +314,7 @@ void Engine::start_host_function(Lock &lock, Work work) {
 }
 
 void Engine::host_thread(const std::stop_token &stop) {
-  const EngineThread counted;
+  const mock::OwnThread counted;
   host_thread_id_ = std::this_thread::get_id();
   Lock lock(mutex_);
   while (host_work_.wait(lock, stop, [this] { return !host_functions_.empty(); })) {
@@ -341,7 +334,7 @@ void Engine::host_thread(const std::stop_token &stop) {
 }
 
 void Engine::background_thread(const std::stop_token &stop) {
-  const EngineThread counted;
+  const mock::OwnThread counted;
   Lock lock(mutex_);
   while (!stop.stop_requested()) {
     if (run_one(lock)) continue;

@@ -148,6 +148,19 @@ def what_checkers_find_is_said_without_a_report():
     assert "leaks/" not in done.stderr and "is undefined" not in done.stderr, done
 
 
+def hazards_are_found_in_programs_that_know_nothing_of_it():
+    found, done = report("""
+begin()
+streams = [ctypes.c_void_p() for _ in range(2)]
+for each in streams: assert cu.cuStreamCreate(ctypes.byref(each), 1) == 0
+for each in streams: assert cu.cuMemsetD8Async(memory, 1, ctypes.c_size_t(64), each) == 0
+assert cu.cuCtxSynchronize() == 0
+end()
+""", CUSHIM_CHECK="hazards,deadlock")
+    assert done.returncode == 0 and [one["rule"] for one in found["findings"]] == ["unordered"], (found, done)
+    assert "let stream 2 wait for it" in found["findings"][0]["advice"], found
+
+
 def checkers_find_nothing_where_nothing_is():
     found, done = report("begin(); end(); cu.cuDevicePrimaryCtxRelease_v2(0)", CUSHIM_CHECK="leaks,misuse",
                          CUSHIM_ERROR_EXITCODE="42")

@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
                        "Say what each process did: a file (%p is the process), or stderr");
   run_verb->add_option(
       "--check", run_options.check,
-      "Look for faults of the program, and report them: leaks,misuse,hazards (docs/checkers.md)");
+      "Look for faults of the program, and report them: leaks,misuse,hazards,deadlock (docs/checkers.md)");
   run_verb
       ->add_option("--error-exitcode", run_options.error_exit,
                    "Exit with this if a process leaves something alive, calls what is not implemented, or a "

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/check/deadlock.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <string_view>
+#include <thread>
+
+#include "../pool/own_thread.hpp"
+#include "follower.hpp"
+
+namespace cushim::check {
+namespace {
+
+// How often a call is looked at within the patience.
+constexpr unsigned long kLooks = 2;
+
+thread_local int host_functions = 0;  // of the program, that this thread is inside of
+
+bool is_query(int slot) {
+  const std::string_view base = cushim_entry(slot)->base;
+  return base == "cuStreamQuery" || base == "cuEventQuery";
+}
+
+}  // namespace
+
+struct Deadlock::State final : Follower {
+  State(Driver &driver, std::chrono::milliseconds patience, Tell tell)
+      : Follower(driver, nullptr), patience(patience), tell(std::move(tell)) {}
+
+  // A call that may wait, while it runs.
+  struct Waiting {
+    int slot;
+    Place place;
+    unsigned long since;  // in looks
+    bool is_told = false;
+  };
+
+  std::optional<CUresult> before(WatchedCall &call) override {
+    if (host_functions != 0 && !is_query(call.slot)) found_in_host_function(call);
+    return Follower::before(call);
+  }
+
+  void wait_begins(const WatchedCall &call) override {
+    mine().push_back({call.slot, Place::of_call(), looks});
+    waiting.push_back(&mine().back());
+  }
+
+  void wait_ends(CUresult result) override {
+    if (result == CUDA_ERROR_LAUNCH_TIMEOUT) {
+      Finding finding = about(mine().back(), "never");
+      if (finding.calls.size() > 1) findings.add(std::move(finding));
+    }
+    std::erase(waiting, &mine().back());
+    mine().pop_back();
+  }
+
+  void host_function_begins() override { ++host_functions; }
+  void host_function_ends() override { --host_functions; }
+
+  // Of this thread, the innermost last.
+  static std::deque<Waiting> &mine() {
+    thread_local std::deque<Waiting> calls;
+    return calls;
+  }
+
+  void found_in_host_function(const WatchedCall &call) {
+    const std::string symbol = cushim_entry(call.slot)->symbol;
+    findings.add(
+        {.checker = "deadlock",
+         .rule = "host-function",
+         .what = "a host function calls " + symbol +
+                 ", but the driver must not be called from host functions: it refuses the call, or waits "
+                 "for work that waits for the function",
+         .calls = {{"called by", call.in_words(), Place::of_call()}},
+         .advice = "let the function wake a thread of the program, and call " + symbol + " there"});
+  }
+
+  // Under the mutex.
+  Finding about(const Waiting &call, const char *rule) const {
+    const std::string symbol = cushim_entry(call.slot)->symbol;
+    const bool is_certain = rule == std::string_view("never");
+    Finding finding{
+        .checker = "deadlock",
+        .rule = rule,
+        .what = is_certain ? symbol + " waits for what can never come: the driver has given it up"
+                           : symbol + " has waited for " + std::to_string(patience.count()) +
+                                 " ms and waits on, while streams wait, too",
+        .calls = {{"called by", symbol, call.place}},
+        .advice =
+            "write the words that the streams wait for before the host waits, from a stream that does "
+            "not itself wait for them; return from the host functions"};
+    for (Finding::Call &wait : model.open_waits()) finding.calls.push_back(std::move(wait));
+    return finding;
+  }
+
+  void look(const std::stop_token &stop) {
+    const mock::OwnThread own;
+    is_looking = true;
+    is_looking.notify_all();
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, stop, patience / kLooks, [&] { return stop.stop_requested(); })) {
+      ++looks;
+      for (Waiting *const call : waiting) {
+        if (call->is_told || looks - call->since <= kLooks) continue;
+        const Finding finding = about(*call, "still-waits");
+        if (finding.calls.size() == 1) continue;  // it waits for work that takes long
+        call->is_told = true;
+        findings.add(finding);
+        if (tell)
+          tell(finding);
+        else
+          std::fprintf(stderr, "cushim: %s", finding.in_words().c_str());
+      }
+    }
+  }
+
+  const std::chrono::milliseconds patience;
+  const Tell tell;
+  Findings findings;
+  std::vector<Waiting *> waiting;  // under the mutex, as is:
+  unsigned long looks = 0;
+  std::condition_variable_any ended;
+  std::atomic<bool> is_looking{false};
+  std::jthread clock;
+};
+
+Deadlock::Deadlock(Driver &driver, std::chrono::milliseconds patience, Tell tell)
+    : state_(std::make_shared<State>(driver, patience, std::move(tell))) {
+  state_->follow();
+  state_->clock = std::jthread([state = state_.get()](const std::stop_token &stop) { state->look(stop); });
+  state_->is_looking.wait(false);  // its thread is known for one of cushim's from now on
+}
+
+Deadlock::~Deadlock() {
+  state_->leave();
+  state_->clock = {};
+}
+
+std::vector<Finding> Deadlock::findings() const { return state_->findings.all(); }
+
+}  // namespace cushim::check

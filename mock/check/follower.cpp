@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "follower.hpp"
+
+#include <deque>
+
+#include "host_function.hpp"
+
+namespace cushim::check {
+namespace {
+
+// What the host knows when the calls that this thread is inside of succeed. Room for a clock is kept for the
+// next.
+struct ToLearn {
+  std::deque<Clock> clocks;
+  std::size_t depth = 0;
+
+  Clock &push() {
+    if (depth == clocks.size()) clocks.emplace_back();
+    clocks[depth].clear();
+    return clocks[depth++];
+  }
+  const Clock &pop() { return clocks[--depth]; }
+};
+thread_local ToLearn to_learn;
+
+}  // namespace
+
+std::optional<CUresult> Follower::before(WatchedCall &call) {
+  const Effect &effect = *effect_of(call.slot);
+  if (effect.before == nullptr) return std::nullopt;
+  Clock &learns = to_learn.push();
+  const std::lock_guard lock(mutex);
+  Doing doing(model, driver, call);
+  effect.before(doing, learns);
+  wait_begins(call);
+  return std::nullopt;
+}
+
+void Follower::after(WatchedCall &call, CUresult result) {
+  const Effect &effect = *effect_of(call.slot);
+  const bool is_effective = result == CUDA_SUCCESS || effect.is_for_any_result;
+  if (!is_effective && effect.before == nullptr) return;
+  const std::lock_guard lock(mutex);
+  if (effect.before != nullptr) {
+    const Clock &learns = to_learn.pop();
+    wait_ends(result);
+    if (result == CUDA_SUCCESS) model.host_learns(learns);
+  }
+  if (!is_effective || effect.after == nullptr) return;
+  Doing doing(model, driver, call);
+  effect.after(doing);
+}
+
+void Follower::follow() {
+  hooks_ = watch(driver, *this, [](int slot) { return effect_of(slot) != nullptr; });
+  wrap_host_functions(driver, hooks_, [weak = weak_from_this()](int slot, CUstream handle) -> HostFunction {
+    const auto self = weak.lock();
+    if (self == nullptr) return {};
+    const Access access{.moment = {}, .place = Place::of_call(), .entry = static_cast<Entry>(slot)};
+    const std::lock_guard lock(self->mutex);
+    const std::uint64_t number = self->model.host_function(stream_ref(self->driver, slot, handle), access);
+    return {.begin =
+                [weak] {
+                  if (const auto still = weak.lock()) still->host_function_begins();
+                },
+            .end =
+                [weak, number](bool has_run) {
+                  const auto still = weak.lock();
+                  if (still == nullptr) return;
+                  if (has_run) still->host_function_ends();
+                  const std::lock_guard again(still->mutex);
+                  if (has_run)
+                    still->model.host_function_ended(number);
+                  else
+                    still->model.host_function_refused(number);
+                }};
+  });
+}
+
+}  // namespace cushim::check
