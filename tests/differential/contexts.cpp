@@ -30,7 +30,7 @@ void device(Walk &w) {
 void flags(Walk &w) {
   Result<unsigned> flags("flags");
   CALL(w, cuCtxGetFlags, flags.argument());
-  if (flags.is_set()) flags.value &= ~unsigned{CU_CTX_MAP_HOST};
+  flags.leave_out(CU_CTX_MAP_HOST, "unsigned{CU_CTX_MAP_HOST}");
   w.also_number(flags);
 }
 
@@ -71,7 +71,7 @@ void primary_state(Walk &w) {
   Result<int> active("active");
   CALL(w, cuDevicePrimaryCtxGetState, integer(w.dice.once_in(4) ? 99 : 0), flags.argument(),
        active.argument());
-  if (flags.is_set()) flags.value &= ~unsigned{CU_CTX_MAP_HOST};
+  flags.leave_out(CU_CTX_MAP_HOST, "unsigned{CU_CTX_MAP_HOST}");
   w.also_number(flags);
   w.also_number(active);
 }

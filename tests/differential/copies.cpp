@@ -11,14 +11,20 @@ constexpr std::size_t lengths[] = {0, 1, 16, 256, 1000, 4096};
 
 std::size_t a_length(Walk &w) { return lengths[w.dice.below(std::size(lengths))]; }
 
-std::string digest(const std::vector<unsigned char> &data) {
-  std::uint32_t hash = 2166136261U;
-  for (unsigned char byte : data) hash = (hash ^ byte) * 16777619U;
-  return fmt::format("{:08x}", hash);
-}
+using Bytes = std::vector<unsigned char>;
 
-Argument<void *> pageable(std::vector<unsigned char> &data) { return {data.data(), "data"}; }
-Argument<const void *> source(const std::vector<unsigned char> &data) { return {data.data(), "data"}; }
+// Pageable memory that one call uses.
+std::string declaration(const Bytes &bytes) {
+  const unsigned value = bytes.empty() ? 0U : bytes[0];
+  return fmt::format("std::vector<unsigned char> bytes({}, {}); unsigned char *const data = bytes.data()",
+                     bytes.size(), value);
+}
+Argument<void *> target(Bytes &data) { return {data.data(), "data", declaration(data)}; }
+Argument<const void *> source(const Bytes &data) { return {data.data(), "data", declaration(data)}; }
+
+void also_digest(Walk &w, const Bytes &data) {
+  w.also(digest(data), "digest(bytes)", '"' + digest(data) + '"');
+}
 
 // What a call that waits for nobody has to do with, done before and after.
 class Alone {
@@ -36,7 +42,7 @@ void to_device(Walk &w) {
   const unsigned k = w.a_buffer();
   if (k == Walk::buffers) return;
   const Alone alone(w);
-  std::vector<unsigned char> data(buffer_bytes, static_cast<unsigned char>(w.dice.below(250)));
+  Bytes data(buffer_bytes, static_cast<unsigned char>(w.dice.below(250)));
   const std::size_t length = a_length(w);
   CALL(w, cuMemcpyHtoD, w.address_in(k, w.b[k].bytes >= buffer_bytes + 64 ? 64 : 0), source(data),
        bytes(length));
@@ -46,18 +52,18 @@ void to_host(Walk &w) {
   const unsigned k = w.a_buffer();
   if (k == Walk::buffers) return;
   const Alone alone(w);
-  std::vector<unsigned char> data(buffer_bytes);
-  CALL(w, cuMemcpyDtoH, pageable(data), w.address_in(k, 0), bytes(a_length(w)));
-  w.also(digest(data));
+  Bytes data(buffer_bytes);
+  CALL(w, cuMemcpyDtoH, target(data), w.address_in(k, 0), bytes(a_length(w)));
+  also_digest(w, data);
 }
 
 void all_to_host(Walk &w) {
   const unsigned k = w.a_buffer();
   if (k == Walk::buffers) return;
   const Alone alone(w);
-  std::vector<unsigned char> data(w.b[k].bytes);
-  CALL(w, cuMemcpyDtoH, pageable(data), w.address_in(k, 0), bytes(data.size()));
-  w.also(digest(data));
+  Bytes data(w.b[k].bytes);
+  CALL(w, cuMemcpyDtoH, target(data), w.address_in(k, 0), bytes(data.size()));
+  also_digest(w, data);
 }
 
 void between(Walk &w) {
@@ -83,17 +89,17 @@ void with_pinned(Walk &w) {
     CALL(w, cuMemcpyHtoDAsync, w.address_in(k, 0),
          Argument<const void *>{w.p[pinned], fmt::format("p[{}]", pinned)}, bytes(length), stream);
   else
-    CALL(w, cuMemcpyDtoHAsync, Argument{w.p[pinned], fmt::format("p[{}]", pinned)}, w.address_in(k, 0),
-         bytes(length), stream);
+    CALL(w, cuMemcpyDtoHAsync, Argument<void *>{w.p[pinned], fmt::format("p[{}]", pinned)},
+         w.address_in(k, 0), bytes(length), stream);
 }
 
 void look_at_pinned(Walk &w) {
   const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
   if (w.p[k] == nullptr) return;
   w.finish();
-  const auto *start = static_cast<const unsigned char *>(w.p[k]);
   w.call(fmt::format("look_at_p{}", k).c_str(), "", [] { return CUDA_SUCCESS; });
-  w.also(digest({start, start + buffer_bytes}));
+  const std::string found = digest({w.p[k], buffer_bytes});
+  w.also(found, fmt::format("digest({{p[{}].bytes, {}}})", k, buffer_bytes), '"' + found + '"');
 }
 
 void within(Walk &w) {
@@ -147,18 +153,18 @@ void past_the_end(Walk &w) {
   if (k == Walk::buffers) return;
   const Alone alone(w);
   const std::size_t beyond = w.dice.one_of<std::size_t>({1, 64, 4096});
-  std::vector<unsigned char> data(w.b[k].bytes + beyond);
-  CALL(w, cuMemcpyDtoH, pageable(data), w.address_in(k, 0), bytes(data.size()));
+  Bytes data(w.b[k].bytes + beyond);
+  CALL(w, cuMemcpyDtoH, target(data), w.address_in(k, 0), bytes(data.size()));
 }
 
 void from_nowhere(Walk &w) {
   const unsigned k = w.a_buffer();
   if (k == Walk::buffers) return;
   const Alone alone(w);
-  std::vector<unsigned char> data(16);
-  const Argument nowhere{w.dice.one_of<CUdeviceptr>({0, 16}), "nowhere"};
+  Bytes data(16);
+  const auto nowhere = nowhere_at(w.dice.one_of<CUdeviceptr>({0, 16}));
   if (w.dice.once_in(2))
-    CALL(w, cuMemcpyDtoH, pageable(data), nowhere, bytes(16));
+    CALL(w, cuMemcpyDtoH, target(data), nowhere, bytes(16));
   else
     CALL(w, cuMemsetD8, nowhere, Argument{static_cast<unsigned char>(1), "1"},
          bytes(w.dice.one_of<std::size_t>({0, 16})));

@@ -21,7 +21,9 @@ void destroy(Walk &w) {
     if (w.dice.once_in(4)) CALL(w, cuEventDestroy, Argument<CUevent>{nullptr, "nullptr"});
     return;
   }
-  if (CALL(w, cuEventDestroy, Argument{w.e[k].handle, fmt::format("e[{}]", k)}) == CUDA_SUCCESS) w.e[k] = {};
+  if (CALL(w, cuEventDestroy, Argument{w.e[k].handle, fmt::format("e[{}]", k)}) != CUDA_SUCCESS) return;
+  w.e[k] = {};
+  w.did(fmt::format("e[{}] = nullptr", k));
 }
 
 void record(Walk &w) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "as_test.hpp"
 #include "recording.hpp"
 #include "walk.hpp"
 
@@ -110,10 +111,13 @@ int compare_drivers(const Options &options, const Side &side) {
     const auto wanted = [&](unsigned i) { return kept.contains(i); };
     const auto a = side.walk(seed, options.choices, wanted), b = other.walk(seed, options.choices, wanted);
     const std::size_t at = first_difference(a, b);
-    std::cout << fmt::format("// seed {}, shrunk to {} calls\n", seed, a.size());
-    print(a, 0, at + 1);
-    std::cout << fmt::format("  // {}: {}\n", options.against,
-                             at < b.size() ? b[at].answer : "(no such call)");
+    const auto answered = [&](const std::vector<Step> &steps) {
+      return at < steps.size() ? steps[at].call + ": " + steps[at].answer : "no call";
+    };
+    // As the other driver answers it: that is what is to be.
+    std::cout << as_test(seed, std::span(b).first(std::min(at + 1, b.size())),
+                         fmt::format("Shrunk to {} calls. At the last, {} said {}; {}, {}.", a.size(),
+                                     options.driver, answered(a), options.against, answered(b)));
   }
   std::cout << fmt::format("{} of {} walks are answered alike\n", options.count - different, options.count);
   return different == 0 ? 0 : 1;
@@ -180,11 +184,9 @@ int record(const Options &options, const Side &side) {
 }
 
 int show(const Options &options, const Side &side) {
-  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
-    const auto steps = side.walk(seed, options.choices);
-    std::cout << "// seed " << seed << "\n";
-    print(steps, 0, steps.size());
-  }
+  std::cout << head_of_tests();
+  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
+    std::cout << as_test(seed, side.walk(seed, options.choices), "As answered by: " + side.about());
   return 0;
 }
 
@@ -194,10 +196,11 @@ int main(int argc, char **argv) try {
   Options options;
   CLI::App app(
       "Walks drivers through random programs of calls and compares their answers.\n"
-      "Without --against, --recorded or --write, prints the programs and the answers.");
+      "Without --against, --recorded or --write, prints the programs and the answers as tests in C++.");
   app.add_option("--driver", options.driver, "sim, real, or a library")->capture_default_str();
   auto *modes = app.add_option_group("compare");
-  modes->add_option("--against", options.against, "another driver, asked the same; differences are shrunk");
+  modes->add_option("--against", options.against,
+                    "another driver, asked the same; differences are shrunk and printed as tests");
   auto *recorded = modes->add_option("--recorded", options.recorded, "a file of recorded answers");
   modes->add_option("--write", options.write, "record the answers into this file");
   modes->require_option(0, 1);

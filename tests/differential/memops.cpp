@@ -35,7 +35,7 @@ void wait(Walk &w) {
 }
 
 void nowhere(Walk &w) {
-  const Argument address{w.dice.one_of<CUdeviceptr>({0, 16}), "nowhere"};
+  const auto address = nowhere_at(w.dice.one_of<CUdeviceptr>({0, 16}));
   CALL(w, cuStreamWriteValue32, w.a_stream(), address, number(1), number(0));
 }
 
@@ -53,7 +53,15 @@ void batch(Walk &w) {
   if (w.dice.once_in(3)) operations[2].writeValue.address += 1;
   if (w.dice.once_in(4)) operations[1].operation = static_cast<CUstreamBatchMemOpType>(99);
   const auto flags = number(w.dice.once_in(5) ? 1U : 0U);
-  CALL(w, cuStreamBatchMemOp, stream, number(w.dice.below(4)), Argument{operations + 0, "operations"}, flags);
+  std::string declaration = "CUstreamBatchMemOpParams operations[3]{}";
+  for (unsigned i = 0; i < 3; ++i)
+    declaration += fmt::format(
+        "; operations[{0}] = written(b[{1}] + {2}, {3}); operations[{0}].operation = "
+        "CUstreamBatchMemOpType({4})",
+        i, k, operations[i].writeValue.address - w.b[k].address, operations[i].writeValue.value,
+        static_cast<int>(operations[i].operation));
+  CALL(w, cuStreamBatchMemOp, stream, number(w.dice.below(4)),
+       Argument{operations + 0, "operations", declaration}, flags);
 }
 
 }  // namespace

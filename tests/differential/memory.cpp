@@ -7,16 +7,6 @@
 namespace differential {
 namespace {
 
-// What memory holds at first is not defined, so it is filled.
-void fill(Walk &w, unsigned k) {
-  w.finish();
-  driver().cuCtxPushCurrent(w.bench.c[0]);
-  driver().cuMemsetD8(w.b[k].address, static_cast<unsigned char>(k), w.b[k].bytes);
-  CUcontext popped = nullptr;
-  driver().cuCtxPopCurrent(&popped);
-  w.finish();
-}
-
 void allocate(Walk &w) {
   const unsigned k = w.dice.below(Walk::buffers);
   if (w.b[k].address != 0) return;
@@ -26,7 +16,8 @@ void allocate(Walk &w) {
     return;
   }
   w.b[k].bytes = size;
-  fill(w, k);
+  w.did(fmt::format("fill({}, {})", k, size));  // what it holds at first is not defined
+  w.bench.fill(k, w.b[k]);
 }
 
 void free_memory(Walk &w) {
@@ -38,19 +29,22 @@ void free_memory(Walk &w) {
   if (k == Walk::buffers) return;
   w.finish();
   const std::size_t inside = w.dice.once_in(8) ? 256 : 0;
-  if (CALL(w, cuMemFree, w.address_in(k, inside)) == CUDA_SUCCESS) w.b[k] = {};
+  if (CALL(w, cuMemFree, w.address_in(k, inside)) != CUDA_SUCCESS) return;
+  w.b[k] = {};
+  w.did(fmt::format("b[{}] = 0", k));
 }
 
 void allocate_pinned(Walk &w) {
   const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
   if (w.p[k] != nullptr) return;
   const unsigned flags = w.dice.one_of({0U, 1U, 2U, 3U, 4U, 7U, 8U});
-  if (CALL(w, cuMemHostAlloc, Argument{&w.p[k], fmt::format("&p[{}]", k)}, bytes(buffer_bytes),
-           number(flags)) != CUDA_SUCCESS) {
-    w.p[k] = nullptr;
+  void *memory = nullptr;
+  if (CALL(w, cuMemHostAlloc, Argument{&memory, fmt::format("&p[{}]", k)}, bytes(buffer_bytes),
+           number(flags)) != CUDA_SUCCESS)
     return;
-  }
-  std::memset(w.p[k], static_cast<int>(0x70 + k), buffer_bytes);
+  w.p[k] = static_cast<unsigned char *>(memory);
+  w.did(fmt::format("fill_pinned({}, p[{}])", k, k));
+  fill_pinned(k, w.p[k]);
 }
 
 void free_pinned(Walk &w) {
@@ -60,7 +54,10 @@ void free_pinned(Walk &w) {
     return;
   }
   w.finish();
-  if (CALL(w, cuMemFreeHost, Argument{w.p[k], fmt::format("p[{}]", k)}) == CUDA_SUCCESS) w.p[k] = nullptr;
+  if (CALL(w, cuMemFreeHost, Argument<void *>{w.p[k], fmt::format("p[{}]", k)}) == CUDA_SUCCESS) {
+    w.p[k] = nullptr;
+    w.did(fmt::format("p[{}] = {{}}", k));
+  }
 }
 
 // An address of some kind; some lie inside.
@@ -107,7 +104,8 @@ void pointer_attribute(Walk &w) {
                            fmt::format("static_cast<CUpointer_attribute>({})", which)};
   std::uint64_t value[4] = {};  // as long as the longest
   const CUresult code =
-      CALL(w, cuPointerGetAttribute, Argument<void *>{&value, "&value"}, attribute, address);
+      CALL(w, cuPointerGetAttribute, Argument<void *>{&value, "&value", "std::uint64_t value[4]{}"},
+           attribute, address);
   if (code != CUDA_SUCCESS) return;
   switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -138,9 +136,9 @@ void host_flags(Walk &w) {
   const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
   if (w.p[k] == nullptr) return;
   Result<unsigned> flags("flags");
-  CALL(w, cuMemHostGetFlags, flags.argument(), Argument{w.p[k], fmt::format("p[{}]", k)});
+  CALL(w, cuMemHostGetFlags, flags.argument(), Argument<void *>{w.p[k], fmt::format("p[{}]", k)});
   // Whether it is portable, the real driver tells of the chunk that the memory was cut from.
-  if (flags.is_set()) flags.value &= ~1U;
+  flags.leave_out(CU_MEMHOSTALLOC_PORTABLE, "1U");
   w.also_number(flags);
 }
 
@@ -150,8 +148,7 @@ void device_pointer(Walk &w) {
   Result<CUdeviceptr> pointer("pointer");
   const unsigned inside = w.dice.one_of({0U, 64U});
   CALL(w, cuMemHostGetDevicePointer, pointer.argument(),
-       Argument{static_cast<void *>(static_cast<char *>(w.p[k]) + inside),
-                fmt::format("p[{}] + {}", k, inside)},
+       Argument{static_cast<void *>(w.p[k] + inside), fmt::format("p[{}] + {}", k, inside)},
        number(w.dice.once_in(5) ? 1U : 0U));
   w.also_name(pointer);
 }

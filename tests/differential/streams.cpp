@@ -33,6 +33,7 @@ void destroy(Walk &w) {
   if (w.s[k].handle == nullptr) return;
   if (CALL(w, cuStreamDestroy, Argument{w.s[k].handle, fmt::format("s[{}]", k)}) != CUDA_SUCCESS) return;
   w.s[k] = {nullptr, w.held != 0};
+  w.did(fmt::format("s[{}] = nullptr", k));
 }
 
 void query(Walk &w) {
@@ -106,7 +107,9 @@ void copy_attributes(Walk &w) {
 void count(void *counter) { ++*static_cast<std::atomic<unsigned> *>(counter); }
 
 void host_function(Walk &w) {
-  const Argument function{w.dice.once_in(20) ? CUhostFn{} : CUhostFn{count}, "count"};
+  const bool has_function = !w.dice.once_in(20);
+  const Argument function{has_function ? CUhostFn{count} : CUhostFn{}, "count",
+                          has_function ? "" : "const CUhostFn count{}"};
   CALL(w, cuLaunchHostFunc, w.a_stream(), function,
        Argument{static_cast<void *>(&w.host_functions), "&host_functions"});
 }
@@ -124,7 +127,8 @@ void release(Walk &w) {
   if (w.held == 0) return;
   w.release();
   w.call("release", "", [] { return CUDA_SUCCESS; });
-  w.also(std::to_string(w.host_functions.load()));
+  const std::string ran = std::to_string(w.host_functions.load());
+  w.also(ran, "host_functions", ran + "U");
 }
 
 void hold(Walk &w) {

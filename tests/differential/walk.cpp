@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "walk.hpp"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 
@@ -37,6 +40,9 @@ Argument<std::nullptr_t> null() { return {nullptr, "nullptr"}; }
 Argument<unsigned> number(unsigned value) { return {value, fmt::format("{}u", value)}; }
 Argument<int> integer(int value) { return {value, std::to_string(value)}; }
 Argument<std::size_t> bytes(std::size_t value) { return {value, fmt::format("{}ul", value)}; }
+Argument<CUdeviceptr> nowhere_at(CUdeviceptr address) {
+  return {address, "nowhere", fmt::format("const CUdeviceptr nowhere = {}", address)};
+}
 
 Bench::Bench(std::uint64_t settle) : settle_microseconds(settle) {
   NEED(cuInit(0));
@@ -64,7 +70,7 @@ Walk::~Walk() {
     if (event.handle != nullptr) driver().cuEventDestroy(event.handle);
   for (const Buffer &buffer : b)
     if (buffer.address != 0) driver().cuMemFree(buffer.address);
-  for (void *pointer : p)
+  for (unsigned char *pointer : p)
     if (pointer != nullptr) driver().cuMemFreeHost(pointer);
 }
 
@@ -88,9 +94,20 @@ std::vector<Step> Walk::run(unsigned choices, const std::function<bool(unsigned)
   return std::exchange(steps_, {});
 }
 
-void Walk::note(const char *name, const char *symbol, const std::vector<std::string> &arguments) {
-  steps_.push_back({symbol, fmt::format("{}({})", name, fmt::join(arguments, ", ")), ""});
+void Walk::note(const char *name, const char *symbol, const std::vector<std::string> &arguments,
+                const std::vector<std::string> &declarations) {
+  steps_.push_back({.symbol = symbol,
+                    .call = fmt::format("{}({})", name, fmt::join(arguments, ", ")),
+                    .answer = "",
+                    .before = std::exchange(before_, {}),
+                    .declarations = declarations});
+  std::erase(steps_.back().declarations, "");
   if (bench.is_traced) fmt::print(stderr, "  {};\n", steps_.back().call);
+}
+
+void Walk::also(const std::string &text, const std::string &expression, const std::string &value) {
+  steps_.back().answer += " " + text;
+  if (!expression.empty()) did(fmt::format("EXPECT_EQ({}, {})", expression, value));
 }
 
 Argument<CUstream> Walk::a_stream() {
@@ -147,14 +164,66 @@ bool Walk::stream_of(unsigned buffer, Argument<CUstream> &stream) {
   return s[buffer].handle != nullptr;
 }
 
-std::string Walk::name_of(CUcontext context) const {
+std::string Walk::name_of(CUcontext context) const { return bench.name_of(context); }
+std::string Walk::name_of(CUdeviceptr address) const { return differential::name_of(address, b, p); }
+
+void Walk::settle() {
+  does("settle()");
+  bench.settle();
+}
+
+void Walk::finish() {
+  does("finish()");
+  bench.finish();
+}
+
+void Walk::release() {
+  bench.release(std::exchange(held, 0));
+  for (Stream &stream : s) stream.ended_while_held = false;
+}
+
+void Bench::settle() const {
+  // A real device needs time, and nothing tells when it has had enough: what could tell is asked next.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(settle_microseconds);
+  while (std::chrono::steady_clock::now() < until) continue;
+}
+
+void Bench::finish() const {
+  CUcontext popped = nullptr;
+  for (CUcontext context : c) {
+    NEED(cuCtxPushCurrent(context));
+    NEED(cuCtxSynchronize());
+    NEED(cuCtxPopCurrent(&popped));
+  }
+}
+
+void Bench::release(unsigned held) const {
+  for (unsigned i = 0; i < held; ++i) words[i] = 1;
+  finish();
+  for (unsigned i = 0; i < held; ++i) words[i] = 0;
+}
+
+void Bench::fill(unsigned number, const Buffer &buffer) const {
+  finish();
+  CUcontext popped = nullptr;
+  NEED(cuCtxPushCurrent(c[0]));
+  NEED(cuMemsetD8(buffer.address, static_cast<unsigned char>(number), buffer.bytes));
+  NEED(cuCtxPopCurrent(&popped));
+  finish();
+}
+
+std::string Bench::name_of(CUcontext context) const {
   if (context == nullptr) return "null";
-  for (unsigned i = 0; i < bench.c.size(); ++i)
-    if (bench.c[i] == context) return fmt::format("c[{}]", i);
+  for (unsigned i = 0; i < c.size(); ++i)
+    if (c[i] == context) return fmt::format("c[{}]", i);
   return "another";
 }
 
-std::string Walk::name_of(CUdeviceptr address) const {
+void fill_pinned(unsigned number, unsigned char *bytes) {
+  std::memset(bytes, static_cast<int>(0x70 + number), buffer_bytes);
+}
+
+std::string name_of(CUdeviceptr address, std::span<const Buffer> b, std::span<unsigned char *const> p) {
   for (unsigned i = 0; i < b.size(); ++i)
     if (b[i].address != 0 && address >= b[i].address && address < b[i].address + b[i].bytes)
       return fmt::format("b[{}]+{}", i, address - b[i].address);
@@ -166,27 +235,17 @@ std::string Walk::name_of(CUdeviceptr address) const {
   return address == 0 ? "null" : "elsewhere";
 }
 
-void Walk::settle() {
-  // A real device needs time, and nothing tells when it has had enough: what could tell is asked next.
-  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(bench.settle_microseconds);
-  while (std::chrono::steady_clock::now() < until) continue;
+std::string digest(std::span<const unsigned char> bytes) {
+  std::uint32_t hash = 2166136261U;
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 16777619U;
+  return fmt::format("{:08x}", hash);
 }
 
-void Walk::finish() {
-  CUcontext popped = nullptr;
-  for (CUcontext context : bench.c) {
-    NEED(cuCtxPushCurrent(context));
-    NEED(cuCtxSynchronize());
-    NEED(cuCtxPopCurrent(&popped));
-  }
-}
-
-void Walk::release() {
-  for (unsigned i = 0; i < held; ++i) bench.words[i] = 1;
-  finish();
-  for (unsigned i = 0; i < held; ++i) bench.words[i] = 0;
-  held = 0;
-  for (Stream &stream : s) stream.ended_while_held = false;
+std::string spelling_of(const std::type_info &type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), std::free);
+  return name != nullptr ? name.get() : type.name();
 }
 
 }  // namespace differential

@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -43,22 +45,37 @@ template <class T>
 struct Argument {
   T value;
   std::string text;
+  std::string declaration{};  // of the variable that the text names, if the call alone uses it
 };
 template <class T>
-Argument(T, std::string) -> Argument<T>;
+Argument(T, std::string, std::string = {}) -> Argument<T>;
 
 Argument<std::nullptr_t> null();
 Argument<unsigned> number(unsigned value);
 Argument<int> integer(int value);
 Argument<std::size_t> bytes(std::size_t value);
+// An address where no memory is.
+Argument<CUdeviceptr> nowhere_at(CUdeviceptr address);
+
+// A type's name, as C++ spells it.
+std::string spelling_of(const std::type_info &type);
 
 // A variable that a call may set. Its bytes are not zero before, so that an answer also shows whether a call
 // that failed has written to it.
 template <class T>
 class Result {
  public:
-  explicit Result(std::string name) : name_(std::move(name)) { std::memset(&value, 0x5a, sizeof value); }
-  Argument<T *> argument() { return {&value, "&" + name_}; }
+  explicit Result(std::string name) : name_(std::move(name)), expression_(name_) {
+    std::memset(&value, 0x5a, sizeof value);
+  }
+  Argument<T *> argument() { return {&value, "&" + name_, spelling_of(typeid(T)) + " " + name_ + "{}"}; }
+  // Bits that are not compared.
+  void leave_out(T bits, const std::string &text) {
+    if (!is_set()) return;
+    value &= static_cast<T>(~bits);
+    expression_ = "(" + name_ + " & ~" + text + ")";
+  }
+  const std::string &expression() const { return expression_; }
   bool is_set() const {
     T untouched;
     std::memset(&untouched, 0x5a, sizeof untouched);
@@ -67,7 +84,7 @@ class Result {
   T value;
 
  private:
-  std::string name_;
+  std::string name_, expression_;
 };
 
 // One call and what the driver said.
@@ -75,9 +92,14 @@ struct Step {
   std::string symbol;  // the entry point
   std::string call;
   std::string answer;
+  // What else a test needs that makes the call; see as_test().
+  std::vector<std::string> before{}, declarations{}, after{};
 };
 
 constexpr std::size_t buffer_bytes = 4096;
+
+// What stands for the bytes in an answer.
+std::string digest(std::span<const unsigned char> bytes);
 
 struct Stream {
   CUstream handle = nullptr;
@@ -91,6 +113,11 @@ struct Buffer {
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
 };
+
+// A stretch of memory by the buffer that it lies in, which addresses of a program are called by.
+std::string name_of(CUdeviceptr address, std::span<const Buffer> b, std::span<unsigned char *const> p);
+// What pinned memory of a program holds at first.
+void fill_pinned(unsigned number, unsigned char *bytes);
 
 // What a walk has made and holds. The members bear the names that the program's text uses.
 class Walk {
@@ -111,28 +138,34 @@ class Walk {
   std::array<Stream, 4> s;
   std::array<Event, 5> e;
   std::array<Buffer, 5> b;                  // of device memory
-  std::array<void *, 3> p{};                // pinned, of buffer_bytes each
+  std::array<unsigned char *, 3> p{};       // pinned, of buffer_bytes each
   unsigned held = 0;                        // how many waits are in streams
   std::atomic<unsigned> host_functions{0};  // how many have run
 
   // Calls the driver, and notes the call and its answer.
   template <class... Values, class Function>
   CUresult call(const char *name, const char *symbol, Function function, Argument<Values>... arguments) {
-    note(name, symbol, {arguments.text...});
+    note(name, symbol, {arguments.text...}, {arguments.declaration...});
     const CUresult code = function(arguments.value...);
     also_code(code);
     return code;
   }
-  // Adds to the answer of the last call.
-  void also(const std::string &text) { steps_.back().answer += " " + text; }
+  // Adds to the answer of the last call; if there is an expression, a test can check that it has this value.
+  void also(const std::string &text, const std::string &expression = "", const std::string &value = "");
   template <class T>
   void also_number(const Result<T> &result) {
-    if (result.is_set()) also(std::to_string(result.value));
+    const std::string text = std::to_string(result.value);
+    if (result.is_set()) also(text, "std::to_string(" + result.expression() + ")", '"' + text + '"');
   }
   template <class T>
   void also_name(const Result<T> &result) {
-    if (result.is_set()) also(name_of(result.value));
+    if (!result.is_set()) return;
+    const std::string name = name_of(result.value);
+    also(name, "name_of(" + result.expression() + ")", '"' + name + '"');
   }
+  // Says what the walk does beside its calls, as a statement: before the next one, or because of the last.
+  void does(std::string statement) { before_.push_back(std::move(statement)); }
+  void did(std::string statement) { steps_.back().after.push_back(std::move(statement)); }
 
   // Streams as arguments: mostly live ones, also those that are always there; in some calls of no use.
   Argument<CUstream> a_stream();
@@ -149,27 +182,37 @@ class Walk {
   // False if there is none just now.
   bool stream_of(unsigned buffer, Argument<CUstream> &stream);
   std::string name_of(CUcontext context) const;
-  // A stretch of memory by the buffer that it lies in.
   std::string name_of(CUdeviceptr address) const;
 
-  // All work that nothing holds back is complete afterwards.
+  // As of the bench, and said.
   void settle();
-  // All work is complete afterwards; nothing may be held.
   void finish();
   // Lets everything go on, and waits for it.
   void release();
 
  private:
-  void note(const char *name, const char *symbol, const std::vector<std::string> &arguments);
+  void note(const char *name, const char *symbol, const std::vector<std::string> &arguments,
+            const std::vector<std::string> &declarations);
   void also_code(CUresult code) { steps_.back().answer = std::to_string(static_cast<int>(code)); }
 
   std::uint64_t seed_;
   std::vector<Step> steps_;
+  std::vector<std::string> before_;
 };
 
 // What lasts over all walks of a process: making it costs the real driver a tenth of a second and more.
 struct Bench {
   explicit Bench(std::uint64_t settle_microseconds);
+  // All work that nothing holds back is complete afterwards.
+  void settle() const;
+  // All work is complete afterwards; nothing may be held.
+  void finish() const;
+  // Lets waits go on that look at this many words, and waits until all work is complete.
+  void release(unsigned held) const;
+  // New memory of the b[number] of a program gets its first bytes.
+  void fill(unsigned number, const Buffer &buffer) const;
+  std::string name_of(CUcontext context) const;
+
   CUdevice device = 0;
   std::array<CUcontext, 2> c{};  // the primary context and another
   // Words for waits, which the device sees at this address.
