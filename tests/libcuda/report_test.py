@@ -129,6 +129,14 @@ def words_that_it_does_not_know():
         assert done.returncode == 2 and done.stdout == "" and words in done.stderr, done
 
 
+FAULTY = """
+begin()
+event = ctypes.c_void_p()
+assert cu.cuEventCreate(ctypes.byref(event), 0) == 0 and cu.cuEventDestroy_v2(event) == 0
+print(cu.cuEventQuery(event))
+"""
+
+
 def what_checkers_find_is_reported():
     found, done = report(FAULTY, CUSHIM_CHECK="leaks,misuse", CUSHIM_ERROR_EXITCODE="42")
     assert done.returncode == 42 and done.stdout.split() == ["400"] and done.stderr == "", done
