@@ -361,6 +361,13 @@ auto read(std::string_view text, const std::string &origin, Read &&reader) {
     const std::string what = error.what();
     throw std::invalid_argument(origin + ":" + std::to_string(line_of_byte(text, offset)) +
                                 ": this is not JSON: " + what.substr(what.find(": ") + 2));
+  } catch (const Json::out_of_range &error) {
+    // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+    const std::string what = error.what();
+    const std::string number = what.substr(what.find('\'') + 1);
+    const std::size_t offset = text.find(number.substr(0, number.rfind('\'')));
+    throw std::invalid_argument(origin + ":" + std::to_string(line_of_byte(text, offset)) + ": " +
+                                what.substr(what.find("] ") + 2));
   }
   const JsonLines lines = json_lines(text);
   if (!lines.duplicate.empty())

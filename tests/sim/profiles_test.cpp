@@ -267,6 +267,8 @@ TEST(Profiles, What_is_not_JSON_or_stands_twice_is_refused_with_its_line) {
   EXPECT_TRUE(says(file_fault("{\n\"id\": \"x\",\n\"like\" \"l4\"}"), "mine.json:3: this is not JSON: "));
   EXPECT_TRUE(says(file_fault("{\n\"id\": \"x\",\n"), "mine.json:3: this is not JSON: "));
   EXPECT_TRUE(says(file_fault(""), "mine.json:1: this is not JSON: "));
+  EXPECT_TRUE(
+      says(file_fault("{\n\"total_memory\": 1e999}"), "mine.json:2: number overflow parsing '1e999'"));
   EXPECT_TRUE(says(file_fault("[]"), "mine.json:1: the file is [], but must be an object"));
   EXPECT_TRUE(says(file_fault("{\"id\": \"x\",\n\"like\": \"l4\",\n\"id\": \"y\"}"),
                    "mine.json:3: \"id\" stands twice"));
