@@ -4,6 +4,8 @@
 #include <cushim/check/hazards.hpp>
 #include <cushim/sim/machine.hpp>
 
+#include <thread>
+
 #include "../sim/fixture.hpp"
 #include "hazard_model.hpp"
 
@@ -304,6 +306,30 @@ TEST_F(HazardsFound, The_same_places_again_are_counted) {
   const auto findings = checker.finish();
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].count, 5u);
+}
+
+TEST_F(HazardsFound, Threads_with_streams_of_their_own_raise_no_alarm) {
+  CUcontext context = nullptr;
+  need(driver().cuCtxGetCurrent(&context));
+  const std::vector<CUstream> streams{a, b, running.stream()};
+  std::vector<std::thread> threads;
+  for (const CUstream stream : streams)
+    threads.emplace_back([&, stream] {
+      need(driver().cuCtxSetCurrent(context));
+      const CUdeviceptr own = running.memory();
+      const CUevent done = running.event();
+      for (int round = 0; round < 100; ++round) {
+        need(driver().cuMemsetD8Async(own, 1, 64, stream));
+        need(driver().cuEventRecord(done, stream));
+        need(driver().cuEventSynchronize(done));
+        need(driver().cuMemsetD8Async(own, 1, 64, CU_STREAM_PER_THREAD));
+        need(driver().cuStreamSynchronize(CU_STREAM_PER_THREAD));
+        need(driver().cuLaunchHostFunc(
+            stream, [](void *) {}, nullptr));
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(rules(), kNone);
 }
 
 }  // namespace
