@@ -10,6 +10,7 @@
 
 #include "../pool/own_thread.hpp"
 #include "follower.hpp"
+#include "of_thread.hpp"
 
 namespace cushim::check {
 namespace {
@@ -61,10 +62,7 @@ struct Deadlock::State final : Follower {
   void host_function_ends() override { --host_functions; }
 
   // Of this thread, the innermost last.
-  static std::deque<Waiting> &mine() {
-    thread_local std::deque<Waiting> calls;
-    return calls;
-  }
+  static std::deque<Waiting> &mine() { return of_thread<std::deque<Waiting>>(); }
 
   void found_in_host_function(const WatchedCall &call) {
     const std::string symbol = cushim_entry(call.slot)->symbol;

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "host_function.hpp"
+#include "of_thread.hpp"
 
 namespace cushim::check {
 namespace {
@@ -21,14 +22,13 @@ struct ToLearn {
   }
   const Clock &pop() { return clocks[--depth]; }
 };
-thread_local ToLearn to_learn;
 
 }  // namespace
 
 std::optional<CUresult> Follower::before(WatchedCall &call) {
   const Effect &effect = *effect_of(call.slot);
   if (effect.before == nullptr) return std::nullopt;
-  Clock &learns = to_learn.push();
+  Clock &learns = of_thread<ToLearn>().push();
   const std::lock_guard lock(mutex);
   Doing doing(model, driver, call);
   effect.before(doing, learns);
@@ -42,7 +42,7 @@ void Follower::after(WatchedCall &call, CUresult result) {
   if (!is_effective && effect.before == nullptr) return;
   const std::lock_guard lock(mutex);
   if (effect.before != nullptr) {
-    const Clock &learns = to_learn.pop();
+    const Clock &learns = of_thread<ToLearn>().pop();
     wait_ends(result);
     if (result == CUDA_SUCCESS) model.host_learns(learns);
   }

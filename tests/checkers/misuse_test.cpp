@@ -332,6 +332,24 @@ TEST_F(Named, Several_are_switched_on_by_their_words) {
   EXPECT_EQ(findings[1].checker, "misuse");
 }
 
+struct Last {
+  ~Last() { result = driver().cuCtxSynchronize(); }
+  CUresult &result;
+};
+
+TEST_F(Named, They_see_calls_of_the_last_destructors_of_a_thread) {
+  Checkers checkers(current_driver(), "leaks,misuse,hazards,deadlock");
+  CUresult result = CUDA_ERROR_UNKNOWN;
+  std::thread([&] {
+    thread_local const Last last{result};  // before what checkers have for the thread, so it ends after that
+    need(driver().cuCtxSetCurrent(context_));
+    need(driver().cuCtxSynchronize());
+    static_cast<void>(&last);
+  }).join();
+  EXPECT_EQ(result, CUDA_SUCCESS);
+  EXPECT_TRUE(is_clean(checkers.finish()));
+}
+
 TEST_F(Named, A_word_that_is_none_is_refused_with_the_nearest) {
   try {
     const Checkers checkers(current_driver(), "leaks,misue");
