@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "inside.hpp"
 #include "lookup.hpp"
 #include "others.hpp"
-#include "pool.hpp"
 #include "receive.hpp"
 
 namespace cushim {
@@ -51,6 +51,7 @@ Function Frame::function(int slot) const noexcept {
 
 // The pool's lock is held.
 Frame &Frame::free_frame(const std::string &name) {
+  InsideCounts::before_frames_are_taken();
   Frame *best = nullptr;
   for (Frame &frame : pool().frames)
     if (!frame.in_use_ && (best == nullptr || frame.retired_at_ < best->retired_at_)) best = &frame;
@@ -127,7 +128,7 @@ void Frame::retire() noexcept {
   }
   // Without the pool's lock: a call that is inside may need it to come to its end.
   taken_ = false;
-  for (int count = inside_; count != 0; count = inside_) inside_.wait(count);
+  InsideCounts::wait_for_all(number());
   std::vector<std::unique_ptr<AnyReceiver>> ended;
   {
     const std::lock_guard lock(mutex_);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "pool.hpp"
+#include "inside.hpp"
 
 namespace cushim {
 inline namespace v1 {
@@ -14,7 +14,7 @@ template <class... Arguments>
 CUresult receive(int place, Arguments... arguments) {
   Frame &frame = pool().frames[frame_of(place)];
   const int slot = slot_of(place);
-  const Frame::Inside inside(frame);
+  const Frame::Inside inside(frame, frame_of(place));
   if (!inside) return frame.refuse(slot);
   AnyReceiver *const receiver = frame.receiver(slot);
   if (receiver == nullptr) return frame.call_below(slot, arguments...);

@@ -74,7 +74,7 @@ void copy_box(Call &call, Stream &stream, const BoxEnd &to, const BoxEnd &from, 
       const std::byte *const row = row_of(memory, from, box, y, z);
       staged.insert(staged.end(), row, row + box.width);
     });
-    operation.run = [&memory, to, box, staged = std::move(staged)] {
+    operation.run = [&memory, to, box, staged = std::move(staged)](Move &) {
       const std::byte *row = staged.data();
       for_each_row(box, [&](std::size_t y, std::size_t z) {
         std::memcpy(row_of(memory, to, box, y, z), row, box.width);
@@ -82,16 +82,17 @@ void copy_box(Call &call, Stream &stream, const BoxEnd &to, const BoxEnd &from, 
       });
     };
   } else {
-    operation.run = [&memory, to, from, box] {
+    operation.run = [&memory, to, from, box](Move &) {
       for_each_row(box, [&](std::size_t y, std::size_t z) {
         std::byte *const target = row_of(memory, to, box, y, z);
         std::memmove(target, row_of(memory, from, box, y, z), box.width);
       });
     };
   }
-  const Work work = call.enqueue(stream, std::move(operation));
+  const Work work = call.add(stream, std::move(operation));
   if (to.place.allocation != nullptr) to.place.allocation->add_user(work);
   if (from.place.allocation != nullptr) from.place.allocation->add_user(work);
+  call.start(work);
   // What the program can look at must be there when the call returns, if it is not pinned.
   if (sync == Sync::waits || to.place.is_pageable()) call.wait(work);
 }

@@ -79,8 +79,10 @@ Work Call::work_of(Event &event) {
     return nullptr;
   }
   if (event.record_number != last.number) {
-    event.record = system.sharing.await(lock, event.shared, last);
+    const Work work = event.record = system.sharing.await(event.shared, last);
     event.record_number = last.number;
+    system.engine.start(lock, work);
+    return work;
   }
   return event.record;
 }
@@ -103,7 +105,7 @@ Pool &Call::pool(CUmemoryPool handle) {
   return *pool;
 }
 
-Work Call::enqueue(Stream &stream, Operation &&operation, Order order) {
+Work Call::add(Stream &stream, Operation &&operation, Order order) {
   Context &context = *stream.context;
   operation.name = operation.name[0] != '\0' ? operation.name : name;
   operation.stream = stream.id;
@@ -115,7 +117,7 @@ Work Call::enqueue(Stream &stream, Operation &&operation, Order order) {
   if (order == Order::of_the_legacy_stream_too && stream.is_blocking() && context.legacy != nullptr)
     operation.come_after(context.legacy->tail);
   system.engine.spend(costs(context).call);
-  return stream.tail = system.engine.submit(lock, std::move(operation));
+  return stream.tail = system.engine.add(std::move(operation));
 }
 
 std::vector<Work> Call::works_of(Stream &stream) {

@@ -49,9 +49,14 @@ struct Call {
   const Costs &costs(const Context &context) { return context.device->profile.costs; }
 
   // Puts an operation into a stream. A blocking stream comes after the legacy stream, too, but for what the
-  // driver does without putting work into the stream.
+  // driver does without putting work into the stream. Then it is to be started; the lock may be given back
+  // meanwhile, so what was found before may be gone.
   enum class Order { of_the_stream, of_the_legacy_stream_too };
-  Work enqueue(Stream &stream, Operation &&operation, Order order = Order::of_the_legacy_stream_too);
+  Work add(Stream &stream, Operation &&operation, Order order = Order::of_the_legacy_stream_too);
+  void start(const Work &work) { system.engine.start(lock, work); }
+  void enqueue(Stream &stream, Operation &&operation, Order order = Order::of_the_legacy_stream_too) {
+    start(add(stream, std::move(operation), order));
+  }
   // What must be complete for all that is in the stream to be complete.
   std::vector<Work> works_of(Stream &stream);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of one dimension.
-#include <cstring>
-
 #include "place.hpp"
 #include "service.hpp"
 
@@ -28,20 +26,21 @@ void copy(Call &call, Stream &stream, const Place &to, const Place &from, std::s
   if (from.is_pageable() && sync == Sync::returns && to.is_device()) {
     // Pageable memory may be written again as soon as the call returns: it is staged.
     const auto *const bytes = reinterpret_cast<const std::byte *>(from.address);
-    operation.run = [&memory, to = to.address, staged = std::vector<std::byte>(bytes, bytes + size)] {
-      std::memcpy(memory.bytes(to, staged.size()), staged.data(), staged.size());
+    operation.run = [&memory, to = to.address,
+                     staged = std::vector<std::byte>(bytes, bytes + size)](Move &move) {
+      move = {memory.bytes(to, staged.size()), staged.data(), staged.size()};
     };
   } else {
-    operation.run = [&memory, to = to.address, from = from.address, size] {
-      std::byte *const target = memory.bytes(to, size);
-      std::memmove(target, memory.bytes(from, size), size);
+    operation.run = [&memory, to = to.address, from = from.address, size](Move &move) {
+      move = {memory.bytes(to, size), memory.bytes(from, size), size};
     };
   }
   if (stream.is_legacy && to.is_device() && from.is_device())
     for (const Place &place : {to, from}) come_after_owners_legacy_stream(operation, place);
-  const Work work = call.enqueue(stream, std::move(operation));
+  const Work work = call.add(stream, std::move(operation));
   if (to.allocation != nullptr) to.allocation->add_user(work);
   if (from.allocation != nullptr) from.allocation->add_user(work);
+  call.start(work);
   // What the program can look at must be there when the call returns, if it is not pinned.
   if (sync == Sync::waits || to.is_pageable()) call.wait(work);
 }

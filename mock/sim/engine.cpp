@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <unordered_set>
 
@@ -14,6 +15,9 @@ namespace cushim::sim {
 namespace {
 
 constexpr std::size_t kOrderKept = 1000;
+
+// From how many bytes on a move is worth giving the lock back.
+constexpr std::size_t kLongMove = 64 << 10;
 
 // After what time a wait asks again whether anything can end it.
 constexpr auto kAskAgain = std::chrono::milliseconds(50);
@@ -74,7 +78,7 @@ Engine::~Engine() {
   }
 }
 
-Work Engine::submit(Lock &lock, Operation &&operation) {
+Work Engine::add(Operation &&operation) {
   auto work = std::make_shared<Operation>(std::move(operation));
   work->serial = ++submitted_;
   work->submitted_at = now_;
@@ -89,17 +93,21 @@ Work Engine::submit(Lock &lock, Operation &&operation) {
     }
   }
   std::erase_if(work->after, [](const Work &earlier) { return is_complete(earlier); });
-  if (work->blockers == 0) {
-    work->state = Operation::State::ready;
+  if (work->blockers == 0) work->state = Operation::State::ready;
+  return work;
+}
+
+void Engine::start(Lock &lock, const Work &work) {
+  if (work->state == Operation::State::ready) {
     if (schedule_ == Schedule::eager && ready_.empty() && can_run(*work)) {
       run(lock, work);
-      return work;
+      if (!ready_.empty()) run_at_call(lock);  // what others added while the lock was given back
+      return;
     }
     ready_.emplace(work->serial, work);
   }
   run_at_call(lock);
   notify();
-  return work;
 }
 
 bool Engine::can_run(const Operation &operation) const {
@@ -158,8 +166,32 @@ void Engine::run(Lock &lock, const Work &work) {
     start_host_function(lock, work);
     return;
   }
-  if (work->run != nullptr) work->run();
+  work->state = Operation::State::running;
+  if (work->run != nullptr) {
+    Move move;
+    work->run(move);
+    make(lock, move);
+  }
   complete(*work);
+}
+
+// A long move is made without the lock, so that other threads' calls and moves go on. Who would end the
+// memory waits for the operation first.
+void Engine::make(Lock &lock, const Move &move) {
+  const auto copy = [&move] { std::memmove(move.to, move.from, move.size); };
+  if (move.size == 0) return;
+  if (move.size < kLongMove || waiting_for_moves_ != 0) return copy();
+  {
+    const Counted under_way(moves_);
+    lock.unlock();
+    copy();
+    lock.lock();
+  }
+}
+
+void Engine::wait_for_moves(Lock &lock) {
+  const Counted waiting(waiting_), waiting_for_moves(waiting_for_moves_);
+  changed_.wait(lock, [this] { return moves_ == 0; });
 }
 
 void Engine::complete(Operation &operation) {
@@ -245,7 +277,9 @@ bool Engine::wait(Lock &lock, std::span<const Work> works, const char *call) {
 
 // Certain only where nobody is left that could write memory, open a gate or put more work into a stream.
 bool Engine::is_deadlocked() const {
-  if (has_others_ || in_host_function_ != nullptr || !host_functions_.empty() || ready_.empty()) return false;
+  if (has_others_ || in_host_function_ != nullptr || !host_functions_.empty() || moves_ != 0 ||
+      ready_.empty())
+    return false;
   const auto is_hopeless = [this](const auto &entry) {
     return entry.second->is_engines && !can_run(*entry.second);
   };

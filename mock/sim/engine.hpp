@@ -2,7 +2,8 @@
 // Runs the operations of all streams of a machine: in an order that their dependencies allow and the
 // schedule chooses, in virtual time.
 //
-// All functions want the machine's lock. Whoever waits gives it back meanwhile.
+// All functions want the machine's lock. Those that take it give it back while they wait, and while they make
+// a long move: what was found before may be gone when they return.
 #pragma once
 
 #include <cushim/sim/machine.hpp>
@@ -29,8 +30,10 @@ class Engine {
   // Ends its threads; operations that have not run do not run.
   ~Engine();
 
-  // Adds an operation and runs what the schedule wants to be run at a call.
-  Work submit(Lock &lock, Operation &&operation);
+  // Adds an operation. Then start() must be called, before the lock is given back.
+  Work add(Operation &&operation);
+  // Runs what the schedule wants to be run at a call that added this.
+  void start(Lock &lock, const Work &work);
 
   // Whether all of these are complete now; runs what the schedule wants to be run at a query.
   bool query(Lock &lock, std::span<const Work> works);
@@ -49,6 +52,9 @@ class Engine {
   // From now on works as in Schedule::background: other processes wait for this one.
   void work_in_background();
 
+  // Until no long move is under way. None begins before the lock is given back.
+  void wait_for_moves(Lock &lock);
+
   // Something outside of the engine has changed that operations may wait for.
   void look_again(Lock &lock);
 
@@ -58,7 +64,10 @@ class Engine {
   void advance_to(Time time) noexcept { now_ = std::max(now_, time); }
 
   // Whether this is the thread that runs the program's host functions.
-  bool is_host_thread() const noexcept { return host_thread_id_ == std::this_thread::get_id(); }
+  bool is_host_thread() const noexcept {
+    const std::thread::id id = host_thread_id_;
+    return id != std::thread::id() && id == std::this_thread::get_id();
+  }
 
   // How many operations have not completed.
   std::size_t unfinished() const noexcept { return unfinished_; }
@@ -79,6 +88,7 @@ class Engine {
   bool run_one(Lock &lock, const std::vector<const Operation *> *needed = nullptr);
   void run_at_call(Lock &lock);
   void run(Lock &lock, const Work &work);
+  void make(Lock &lock, const Move &move);
   // Tells whoever waits; nobody does, mostly.
   void notify() {
     if (waiting_ != 0) changed_.notify_all();
@@ -110,6 +120,9 @@ class Engine {
   std::deque<Ran> order_;
   std::map<unsigned long, std::string> names_;
   bool has_others_ = false;  // other processes may satisfy what work waits for
+
+  int moves_ = 0;  // how many are made without the lock
+  int waiting_for_moves_ = 0;
 
   int waiting_ = 0;                      // how many wait for what follows
   std::condition_variable_any changed_;  // something completed or was submitted

@@ -45,8 +45,9 @@ CUresult record_with_flags(Call &call, CUevent handle, CUstream into, unsigned f
                           stream.is_blocking() && stream.context->legacy != nullptr &&
                           !is_complete(stream.context->legacy->tail);
   const Work before = stream.tail;
-  event.record = call.enqueue(stream, std::move(operation));
+  const Work work = event.record = call.add(stream, std::move(operation));
   if (only_marks) stream.tail = before;
+  call.start(work);
   return CUDA_SUCCESS;
 }
 

@@ -12,6 +12,7 @@ namespace {
 CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
   call.context();
   require(out != nullptr);
+  call.system.engine.wait_for_moves(call.lock);  // sharing puts other memory behind the addresses
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::device && allocation->pool == nullptr &&
           allocation->imported == nullptr);

@@ -78,12 +78,13 @@ Operation write_operation(Call &call, const Context &context, CUdeviceptr addres
   Word *const word = word_at<Word>(call, context, address);
   require(flags == CU_STREAM_WRITE_VALUE_DEFAULT);
   return {.cost = call.costs(context).memory_operation,
-          .run = [word, value] { std::atomic_ref(*word).store(value, std::memory_order_release); }};
+          .run = [word, value](Move &) { std::atomic_ref(*word).store(value, std::memory_order_release); }};
 }
 
 void put(Call &call, Stream &stream, CUdeviceptr address, Operation operation) {
-  const Work work = call.enqueue(stream, std::move(operation));
+  const Work work = call.add(stream, std::move(operation));
   if (Allocation *const allocation = call.system.memory.find(address)) allocation->add_user(work);
+  call.start(work);
 }
 
 template <class Word>
@@ -135,7 +136,7 @@ CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpPa
   std::vector<Operation> operations;
   for (unsigned i = 0; i < count; ++i) operations.push_back(operation_of(call, *stream.context, entries[i]));
   for (unsigned i = 0; i < count; ++i)
-    put(call, stream, entries[i].waitValue.address, std::move(operations[i]));
+    put(call, call.stream(handle), entries[i].waitValue.address, std::move(operations[i]));
   if (count == 0) call.enqueue(stream, {});  // an empty one has its place in the stream
   return CUDA_SUCCESS;
 }

@@ -61,8 +61,10 @@ struct Allocation {
   CUdeviceptr end() const noexcept { return base + size; }
 
   void add_user(const Work &work) {
-    if (users.size() >= 32) std::erase_if(users, [](const Work &user) { return sim::is_complete(user); });
-    if (!work->is_complete()) users.push_back(work);
+    const auto is_over = [](const Work &user) { return sim::is_complete(user); };
+    if (!users.empty() && is_over(users.back())) users.pop_back();  // mostly there is no other
+    if (users.size() >= 32) std::erase_if(users, is_over);
+    users.push_back(work);
   }
 };
 

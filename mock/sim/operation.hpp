@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +25,13 @@ struct Resource {
   Time free_at = 0;
 };
 
+// Bytes that are to be copied; the two may overlap.
+struct Move {
+  std::byte *to = nullptr;
+  const std::byte *from = nullptr;
+  std::size_t size = 0;
+};
+
 struct Operation {
   // ---- What it is; set by whoever submits it ----
   const char *name = "";        // the call that it came from
@@ -37,7 +45,7 @@ struct Operation {
   bool is_engines = false;    // whether only other work of this machine can change what is_ready looks at
   bool is_announced = false;  // whether the engine is told to look again when is_ready may have changed
   std::function<Time()> not_before{};       // when what is_ready waited for happened
-  std::function<void()> run{};              // moves the bytes
+  std::function<void(Move &)> run{};        // does it, or all of it but for a move, which the engine makes
   std::function<void()> on_host{};          // instead: a function of the program, run on the host thread
   std::function<void(Time)> on_complete{};  // told when it completed
 

@@ -84,12 +84,13 @@ CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
   require(allocation != nullptr && allocation->base == address && allocation->kind == MemoryKind::device &&
           !allocation->is_freed);
   allocation->is_freed = true;
-  call.enqueue(stream, {.cost = call.costs(*stream.context).memory_operation, .run = [&memory, address] {
-                          if (Allocation *const freed = memory.find(address)) {
-                            if (freed->pool != nullptr) freed->pool->give_back(freed->size);
-                            memory.release(*freed);
-                          }
-                        }});
+  call.enqueue(stream,
+               {.cost = call.costs(*stream.context).memory_operation, .run = [&memory, address](Move &) {
+                  if (Allocation *const freed = memory.find(address)) {
+                    if (freed->pool != nullptr) freed->pool->give_back(freed->size);
+                    memory.release(*freed);
+                  }
+                }});
   return CUDA_SUCCESS;
 }
 

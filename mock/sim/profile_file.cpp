@@ -161,6 +161,11 @@ const Words &peer_keys() {
   return all;
 }
 
+const Words &priority_keys() {
+  static const Words all = {"least", "greatest"};
+  return all;
+}
+
 void read_peer(const Value &member, const std::string &key, Peer &peer) {
   if (key == "access") peer.access = member.truth();
   if (key == "native_atomics") peer.native_atomics = member.truth();
@@ -202,6 +207,15 @@ class ValueReader {
     return all;
   }
 
+  static const Words &cost_keys() {
+    static const Words all = [] {
+      Words words = sim::keys(bandwidths());
+      for (const std::string &word : sim::keys(times())) words.push_back(word);
+      return words;
+    }();
+    return all;
+  }
+
   explicit ValueReader(Profile &profile) : profile_(profile) {}
 
   void read(const Value &group, std::size_t source) {
@@ -220,7 +234,7 @@ class ValueReader {
       each(value, peer_keys(),
            [&](const std::string &name, const Value &one) { read_peer(one, name, profile_.peer); });
     if (key == "stream_priorities")
-      each(value, {"least", "greatest"}, [&](const std::string &name, const Value &one) {
+      each(value, priority_keys(), [&](const std::string &name, const Value &one) {
         (name == "least" ? profile_.least_priority : profile_.greatest_priority) =
             static_cast<int>(one.integer(least_int, most_int));
       });
@@ -236,15 +250,6 @@ class ValueReader {
         profile_.attributes[attribute_numbers().at(name)] =
             static_cast<int>(one.integer(least_int, most_int));
       });
-  }
-
-  static const Words &cost_keys() {
-    static const Words all = [] {
-      Words words = sim::keys(bandwidths());
-      for (const std::string &word : sim::keys(times())) words.push_back(word);
-      return words;
-    }();
-    return all;
   }
 
   void read_cost(const std::string &name, const Value &one) {
@@ -281,10 +286,19 @@ Words and_value_keys(Words words) {
   return words;
 }
 
+const Words &device_keys() {
+  static const Words all = and_value_keys({"$license", "id", "name", "status", "source", "like", "values"});
+  return all;
+}
+
+const Words &group_keys() {
+  static const Words all = and_value_keys({"status", "source"});
+  return all;
+}
+
 Profile read_device(const Value &value, const std::vector<Profile> &known) {
-  static const Words valid = and_value_keys({"$license", "id", "name", "status", "source", "like", "values"});
-  static const Words group_keys = and_value_keys({"status", "source"});
-  value.members(valid, [](const std::string &, const Value &) {});
+  value.members(device_keys(), [](const std::string &, const Value &) {});
+  if (value.has("$license")) value.at("$license").text();
   if (!value.has("id")) value.fail("a device needs an \"id\"");
   Profile profile;
   if (value.has("like")) profile = like(value.at("like"), known);
@@ -298,7 +312,7 @@ Profile read_device(const Value &value, const std::vector<Profile> &known) {
   reader.read(value, the_files);
   if (value.has("values"))
     for (const Value &group : value.at("values").elements()) {
-      group.members(group_keys, [](const std::string &, const Value &) {});
+      group.members(group_keys(), [](const std::string &, const Value &) {});
       if (!group.has("status") || !group.has("source"))
         group.fail("values need a \"status\" and a \"source\"");
       profile.sources.push_back({read_status(group.at("status")), group.at("source").text()});
@@ -306,6 +320,15 @@ Profile read_device(const Value &value, const std::vector<Profile> &known) {
     }
   check_complete(value, profile);
   return profile;
+}
+
+const Words &link_keys() {
+  static const Words all = [] {
+    Words words = peer_keys();
+    words.emplace_back("between");
+    return words;
+  }();
+  return all;
 }
 
 void read_link(const Value &value, MachineProfile &machine) {
@@ -317,15 +340,19 @@ void read_link(const Value &value, MachineProfile &machine) {
   const auto other = static_cast<std::size_t>(ends[1].integer(0, last));
   if (one == other) value.at("between").fail("a link is between 2 different devices");
   Peer peer = machine.peers[one][other];
-  Words valid = peer_keys();
-  valid.emplace_back("between");
-  value.members(valid, [&](const std::string &key, const Value &member) { read_peer(member, key, peer); });
+  value.members(link_keys(),
+                [&](const std::string &key, const Value &member) { read_peer(member, key, peer); });
   machine.peers[one][other] = machine.peers[other][one] = peer;
 }
 
+const Words &machine_keys() {
+  static const Words all = {"$license", "driver", "devices", "links"};
+  return all;
+}
+
 MachineProfile read_machine_value(const Value &value, const std::vector<Profile> &known) {
-  static const Words valid = {"$license", "driver", "devices", "links"};
-  value.members(valid, [](const std::string &, const Value &) {});
+  value.members(machine_keys(), [](const std::string &, const Value &) {});
+  if (value.has("$license")) value.at("$license").text();
   std::vector<Profile> devices;
   for (const Value &device : value.at("devices").elements()) {
     if (!device.is_text()) {
@@ -409,6 +436,18 @@ MachineProfile read_machine(std::string_view text, const std::string &origin,
     if (value.has("devices")) return read_machine_value(value, known);
     return assemble({read_device(value, known)});
   });
+}
+
+const std::map<std::string, std::vector<std::string>> &known_keys() {
+  static const std::map<std::string, Words> all = {{"device", device_keys()},
+                                                   {"values", group_keys()},
+                                                   {"machine", machine_keys()},
+                                                   {"links", link_keys()},
+                                                   {"peer", peer_keys()},
+                                                   {"limits", limit_names()},
+                                                   {"costs", ValueReader::cost_keys()},
+                                                   {"stream_priorities", priority_keys()}};
+  return all;
 }
 
 int newest_attribute(int driver_version) {

@@ -4,6 +4,10 @@
 
 #include <cushim/sim/profile.hpp>
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace cushim::sim {
 
 // A text of one device.
@@ -12,6 +16,9 @@ Profile read_profile(std::string_view text, const std::string &origin, const std
 // A text of one device, or of a machine: its devices are words for machine() or devices themselves.
 MachineProfile read_machine(std::string_view text, const std::string &origin,
                             const std::vector<Profile> &known);
+
+// The keys that are known in each kind of object that files have; of "attributes", attribute_names() tells.
+const std::map<std::string, std::vector<std::string>> &known_keys();
 
 // The newest attribute of a driver of this version, by CUDA's headers.
 int newest_attribute(int driver_version);

@@ -23,7 +23,6 @@ class NotImplemented<CUresult(Arguments...)> final : public mock::Receiver<CUres
  public:
   NotImplemented(System &system, int slot) : system_(system), slot_(slot) {}
   CUresult receive(Arguments...) override {
-    system_.calls[static_cast<std::size_t>(slot_)].fetch_add(1, std::memory_order_relaxed);
     system_.report_not_implemented(slot_);
     return CUDA_ERROR_NOT_SUPPORTED;
   }

@@ -53,14 +53,18 @@ class Service {
    public:
     explicit Served(System &system) : system_(system) {}
     CUresult receive(Arguments... arguments) override {
-      system_.calls[static_cast<std::size_t>(entry)].fetch_add(1, std::memory_order_relaxed);
+      constexpr auto slot = static_cast<std::size_t>(entry);
       constexpr std::string_view symbol = detail::symbols[static_cast<int>(entry)];
       constexpr bool per_thread = symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
       try {
         if constexpr (when != When::anytime) {
-          if (const CUresult code = admit(system_, when); code != CUDA_SUCCESS) return code;
+          if (const CUresult code = admit(system_, when); code != CUDA_SUCCESS) {
+            system_.not_admitted[slot].fetch_add(1, std::memory_order_relaxed);
+            return code;
+          }
         }
         Call call(system_, symbol.data(), per_thread);
+        ++system_.calls[slot];
         return function(call, arguments...);
       } catch (const Refusal &refusal) {
         return refusal.code;

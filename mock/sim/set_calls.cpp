@@ -23,16 +23,17 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
   require(reaches(*stream.context, *place.allocation));
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(*stream.context);
-  Work work = call.enqueue(
+  const Work work = call.add(
       stream, {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),
                .resource = &stream.context->device->processors,
-               .run = [&memory, to, pitch, value, width, height, extent] {
+               .run = [&memory, to, pitch, value, width, height, extent](Move &) {
                  std::byte *const first = memory.bytes(to, extent);
                  for (std::size_t y = 0; y < height; ++y)
                    for (std::size_t x = 0; x < width; ++x)
                      std::memcpy(first + y * pitch + x * sizeof value, &value, sizeof value);
                }});
   place.allocation->add_user(work);
+  call.start(work);
   return work;
 }
 

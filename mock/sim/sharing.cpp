@@ -41,19 +41,17 @@ Sharing::Opened Sharing::open(const ShareHandle &handle) {
   return {.answer = opened, .table = std::move(table)};
 }
 
-Work Sharing::await(Engine::Lock &lock, const std::shared_ptr<SharedEvent> &event,
-                    SharedEvent::Record record) {
+Work Sharing::await(const std::shared_ptr<SharedEvent> &event, SharedEvent::Record record) {
   std::erase_if(lookouts_, [](const auto &entry) { return entry.second->is_idle(); });
   auto &lookout = lookouts_[event->table().get()];
   if (lookout == nullptr) lookout = std::make_unique<Lookout>(engine_, mutex_, event->table());
   const auto awaited = std::make_shared<Awaited>(Awaited{event, record});
-  Work work = engine_.submit(lock, {.name = "another process",
-                                    .is_ready = [awaited] { return awaited->is_over(); },
-                                    .waits_for = [] { return "an event that another process recorded"; },
-                                    .is_announced = true,
-                                    .not_before = [event] { return event->completed_at(); }});
   lookout->add(awaited);
-  return work;
+  return engine_.add({.name = "another process",
+                      .is_ready = [awaited] { return awaited->is_over(); },
+                      .waits_for = [] { return "an event that another process recorded"; },
+                      .is_announced = true,
+                      .not_before = [event] { return event->completed_at(); }});
 }
 
 }  // namespace cushim::sim

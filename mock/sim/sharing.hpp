@@ -27,8 +27,9 @@ class Sharing {
   };
   Opened open(const ShareHandle &handle);
 
-  // Work that is complete when this record is, or when the process that made it has ended.
-  Work await(Engine::Lock &lock, const std::shared_ptr<SharedEvent> &event, SharedEvent::Record record);
+  // Work that is complete when this record is, or when the process that made it has ended; added to the
+  // engine, and still to be started.
+  Work await(const std::shared_ptr<SharedEvent> &event, SharedEvent::Record record);
 
  private:
   Engine &engine_;

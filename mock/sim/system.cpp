@@ -18,17 +18,23 @@ std::atomic<unsigned long> last_thread{0};
 
 // What the calling thread has, by the machine's number. A key and not thread_local: calls may come after
 // the destructors of the main thread's variables.
-struct Threads {
-  std::unordered_map<unsigned long, Thread> by_machine;
-  unsigned long last_machine = 0;  // that was asked for
-  Thread *last = nullptr;          // of that
+using Threads = std::unordered_map<unsigned long, Thread>;
+
+// The machine that was asked for last, and what the calling thread has of it.
+struct Last {
+  unsigned long machine = 0;
+  Thread *thread = nullptr;
 };
+constinit thread_local Last last;
 
 Threads &of_this_thread() {
   static const pthread_key_t key = [] {
     pthread_key_t made;
-    if (pthread_key_create(&made, [](void *threads) { delete static_cast<Threads *>(threads); }) != 0)
-      std::abort();
+    const auto end = [](void *threads) {
+      last = {};
+      delete static_cast<Threads *>(threads);
+    };
+    if (pthread_key_create(&made, end) != 0) std::abort();
     return made;
   }();
   void *threads = pthread_getspecific(key);
@@ -89,13 +95,11 @@ bool System::serves(int slot) const noexcept { return Service::all().serves(slot
 std::unique_ptr<mock::AnyReceiver> System::make_receiver(int slot) { return Service::make(*this, slot); }
 
 Thread &System::thread() {
-  Threads &threads = of_this_thread();
-  if (threads.last_machine != number) {
-    threads.last = &threads.by_machine[number];
-    threads.last_machine = number;
-    if (threads.last->number == 0) threads.last->number = ++last_thread;
+  if (last.machine != number) {
+    last = {number, &of_this_thread()[number]};
+    if (last.thread->number == 0) last.thread->number = ++last_thread;
   }
-  return *threads.last;
+  return *last.thread;
 }
 
 Context &System::make_context(Device &device, unsigned flags) {
@@ -156,6 +160,7 @@ void System::lose_device(Device &device, CUresult fault) {
 
 void System::report_not_implemented(int slot) {
   const std::lock_guard lock(mutex);
+  ++calls[static_cast<std::size_t>(slot)];
   if (!not_implemented.insert(slot).second) return;
   std::fprintf(
       stderr,

@@ -55,7 +55,7 @@ struct System final : mock::Owner {
   // The same for all contexts of a device, and for those who want a new one.
   void lose_device(Device &device, CUresult fault);
 
-  // Says once that a program called it.
+  // Counts a call, and says once that a program made it.
   void report_not_implemented(int slot);
 
   // What has been done so far, and what is alive.
@@ -65,9 +65,11 @@ struct System final : mock::Owner {
   const unsigned long number;  // of the machine; never given again
   const MachineProfile profile;
   std::atomic<bool> is_initialized{false};
-  std::array<std::atomic<unsigned long>, CUSHIM_ENTRY_COUNT> calls{};  // by slot
+  // Calls that were answered before they had the lock, by slot.
+  std::array<std::atomic<unsigned long>, CUSHIM_ENTRY_COUNT> not_admitted{};
 
-  std::mutex mutex;  // over all that follows
+  std::mutex mutex;                                       // over all that follows
+  std::array<unsigned long, CUSHIM_ENTRY_COUNT> calls{};  // the others, by slot
   const std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device *> visible;  // in the order of their ordinals; known from cuInit on
   Memory memory;

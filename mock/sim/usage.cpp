@@ -36,7 +36,8 @@ Usage System::usage() {
   const std::lock_guard lock(mutex);
   Usage usage;
   for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot) {
-    const unsigned long calls = this->calls[static_cast<std::size_t>(slot)].load(std::memory_order_relaxed);
+    const auto index = static_cast<std::size_t>(slot);
+    const unsigned long calls = this->calls[index] + not_admitted[index].load(std::memory_order_relaxed);
     if (calls != 0) usage.calls.emplace(cushim_entry(slot)->symbol, calls);
   }
   for (const int slot : not_implemented) usage.not_implemented.emplace_back(cushim_entry(slot)->symbol);

@@ -128,7 +128,6 @@ class Frame {
   void set_driver(const Owner &owner, const std::string &name, int version);
 
   std::atomic<bool> taken_{false};
-  std::atomic<int> inside_{0};
   std::atomic<AnyReceiver *> receivers_[CUSHIM_ENTRY_COUNT]{};
   std::atomic<Function> own_[CUSHIM_ENTRY_COUNT]{};
 
