@@ -7,25 +7,44 @@ inline namespace v1 {
 namespace hook {
 namespace {
 
-// While it lives, this thread is inside a call that the Around knows of.
-class Inside {
+// One call that passes an Around. Its functions are not inline: there is a layer for each signature.
+class Passage {
  public:
-  explicit Inside(const Around &around) : around_(around), outer_(innermost_) { innermost_ = this; }
-  ~Inside() { innermost_ = outer_; }
-  Inside(const Inside &) = delete;
-  Inside &operator=(const Inside &) = delete;
+  Passage(Around &around, int slot);
+  ~Passage();
+  Passage(const Passage &) = delete;
+  Passage &operator=(const Passage &) = delete;
 
-  static bool is_inside(const Around &around) noexcept {
-    const Inside *inside = innermost_;
-    while (inside != nullptr && &inside->around_ != &around) inside = inside->outer_;
-    return inside != nullptr;
-  }
+  // Whether the call goes on to what lies below, and whether the Around is told of what that answers.
+  bool goes_on() const { return !answer_; }
+  CUresult answer() const { return *answer_; }
+  CUresult after(CUresult result);
 
  private:
-  static inline thread_local const Inside *innermost_ = nullptr;
-  const Around &around_;
-  const Inside *const outer_;
+  static inline thread_local const Passage *innermost_ = nullptr;
+  Around &around_;
+  const int slot_;
+  const Passage *const outer_;
+  bool is_told_ = true;
+  std::optional<CUresult> answer_;
 };
+
+Passage::Passage(Around &around, int slot) : around_(around), slot_(slot), outer_(innermost_) {
+  for (const Passage *passage = outer_; passage != nullptr; passage = passage->outer_)
+    if (&passage->around_ == &around) is_told_ = false;  // a call within a call
+  innermost_ = this;
+  if (!is_told_) return;
+  try {
+    answer_ = around.before(slot);
+  } catch (...) {
+    innermost_ = outer_;
+    throw;
+  }
+}
+
+Passage::~Passage() { innermost_ = outer_; }
+
+CUresult Passage::after(CUresult result) { return is_told_ ? around_.after(slot_, result) : result; }
 
 template <class Signature>
 class AroundLayer;
@@ -35,10 +54,8 @@ class AroundLayer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Ar
  public:
   AroundLayer(int slot, Around &around) : slot_(slot), around_(around) {}
   CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
-    if (Inside::is_inside(around_)) return next(arguments...);
-    const Inside inside(around_);
-    if (const std::optional<CUresult> answer = around_.before(slot_)) return *answer;
-    return around_.after(slot_, next(arguments...));
+    Passage passage(around_, slot_);
+    return passage.goes_on() ? passage.after(next(arguments...)) : passage.answer();
   }
 
  private:
@@ -47,15 +64,21 @@ class AroundLayer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Ar
 };
 
 template <class Signature>
-Hook make(Driver &driver, int slot, Around &around) {
-  return {driver, slot, std::make_shared<AroundLayer<Signature>>(slot, around),
-          &detail::make_receiver<Signature>};
+mock::AnyLayer *make(int slot, Around &around) {
+  return new AroundLayer<Signature>(slot, around);
 }
 
-constexpr Hook (*kMake[])(Driver &, int, Around &) = {
+// What a hook on a row is made with.
+struct Row {
+  mock::AnyLayer *(*make_layer)(int slot, Around &around);
+  detail::MakeReceiver make_receiver;
+};
+
+constexpr Row kRows[] = {
 // clang-format off
-#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) &make<CUresult parameters>,
-#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  {&make<CUresult parameters>, &detail::make_receiver<CUresult parameters>},
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) {nullptr, nullptr},
 #include <cushim/entry_points.inc>
     // clang-format on
 };
@@ -63,7 +86,9 @@ constexpr Hook (*kMake[])(Driver &, int, Around &) = {
 }  // namespace
 
 Hook around(Driver &driver, int slot, Around &around) {
-  return kMake[slot] != nullptr ? kMake[slot](driver, slot, around) : Hook();
+  const Row &row = kRows[slot];
+  if (row.make_layer == nullptr) return {};
+  return {driver, slot, std::shared_ptr<mock::AnyLayer>(row.make_layer(slot, around)), row.make_receiver};
 }
 
 }  // namespace hook
