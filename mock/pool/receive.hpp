@@ -20,7 +20,8 @@ CUresult receive(int place, Arguments... arguments);
 // The function of a frame for a row; null if these headers cannot type it.
 Function frame_function(int frame, int slot) noexcept;
 
-// Whether the function that starts here is one of those: calls come in by it, and what called it is the program.
+// Whether the function that starts here is one of those: calls come in by it, and what called it is the
+// program.
 bool is_way_in(const void *start_of_function) noexcept;
 
 }  // namespace mock
