@@ -42,7 +42,7 @@ const Function every_receive[] = {
     // clang-format on
 };
 
-bool is_way_in(const void *start_of_function) noexcept {
+bool is_way_in(const void *start_of_function) {
   static const std::vector<std::uintptr_t> &starts = *new std::vector<std::uintptr_t>([] {
     std::vector<std::uintptr_t> all;
     for (const Function receive : every_receive) all.push_back(reinterpret_cast<std::uintptr_t>(receive));

@@ -22,7 +22,7 @@ Function frame_function(int frame, int slot) noexcept;
 
 // Whether the function that starts here is one of those: calls come in by it, and what called it is the
 // program.
-bool is_way_in(const void *start_of_function) noexcept;
+bool is_way_in(const void *start_of_function);
 
 }  // namespace mock
 }  // namespace v1

@@ -79,7 +79,7 @@ Work Call::work_of(Event &event) {
     return nullptr;
   }
   if (event.record_number != last.number) {
-    const Work work = event.record = system.sharing.await(event.shared, last);
+    Work work = event.record = system.sharing.await(event.shared, last);
     event.record_number = last.number;
     system.engine.start(lock, work);
     return work;

@@ -23,7 +23,7 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
   require(reaches(*stream.context, *place.allocation));
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(*stream.context);
-  const Work work = call.add(
+  Work work = call.add(
       stream, {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),
                .resource = &stream.context->device->processors,
                .run = [&memory, to, pitch, value, width, height, extent](Move &) {
