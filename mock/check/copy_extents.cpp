@@ -33,39 +33,42 @@ HazardModel::Use use_of(const Side &side, std::uint64_t width, std::uint64_t row
 
 std::uint64_t number(const void *pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
+// What a copy of two dimensions has of a side, and one of three has, too.
+template <class Copy>
+Side plane_of(const Copy &copy, bool is_target) {
+  if (is_target)
+    return {copy.dstMemoryType,
+            number(copy.dstHost),
+            copy.dstDevice,
+            copy.dstArray,
+            copy.dstXInBytes,
+            copy.dstY,
+            0,
+            copy.dstPitch,
+            0};
+  return {copy.srcMemoryType,
+          number(copy.srcHost),
+          copy.srcDevice,
+          copy.srcArray,
+          copy.srcXInBytes,
+          copy.srcY,
+          0,
+          copy.srcPitch,
+          0};
+}
+
 template <class Copy>
 HazardModel::Use use_of_box(const Copy &copy, bool is_target) {
-  const Side side = is_target ? Side{copy.dstMemoryType, number(copy.dstHost), copy.dstDevice,
-                                     copy.dstArray,      copy.dstXInBytes,     copy.dstY,
-                                     copy.dstZ,          copy.dstPitch,        copy.dstHeight}
-                              : Side{copy.srcMemoryType, number(copy.srcHost), copy.srcDevice,
-                                     copy.srcArray,      copy.srcXInBytes,     copy.srcY,
-                                     copy.srcZ,          copy.srcPitch,        copy.srcHeight};
+  Side side = plane_of(copy, is_target);
+  side.z = is_target ? copy.dstZ : copy.srcZ;
+  side.height = is_target ? copy.dstHeight : copy.srcHeight;
   return use_of(side, copy.WidthInBytes, copy.Height, copy.Depth, is_target);
 }
 
 }  // namespace
 
 HazardModel::Use use_of(const CUDA_MEMCPY2D &copy, bool is_target) {
-  const Side side = is_target ? Side{copy.dstMemoryType,
-                                     number(copy.dstHost),
-                                     copy.dstDevice,
-                                     copy.dstArray,
-                                     copy.dstXInBytes,
-                                     copy.dstY,
-                                     0,
-                                     copy.dstPitch,
-                                     0}
-                              : Side{copy.srcMemoryType,
-                                     number(copy.srcHost),
-                                     copy.srcDevice,
-                                     copy.srcArray,
-                                     copy.srcXInBytes,
-                                     copy.srcY,
-                                     0,
-                                     copy.srcPitch,
-                                     0};
-  return use_of(side, copy.WidthInBytes, copy.Height, 1, is_target);
+  return use_of(plane_of(copy, is_target), copy.WidthInBytes, copy.Height, 1, is_target);
 }
 
 HazardModel::Use use_of(const CUDA_MEMCPY3D &copy, bool is_target) { return use_of_box(copy, is_target); }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "../hooks/receivers.hpp"
+
 namespace cushim::check {
 namespace {
 
@@ -30,10 +32,9 @@ class Layer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Argument
   Watcher &watcher_;
 };
 
-// What hooks on a row are made with, and its parameters without values.
+// What makes the layers on a row, and its parameters without values.
 struct Row {
   mock::AnyLayer *(*make_layer)(int slot, Watcher &watcher) = nullptr;
-  hook::detail::MakeReceiver make_receiver = nullptr;
   std::vector<Argument> parameters{};
 };
 
@@ -54,9 +55,7 @@ struct RowOf<is_named, CUresult(Arguments...)> {
   static Row row() {
     if constexpr (is_named || ((kind_of<std::remove_pointer_t<Arguments>>() != Kind::none) || ...) ||
                   ((kind_of<Arguments>() != Kind::none) || ...))
-      return {&make,
-              &hook::detail::make_receiver<CUresult(Arguments...)>,
-              {argument_of(std::remove_cv_t<Arguments>{})...}};
+      return {&make, {argument_of(std::remove_cv_t<Arguments>{})...}};
     return {};
   }
 };
@@ -82,7 +81,7 @@ std::vector<hook::Hook> watch(Driver &driver, Watcher &watcher,
     const Row &row = row_of(slot);
     if (row.make_layer != nullptr && is_wanted(slot))
       hooks.emplace_back(driver, slot, std::shared_ptr<mock::AnyLayer>(row.make_layer(slot, watcher)),
-                         row.make_receiver);
+                         hook::detail::make_receiver_of(slot));
   }
   return hooks;
 }

@@ -2,6 +2,8 @@
 #include <cushim/mock/around.hpp>
 #include <cushim/mock/signature.hpp>
 
+#include "receivers.hpp"
+
 namespace cushim {
 inline namespace v1 {
 namespace hook {
@@ -68,17 +70,10 @@ mock::AnyLayer *make(int slot, Around &around) {
   return new AroundLayer<Signature>(slot, around);
 }
 
-// What a hook on a row is made with.
-struct Row {
-  mock::AnyLayer *(*make_layer)(int slot, Around &around);
-  detail::MakeReceiver make_receiver;
-};
-
-constexpr Row kRows[] = {
+constexpr mock::AnyLayer *(*kMake[])(int slot, Around &around) = {
 // clang-format off
-#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
-  {&make<CUresult parameters>, &detail::make_receiver<CUresult parameters>},
-#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) {nullptr, nullptr},
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) &make<CUresult parameters>,
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
 #include <cushim/entry_points.inc>
     // clang-format on
 };
@@ -86,9 +81,9 @@ constexpr Row kRows[] = {
 }  // namespace
 
 Hook around(Driver &driver, int slot, Around &around) {
-  const Row &row = kRows[slot];
-  if (row.make_layer == nullptr) return {};
-  return {driver, slot, std::shared_ptr<mock::AnyLayer>(row.make_layer(slot, around)), row.make_receiver};
+  if (kMake[slot] == nullptr) return {};
+  return {driver, slot, std::shared_ptr<mock::AnyLayer>(kMake[slot](slot, around)),
+          detail::make_receiver_of(slot)};
 }
 
 }  // namespace hook

@@ -6,10 +6,8 @@
 #include <cushim/error.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -39,14 +37,6 @@ std::string this_program() {
   return fs::read_symlink("/proc/self/exe", error).string();
 }
 
-void write(const std::string &name, const Json &json) {
-  std::ofstream file(name, std::ios::trunc);
-  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.flush();
-  if (!file)
-    throw std::runtime_error("the report cannot be written to " + name + ": " + std::strerror(errno));
-}
-
 void mark(const ReportOptions &options, const char *what) {
   if (!options.run_folder.empty()) std::ofstream(options.run_folder + "/" + this_process() + what);
 }
@@ -72,12 +62,7 @@ std::vector<std::string> other_drivers() {
   return paths;
 }
 
-Json head(bool has_ended) {
-  return {{"driver", "SIMULATED by cushim"},
-          {"process", getpid()},
-          {"program", this_program()},
-          {"has_ended", has_ended}};
-}
+Json head(bool has_ended) { return report_head(getpid(), this_program(), has_ended); }
 
 std::vector<std::string> lines_of(const std::string &text) {
   std::vector<std::string> lines;
@@ -104,14 +89,13 @@ Json json_of(const check::Finding &finding) {
 Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
              const std::vector<std::string> &others, bool has_findings) {
   Json json = head(true);
+  add_nothing_done(json);
   json["calls"] = usage.calls;
-  json["devices"] = Json::array();
   for (const auto &[device, peak] : usage.devices)
     json["devices"].push_back({{"name", device}, {"peak_bytes", peak}});
   json["not_implemented"] = usage.not_implemented;
   json["not_found"] = usage.not_found;
   json["misuses"] = usage.misuses;
-  json["faults"] = Json::array();
   for (const mock::InjectedFault &fault : usage.faults)
     json["faults"].push_back({{"rule", fault.rule},
                               {"call", fault.call},
@@ -120,10 +104,8 @@ Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
                               {"late", fault.is_late},
                               {"told_by", fault.told_by},
                               {"place", json_of(fault.place)}});
-  json["alive"] = Json::array();
   for (const auto &[what, count, bytes] : usage.alive)
     json["alive"].push_back({{"what", what}, {"count", count}, {"bytes", bytes}});
-  json["findings"] = Json::array();
   for (const check::Finding &finding : findings) json["findings"].push_back(json_of(finding));
   json["other_drivers"] = others;
   json["has_findings"] = has_findings;
@@ -197,7 +179,8 @@ ReportOptions report_options_from_environment() {
 void begin_report(const ReportOptions &options) {
   mark(options, ".opened");
   // Also if the process is killed, it is known that it was there.
-  if (!options.to.empty() && options.to != "stderr") write(report_file(options.to, getpid()), head(false));
+  if (!options.to.empty() && options.to != "stderr")
+    write_report(report_file(options.to, getpid()), head(false));
 }
 
 void end_report(const ReportOptions &options, const Usage &usage,
@@ -209,7 +192,7 @@ void end_report(const ReportOptions &options, const Usage &usage,
   else if (options.to == "stderr")
     std::fputs(text_of(usage, findings, others).c_str(), stderr);
   else
-    write(report_file(options.to, getpid()), json_of(usage, findings, others, has_findings));
+    write_report(report_file(options.to, getpid()), json_of(usage, findings, others, has_findings));
   if (!has_findings) return;
   mark(options, ".findings");
   if (options.error_exit_code == 0) return;

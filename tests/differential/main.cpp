@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cushim/sim/machine.hpp>
 #include <fstream>
 #include <iostream>
@@ -59,9 +60,10 @@ class Side {
 
 // The first step whose answers differ; the number of steps if none does.
 std::size_t first_difference(const std::vector<Step> &a, const std::vector<Step> &b) {
-  std::size_t i = 0;
-  while (i < a.size() && i < b.size() && a[i].call == b[i].call && a[i].answer == b[i].answer) ++i;
-  return i;
+  const auto are_alike = [](const Step &x, const Step &y) {
+    return x.call == y.call && x.answer == y.answer;
+  };
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b, are_alike).in1 - a.begin());
 }
 bool differ(const std::vector<Step> &a, const std::vector<Step> &b) {
   return first_difference(a, b) != std::max(a.size(), b.size());
@@ -143,8 +145,8 @@ int compare_with_recording(const Options &options, const Side &side) {
   for (const auto &[seed, line] : recording.walks) {
     const std::vector<Step> steps = side.walk(seed, recording.choices);
     const Recording::Line now = line_of(steps);
-    std::size_t at = 0;
-    while (at < now.answers.size() && at < line.answers.size() && now.answers[at] == line.answers[at]) ++at;
+    const auto at =
+        static_cast<std::size_t>(std::ranges::mismatch(now.answers, line.answers).in1 - now.answers.begin());
     calls += at;
     for (std::size_t i = 0; i < at; ++i) ++counts[steps[i].symbol].alike;
     if (at < steps.size()) ++counts[steps[at].symbol].different;

@@ -19,11 +19,7 @@ struct Pinned {
 
 class Program : public ::testing::Test {
  protected:
-  Program() {
-    CUcontext popped = nullptr;
-    while (driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS) continue;
-    driver().cuCtxPushCurrent(c[0]);
-  }
+  Program() { bench().begin(); }
   ~Program() override {
     release();
     for (CUstream stream : s)

@@ -56,11 +56,13 @@ Bench::Bench(std::uint64_t settle) : settle_microseconds(settle) {
   words = static_cast<volatile std::uint32_t *>(host);
 }
 
-Walk::Walk(std::uint64_t seed, const Bench &b) : bench(b), seed_(seed) {
+void Bench::begin() const {
   CUcontext popped = nullptr;
   while (driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS) continue;
-  NEED(cuCtxPushCurrent(bench.c[0]));
+  NEED(cuCtxPushCurrent(c[0]));
 }
+
+Walk::Walk(std::uint64_t seed, const Bench &b) : bench(b), seed_(seed) { bench.begin(); }
 
 Walk::~Walk() {
   release();

@@ -203,6 +203,8 @@ class Walk {
 // What lasts over all walks of a process: making it costs the real driver a tenth of a second and more.
 struct Bench {
   explicit Bench(std::uint64_t settle_microseconds);
+  // The first context is the thread's only one afterwards.
+  void begin() const;
   // All work that nothing holds back is complete afterwards.
   void settle() const;
   // All work is complete afterwards; nothing may be held.

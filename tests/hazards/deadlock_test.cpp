@@ -11,17 +11,10 @@
 namespace cushim::check {
 namespace {
 
+using sim::kHasThreadOfTool;
 using sim::need;
 using sim::Running;
 using std::chrono::milliseconds;
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kHasThreadOfTool = true;
-#elif defined(__has_feature)
-constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
-#else
-constexpr bool kHasThreadOfTool = false;
-#endif
 
 CUdeviceptr address(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 

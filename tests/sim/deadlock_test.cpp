@@ -7,14 +7,6 @@
 namespace cushim::sim {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kHasThreadOfTool = true;
-#elif defined(__has_feature)
-constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
-#else
-constexpr bool kHasThreadOfTool = false;
-#endif
-
 class DeadlockIn : public ::testing::TestWithParam<Schedule> {};
 INSTANTIATE_TEST_SUITE_P(, DeadlockIn,
                          ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,

@@ -11,6 +11,15 @@
 
 namespace cushim::sim {
 
+// Whether a sanitizer has a thread of its own in the process, which might be who ends a wait.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kHasThreadOfTool = true;
+#elif defined(__has_feature)
+inline constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kHasThreadOfTool = false;
+#endif
+
 inline void need(CUresult code) {
   if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
 }

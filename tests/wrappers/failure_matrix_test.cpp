@@ -61,12 +61,8 @@ TEST_P(Failure, Of_any_call_leaks_nothing_and_is_told_by_its_name) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, Failure, testing::ValuesIn(kOperations), [](const auto &info) {
-  std::string name = info.param.name;
-  for (char &letter : name)
-    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Operations, Failure, testing::ValuesIn(kOperations),
+                         [](const auto &info) { return name_of_test(info.param); });
 
 }  // namespace
 }  // namespace cushim::test

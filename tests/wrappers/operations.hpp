@@ -2,8 +2,10 @@
 // Every operation of the wrappers, each from making to ending what it needs.
 #pragma once
 
+#include <cctype>
 #include <functional>
 #include <ostream>
+#include <string>
 
 #include "recording_driver.hpp"
 
@@ -13,6 +15,14 @@ struct Operation {
   const char *name;
   std::function<void()> run;  // the whole life of what it makes
 };
+
+// Its name as a test may bear it.
+inline std::string name_of_test(const Operation &operation) {
+  std::string name = operation.name;
+  for (char &letter : name)
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  return name;
+}
 
 inline void PrintTo(const Operation &operation, std::ostream *out) { *out << operation.name; }
 

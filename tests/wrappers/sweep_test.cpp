@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <cushim/mock/sweep.hpp>
 
-#include <algorithm>
-#include <cctype>
+#include <memory>
 
 #include "operations.hpp"
 
@@ -31,12 +30,8 @@ TEST_P(SweptOperation, Leaks_nothing_whichever_call_fails) {
   EXPECT_GE(calls, swept.rounds - 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, SweptOperation, testing::ValuesIn(kOperations), [](const auto &info) {
-  std::string name = info.param.name;
-  for (char &letter : name)
-    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Operations, SweptOperation, testing::ValuesIn(kOperations),
+                         [](const auto &info) { return name_of_test(info.param); });
 
 }  // namespace
 }  // namespace cushim::test

@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <stdexcept>
 
 #include "../../mock/libcuda/report_file.hpp"
 #include "way_past.hpp"
@@ -106,26 +106,14 @@ void report_absence(const RunOptions &options, const std::string &why) {
                  options.program[0].c_str(), why.c_str());
     return;
   }
-  const Json none = Json::array();
-  const Json json = {{"driver", "SIMULATED by cushim"},
-                     {"process", child},
-                     {"program", options.program[0]},
-                     {"has_ended", true},
-                     {"went_past", why},
-                     {"calls", Json::object()},
-                     {"devices", none},
-                     {"not_implemented", none},
-                     {"not_found", none},
-                     {"misuses", 0},
-                     {"faults", none},
-                     {"alive", none},
-                     {"findings", none},
-                     {"other_drivers", none},
-                     {"has_findings", false}};
-  const std::string name = sim::report_file(options.report, child);
-  std::ofstream file(name, std::ios::trunc);
-  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  if (!file.flush()) std::fprintf(stderr, "cushim run: the report cannot be written to %s\n", name.c_str());
+  Json json = sim::report_head(child, options.program[0], true);
+  json["went_past"] = why;
+  sim::add_nothing_done(json);
+  try {
+    sim::write_report(sim::report_file(options.report, child), json);
+  } catch (const std::runtime_error &error) {
+    std::fprintf(stderr, "cushim run: %s\n", error.what());
+  }
 }
 
 // Processes may have another current folder when they open the driver.

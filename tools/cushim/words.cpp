@@ -4,8 +4,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
+
+#include "../../mock/words/nearest.hpp"
 
 namespace cushim::command {
 
@@ -29,28 +30,13 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
   return lines;
 }
 
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i] != to[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string> &candidates,
                                  std::size_t count) {
   using Rank = std::tuple<bool, std::size_t, std::string>;
   std::vector<Rank> ranks;
   for (const std::string &candidate : candidates)
     ranks.emplace_back(word.size() < 3 || candidate.find(word) == std::string::npos,
-                       edit_distance(word, candidate), candidate);
+                       mock::edits(word, candidate), candidate);
   std::sort(ranks.begin(), ranks.end());
   std::vector<std::string> best;
   for (std::size_t i = 0; i < std::min(count, ranks.size()); ++i) best.push_back(std::get<2>(ranks[i]));

@@ -12,9 +12,6 @@ namespace cushim::command {
 // the first is to be printed behind something of that length. A longer word stays whole.
 std::string wrap(std::string_view text, std::size_t indent, std::size_t width = 100);
 
-// How many single-letter edits (insert, delete, replace) lead from one word to the other.
-std::size_t edit_distance(std::string_view from, std::string_view to);
-
 // The at most count candidates that are most like word, best first. Those that contain it come before
 // all others.
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string> &candidates,
