@@ -64,13 +64,15 @@ class Leaks::State final : public Ledger::Heir {
       findings.add(std::move(finding));
     }
     if (std::exchange(has_finished, true)) return;
-    for (const Retain &retain : ledger->retains())
+    for (const Retain &retain : ledger->retains()) {
+      if (retain.was_reset) continue;
       findings.add(
           {.checker = "leaks",
            .rule = "never-released",
            .what = "the primary context of device " + std::to_string(retain.device) + " was not released",
            .calls = {{"retained by", symbol_of(retain.by), retain.at}},
            .advice = "release it with cuDevicePrimaryCtxRelease, as often as it was retained"});
+    }
   }
 
   static Finding about(const Thing &thing, const char *rule, const std::string &fate) {

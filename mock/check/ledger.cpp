@@ -353,13 +353,18 @@ void Ledger::note_primary(const WatchedCall &call, const Deed &deed) {
     const std::uint64_t context = is_retain                 ? call.arguments[0].written()
                                   : last != retains_.rend() ? last->context
                                                             : 0;
+    const auto mark_all = [&](bool was_reset) {
+      for (Retain &retain : retains_)
+        if (retain.device == device) retain.was_reset = was_reset;
+    };
     if (is_retain) {
+      mark_all(false);  // a reset does not change how often it is retained
       retains_.push_back({device, context, call.slot, at});
     } else if (deed.act == Deed::Act::releases) {
       if (last != retains_.rend()) retains_.erase(std::next(last).base());
       if (is_active == 0 && context != 0) end_members(ending, context, at);
     } else {
-      std::erase_if(retains_, [&](const Retain &retain) { return retain.device == device; });
+      mark_all(true);
       if (context != 0) end_members(ending, context, at);
       ending.ended_with_it.clear();  // a reset is how a program lets go of all at once
     }

@@ -43,6 +43,7 @@ struct Retain {
   std::uint64_t context;
   int by;
   Place at;
+  bool was_reset = false;  // since, and not retained again: nothing is left to be released
 };
 
 // What a row does to lives.

@@ -88,14 +88,19 @@ CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned fl
   require((flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) == 0);
   Event &event = call.event(event_handle);
   require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);
-  if (Work work = call.work_of(event)) {
-    // A wait for what is complete puts nothing into the stream that the legacy stream could hold. Measured,
-    // driver 580.
-    const auto order = is_complete(work) ? Call::Order::of_the_stream : Call::Order::of_the_legacy_stream_too;
-    Operation operation;
-    operation.come_after(work);
-    call.enqueue(stream, std::move(operation), order);
+  const Work work = call.work_of(event);
+  if (work == nullptr) return CUDA_SUCCESS;
+  // A wait for what is complete puts nothing into the stream that could keep it busy, or that the legacy
+  // stream could hold. Measured, driver 580. What comes later in the stream begins after it all the same.
+  if (is_complete(work) && is_complete(stream.tail) && work->fault == CUDA_SUCCESS) {
+    call.system.engine.spend(call.costs(*stream.context).call);
+    if (stream.tail == nullptr || stream.tail->completed_at < work->completed_at) stream.tail = work;
+    return CUDA_SUCCESS;
   }
+  const auto order = is_complete(work) ? Call::Order::of_the_stream : Call::Order::of_the_legacy_stream_too;
+  Operation operation;
+  operation.come_after(work);
+  call.enqueue(stream, std::move(operation), order);
   return CUDA_SUCCESS;
 }
 

@@ -234,15 +234,35 @@ TEST_F(Leaked, What_goes_with_a_primary_context_was_leaked_unless_it_is_reset) {
       need(driver().cuDevicePrimaryCtxRetain(&context, 0));
       need(driver().cuCtxSetCurrent(context));
       event();
-      if (is_reset)
-        need(driver().cuDevicePrimaryCtxReset(0));
-      else
-        need(driver().cuDevicePrimaryCtxRelease(0));
+      if (is_reset) need(driver().cuDevicePrimaryCtxReset(0));
+      need(driver().cuDevicePrimaryCtxRelease(0));
       EXPECT_EQ(leaks.findings().size(), is_reset ? 0u : 1u) << words_of(leaks.findings());
     }
     need(driver().cuDevicePrimaryCtxRetain(&context, 0));
     need(driver().cuCtxSetCurrent(context));
   }
+}
+
+TEST_F(Leaked, A_primary_context_that_was_reset_needs_no_release_until_it_is_retained_again) {
+  Leaks leaks(current_driver());
+  CUcontext context = nullptr;
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuDevicePrimaryCtxReset(0));
+  EXPECT_TRUE(is_clean(leaks.finish()));
+  need(driver().cuDevicePrimaryCtxRelease(0));
+}
+
+TEST_F(Leaked, A_primary_context_is_retained_as_often_after_a_reset_as_before) {
+  CUcontext context = nullptr;
+  Leaks leaks(current_driver());
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuDevicePrimaryCtxReset(0));
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuDevicePrimaryCtxRelease(0));
+  const auto findings = leaks.finish();
+  need(driver().cuDevicePrimaryCtxRelease(0));
+  ASSERT_EQ(findings.size(), 1u) << words_of(findings);
+  EXPECT_EQ(findings[0].rule, "never-released");
 }
 
 // ---- What it must not disturb ----

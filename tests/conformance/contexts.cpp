@@ -285,6 +285,13 @@ TEST_F(ContextQueries, Priorities_are_lower_the_more_urgent) {
   RECORD_VALUE(greatest);
 }
 
+TEST_F(ContextQueries, The_current_primary_context_maps_host_memory_though_its_state_does_not_say_so) {
+  EXPECT_ANSWER(driver().cuCtxGetFlags(&flags), CUDA_SUCCESS);
+  EXPECT_VALUE(flags, unsigned(CU_CTX_MAP_HOST));
+  EXPECT_ANSWER(driver().cuDevicePrimaryCtxGetState(0, &flags, &number), CUDA_SUCCESS);
+  EXPECT_VALUE(flags, 0u);
+}
+
 TEST_F(ContextQueries, Flags_can_be_changed_later) {
   NEED(driver().cuCtxCreate_v2(&context_out, 0, 0));
   EXPECT_ANSWER(driver().cuCtxSetFlags(CU_CTX_SCHED_YIELD), CUDA_SUCCESS);

@@ -155,6 +155,13 @@ STATEMENT(DeviceMemory, Null_is_in_no_range, driver().cuMemGetAddressRange(nullp
           CUDA_ERROR_NOT_FOUND)
 STATEMENT(DeviceMemory, The_stack_is_in_no_range,
           driver().cuMemGetAddressRange(nullptr, &size, address_of(&size)), CUDA_ERROR_NOT_FOUND)
+TEST_F(DeviceMemory, The_range_of_what_is_in_none_is_set_to_zero) {
+  CUdeviceptr start = 1;
+  size = 1;
+  EXPECT_ANSWER(driver().cuMemGetAddressRange(&start, &size, address_of(&size)), CUDA_ERROR_NOT_FOUND);
+  EXPECT_VALUE(start == 0, true);
+  EXPECT_VALUE(size == 0, true);
+}
 TEST_F(DeviceMemory, The_range_is_told_without_a_context) {
   const CUdeviceptr base = memory();
   NEED(driver().cuCtxSetCurrent(nullptr));

@@ -102,6 +102,11 @@ const Call calls[] = {
   return true;
 }();
 
+TEST_F(HostFunctions, A_null_function_is_found_before_the_missing_context) {
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuLaunchHostFunc(nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(HostFunctions, Are_not_called_before_the_work_ahead_is_done) {
   const CUstream work = stream();
   Hold held = hold(work);

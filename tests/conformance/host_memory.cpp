@@ -78,6 +78,17 @@ TEST_F(HostMemory, Pageable_memory_has_no_device_address) {
   CUdeviceptr at = 0;
   EXPECT_ANSWER(driver().cuMemHostGetDevicePointer(&at, &size, 0), CUDA_ERROR_INVALID_VALUE);
 }
+TEST_F(HostMemory, The_device_address_of_pageable_memory_is_set_to_zero) {
+  CUdeviceptr at = 1;
+  EXPECT_ANSWER(driver().cuMemHostGetDevicePointer(&at, &size, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(at == 0, true);
+}
+TEST_F(HostMemory, Is_freed_without_a_context) {
+  void *made = nullptr;
+  NEED(driver().cuMemHostAlloc(&made, 64, 0));
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuMemFreeHost(made), CUDA_SUCCESS);
+}
 STATEMENT(HostMemory, A_device_address_needs_a_place,
           driver().cuMemHostGetDevicePointer(nullptr, pinned(), 0), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(HostMemory, Flags_need_a_place, driver().cuMemHostGetFlags(nullptr, pinned()),

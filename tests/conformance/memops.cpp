@@ -232,6 +232,11 @@ TEST_F(MemOps, A_write_behind_held_work_waits) {
   EXPECT_VALUE(unsigned{*word}, 9u);
 }
 
+TEST_F(MemOps, A_wait_with_flush_is_refused_before_its_address_is_looked_at) {
+  const auto flush = CU_STREAM_WAIT_VALUE_EQ | CU_STREAM_WAIT_VALUE_FLUSH;
+  EXPECT_ANSWER(driver().cuStreamWaitValue32_v2(stream(), 0, 1, flush), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 // ---- Batches ----
 
 class MemOpBatches : public MemOps {

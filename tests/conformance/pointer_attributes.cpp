@@ -207,6 +207,12 @@ TEST_F(PointerAttributes, Are_asked_without_a_context) {
   NEED(driver().cuCtxSetCurrent(nullptr));
   EXPECT_ANSWER(driver().cuPointerGetAttribute(&number, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at), CUDA_SUCCESS);
 }
+TEST_F(PointerAttributes, The_device_address_is_not_told_without_a_context) {
+  const CUdeviceptr at = memory();
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at),
+                CUDA_ERROR_INVALID_CONTEXT);
+}
 TEST_F(PointerAttributes, By_wrappers_describe_device_memory) {
   auto buffer = cushim::DeviceBuffer<char>::create(100);
   const auto info = cushim::describe_pointer(buffer.data().address());

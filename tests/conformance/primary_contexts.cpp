@@ -142,6 +142,62 @@ TEST_F(UnretainedPrimaryContexts, Are_not_active_after_a_reset) {
   EXPECT_VALUE(active, 0);
 }
 
+TEST_F(UnretainedPrimaryContexts, Are_retained_as_often_after_a_reset_as_before) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
+  NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
+  NEED(driver().cuDevicePrimaryCtxReset(0));
+  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+TEST_F(UnretainedPrimaryContexts, Of_a_reset_are_active_from_the_next_retain_to_the_last_release) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
+  NEED(driver().cuDevicePrimaryCtxReset(0));
+  NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(active, 1);
+  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(active, 1);
+  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(active, 0);
+}
+
+// Whoever has one current when it ends keeps it current, and can use it when it has been retained again.
+struct Ending {
+  const char *name;
+  CUresult (*end)();
+};
+const Ending endings[] = {
+    {"a_release", [] { return driver().cuDevicePrimaryCtxRelease(0); }},
+    {"a_reset", [] { return driver().cuDevicePrimaryCtxReset(0); }},
+};
+[[maybe_unused]] const bool endings_added = [] {
+  for (const Ending &row : endings)
+    ADD_TEST(UnretainedPrimaryContexts, std::string("Stay_current_after_") + row.name,
+             [&row](UnretainedPrimaryContexts &t) {
+               CUSHIM_IN_A_FRESH_PROCESS();
+               NEED(driver().cuDevicePrimaryCtxRetain(&t.one, 0));
+               NEED(driver().cuCtxSetCurrent(t.one));
+               NEED(row.end());
+               CUevent event = nullptr;
+               CUdeviceptr memory = 0;
+               EXPECT_ANSWER(driver().cuCtxGetCurrent(&t.other), CUDA_SUCCESS);
+               EXPECT_VALUE(t.other == t.one, true);
+               EXPECT_ANSWER(driver().cuEventCreate(&event, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+               EXPECT_ANSWER(driver().cuMemAlloc(&memory, 64), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+               EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+               NEED(driver().cuDevicePrimaryCtxRetain(&t.other, 0));
+               EXPECT_VALUE(t.other == t.one, true);
+               EXPECT_ANSWER(driver().cuEventCreate(&event, 0), CUDA_SUCCESS);
+             });
+  return true;
+}();
+
 TEST_F(UnretainedPrimaryContexts, Are_retained_released_and_judged_by_the_wrapper) {
   CUSHIM_IN_A_FRESH_PROCESS();
   const auto device = cushim::Device::get(0);

@@ -123,5 +123,98 @@ TEST_F(StreamOrder, Work_in_one_stream_is_done_in_order) {
   EXPECT_ANSWER(driver().cuEventQuery(second), CUDA_SUCCESS);
 }
 
+// ---- What puts something into an idle blocking stream while the legacy stream is held ----
+
+// Whatever is put in waits for the legacy stream; so a stream that is complete holds nothing.
+struct Put {
+  const char *name;
+  void (*put)(StreamOrder &t, CUstream idle, CUevent complete);
+  bool makes_busy;
+};
+template <unsigned flags>
+void record(StreamOrder &t, CUstream idle, CUevent) {
+  NEED(driver().cuEventRecord(t.event(flags), idle));
+}
+const Put puts[] = {
+    // Although the event itself waits, as the statement below has it.
+    {"An_event_without_timing_leaves", record<CU_EVENT_DISABLE_TIMING>, false},
+    {"An_event_with_timing_makes", record<CU_EVENT_DEFAULT>, true},
+    {"An_event_to_block_on_makes", record<CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING>, true},
+    {"An_event_for_other_processes_makes", record<CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING>, true},
+    {"A_wait_for_a_complete_event_leaves",
+     [](StreamOrder &, CUstream idle, CUevent complete) {
+       NEED(driver().cuStreamWaitEvent(idle, complete, 0));
+     },
+     false},
+    {"An_empty_batch_makes",
+     [](StreamOrder &, CUstream idle, CUevent) {
+       CUstreamBatchMemOpParams none{};
+       NEED(driver().cuStreamBatchMemOp_v2(idle, 0, &none, 0));
+     },
+     true},
+};
+[[maybe_unused]] const bool puts_added = [] {
+  for (const Put &row : puts)
+    ADD_TEST(StreamOrder, row.name + std::string("_an_idle_stream_") + (row.makes_busy ? "busy" : "complete"),
+             [&row](StreamOrder &t) {
+               const CUstream idle = t.stream(CU_STREAM_DEFAULT);
+               const CUevent complete = t.event();
+               NEED(driver().cuEventRecord(complete, idle));
+               NEED(driver().cuEventSynchronize(complete));
+               Hold held = hold(legacy());
+               row.put(t, idle, complete);
+               EXPECT_ANSWER(driver().cuStreamQuery(idle),
+                             row.makes_busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+               held.release();
+               EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+               EXPECT_ANSWER(driver().cuStreamQuery(idle), CUDA_SUCCESS);
+             });
+  return true;
+}();
+
+TEST_F(StreamOrder, An_event_without_timing_in_an_idle_stream_waits_for_the_legacy_stream) {
+  const CUstream idle = stream(CU_STREAM_DEFAULT);
+  const CUevent mark = event(CU_EVENT_DISABLE_TIMING);
+  Hold held = hold(legacy());
+  NEED(driver().cuEventRecord(mark, idle));
+  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+}
+
+TEST_F(StreamOrder, Records_of_one_event_for_other_processes_come_one_after_the_other) {
+  const CUstream first = stream(), second = stream();
+  const CUevent mark = event(CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+  Hold held = hold(first);
+  NEED(driver().cuEventRecord(mark, first));
+  NEED(driver().cuEventRecord(mark, second));
+  EXPECT_ANSWER(driver().cuStreamQuery(second), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuStreamSynchronize(second), CUDA_SUCCESS);
+}
+
+TEST_F(StreamOrder, Records_of_one_event_without_timing_do_not_wait_for_each_other) {
+  const CUstream first = stream(), second = stream();
+  const CUevent mark = event(CU_EVENT_DISABLE_TIMING);
+  Hold held = hold(first);
+  NEED(driver().cuEventRecord(mark, first));
+  NEED(driver().cuEventRecord(mark, second));
+  EXPECT_ANSWER(driver().cuStreamSynchronize(second), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamQuery(first), CUDA_ERROR_NOT_READY);
+}
+
+// Nothing else orders the two: each context has a legacy stream of its own.
+TEST_F(StreamOrder, A_copy_in_the_legacy_stream_waits_for_that_of_the_contexts_whose_memory_it_reads) {
+  const CUdeviceptr here = memory();
+  const CUdeviceptr there = in_other_context([this] { return memory(); });
+  NEED(driver().cuCtxSynchronize());
+  Hold held = in_other_context([] { return hold(legacy()); });
+  NEED(driver().cuMemcpyDtoDAsync(here, there, 16, legacy()));
+  EXPECT_ANSWER(driver().cuStreamQuery(legacy()), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuStreamSynchronize(legacy()), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace conformance

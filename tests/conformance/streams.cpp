@@ -72,6 +72,7 @@ TEST_F(Streams, Are_not_created_without_a_context) {
 
 TEST_F(Streams, Bad_arguments_are_found_before_the_missing_context) {
   NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuStreamCreate(&stream_out, 2), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuStreamCreate(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuStreamCreate(&stream_out, 2), CUDA_ERROR_INVALID_VALUE);
 }
@@ -292,6 +293,17 @@ TEST_F(StreamAttributes, Are_copied) {
   value = {};
   NEED(driver().cuStreamGetAttribute(to, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
   EXPECT_VALUE(static_cast<int>(value.syncPolicy), int(CU_SYNC_POLICY_YIELD));
+}
+
+TEST_F(StreamAttributes, Are_copied_with_the_priority) {
+  int least = 0, greatest = 0;
+  NEED(driver().cuCtxGetStreamPriorityRange(&least, &greatest));
+  const CUstream from = stream(), to = stream();
+  value.priority = greatest;
+  NEED(driver().cuStreamSetAttribute(from, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value));
+  EXPECT_ANSWER(driver().cuStreamCopyAttributes(to, from), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamGetPriority(to, &number), CUDA_SUCCESS);
+  EXPECT_VALUE(number == greatest, true);
 }
 
 STATEMENT(StreamAttributes, Are_copied_to_the_stream_itself,
