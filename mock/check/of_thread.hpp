@@ -3,21 +3,25 @@
 // driver from their destructors.
 #pragma once
 
+#include <pthread.h>
+
 #include <utility>
 
 namespace cushim::check {
 
-// Made when it is first asked for, and again if that is after the end of the thread's objects.
+// Made when it is first asked for. Ends with a key of pthreads: their destructors run after those of all
+// thread-local objects, and again if one of them makes a new value.
 template <class T>
 T &of_thread() {
   thread_local T *own = nullptr;
-  struct End {
-    ~End() { delete std::exchange(own, nullptr); }
-  };
+  static const pthread_key_t end = [] {
+    pthread_key_t key{};
+    pthread_key_create(&key, [](void *) { delete std::exchange(own, nullptr); });
+    return key;
+  }();
   if (own == nullptr) {
     own = new T;
-    thread_local const End end;
-    static_cast<void>(&end);
+    pthread_setspecific(end, own);
   }
   return *own;
 }

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: the stack of the thread, and what is asked of a context. None is created or destroyed.
+// Contexts: the stack of the thread, and what is asked of a context. How they come and go: lives.cpp.
 #include "walk.hpp"
 
 namespace differential {
 namespace {
 
-void set_current(Walk &w) { CALL(w, cuCtxSetCurrent, w.a_context()); }
+void set_current(Walk &w) {
+  const auto context = w.a_context();
+  if (CALL(w, cuCtxSetCurrent, context) == CUDA_SUCCESS) w.has_set(context.value);
+}
 
-void push(Walk &w) { CALL(w, cuCtxPushCurrent, w.a_context()); }
+void push(Walk &w) {
+  const auto context = w.a_context();
+  if (CALL(w, cuCtxPushCurrent, context) == CUDA_SUCCESS) w.has_pushed(context.value);
+}
 
 void pop(Walk &w) {
   Result<CUcontext> context("context");
-  CALL(w, cuCtxPopCurrent, context.argument());
+  if (CALL(w, cuCtxPopCurrent, context.argument()) == CUDA_SUCCESS) w.has_popped();
   w.also_name(context);
 }
 
@@ -77,6 +83,7 @@ void primary_state(Walk &w) {
 }
 
 void retain_and_release(Walk &w) {
+  if (!w.primary_is_active) return;
   Result<CUcontext> context("context");
   CALL(w, cuDevicePrimaryCtxRetain, context.argument(), integer(0));
   w.also_name(context);

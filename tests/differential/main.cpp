@@ -43,11 +43,11 @@ class Side {
     about_ = fmt::format("version {}, {}", driver_->version(), device);
   }
 
-  std::vector<Step> walk(std::uint64_t seed, unsigned choices,
+  std::vector<Step> walk(std::uint64_t seed, Kind kind,
                          const std::function<bool(unsigned)> &wanted = {}) const {
     const cushim::ScopedDriver scope(*driver_);
-    Walk walk(seed, *bench_);
-    return walk.run(choices, wanted);
+    Walk walk(seed, kind.subject, *bench_);
+    return walk.run(kind.choices, wanted);
   }
   const std::string &about() const { return about_; }
 
@@ -75,12 +75,12 @@ void print(const std::vector<Step> &steps, std::size_t first, std::size_t last) 
 }
 
 // Leaves out choices as long as the two still differ.
-std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, unsigned choices) {
+std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, Kind kind) {
   std::set<unsigned> kept;
-  for (unsigned i = 0; i < choices; ++i) kept.insert(i);
+  for (unsigned i = 0; i < kind.choices; ++i) kept.insert(i);
   const auto still_differ = [&](const std::set<unsigned> &some) {
     const auto wanted = [&](unsigned i) { return some.contains(i); };
-    return differ(a.walk(seed, choices, wanted), b.walk(seed, choices, wanted));
+    return differ(a.walk(seed, kind, wanted), b.walk(seed, kind, wanted));
   };
   for (std::size_t piece = kept.size() / 2; piece != 0; piece /= 2) {
     for (auto at = kept.begin(); at != kept.end();) {
@@ -98,7 +98,8 @@ std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, unsi
 struct Options {
   std::string driver = "sim", against, recorded, write, calls;
   std::uint64_t first = 0, count = 100, settle = 300;
-  unsigned choices = 200, shown = 10;
+  unsigned shown = 10;
+  Kind kind;
   double at_least = 100;
   bool is_traced = false;
 };
@@ -107,11 +108,11 @@ int compare_drivers(const Options &options, const Side &side) {
   const Side other(options.against, options.settle, false);
   unsigned different = 0;
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
-    if (!differ(side.walk(seed, options.choices), other.walk(seed, options.choices))) continue;
+    if (!differ(side.walk(seed, options.kind), other.walk(seed, options.kind))) continue;
     if (++different > options.shown) continue;
-    const std::set<unsigned> kept = shrink(side, other, seed, options.choices);
+    const std::set<unsigned> kept = shrink(side, other, seed, options.kind);
     const auto wanted = [&](unsigned i) { return kept.contains(i); };
-    const auto a = side.walk(seed, options.choices, wanted), b = other.walk(seed, options.choices, wanted);
+    const auto a = side.walk(seed, options.kind, wanted), b = other.walk(seed, options.kind, wanted);
     const std::size_t at = first_difference(a, b);
     const auto answered = [&](const std::vector<Step> &steps) {
       return at < steps.size() ? steps[at].call + ": " + steps[at].answer : "no call";
@@ -143,7 +144,7 @@ int compare_with_recording(const Options &options, const Side &side) {
   std::map<std::string, Count> counts;
   std::size_t different = 0, calls = 0;
   for (const auto &[seed, line] : recording.walks) {
-    const std::vector<Step> steps = side.walk(seed, recording.choices);
+    const std::vector<Step> steps = side.walk(seed, recording.kind);
     const Recording::Line now = line_of(steps);
     const auto at =
         static_cast<std::size_t>(std::ranges::mismatch(now.answers, line.answers).in1 - now.answers.begin());
@@ -170,12 +171,12 @@ int compare_with_recording(const Options &options, const Side &side) {
 }
 
 int record(const Options &options, const Side &side) {
-  Recording recording{.about = side.about(), .choices = options.choices, .dropped = 0, .walks = {}};
+  Recording recording{.about = side.about(), .kind = options.kind, .dropped = 0, .walks = {}};
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
-    recording.walks[seed] = line_of(side.walk(seed, options.choices));
+    recording.walks[seed] = line_of(side.walk(seed, options.kind));
   // Again, for what this driver does not answer twice alike says nothing about another.
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
-    const Recording::Line again = line_of(side.walk(seed, options.choices));
+    const Recording::Line again = line_of(side.walk(seed, options.kind));
     if (again.answers == recording.walks[seed].answers) continue;
     recording.walks.erase(seed);
     ++recording.dropped;
@@ -188,7 +189,7 @@ int record(const Options &options, const Side &side) {
 int show(const Options &options, const Side &side) {
   std::cout << head_of_tests();
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
-    std::cout << as_test(seed, side.walk(seed, options.choices), "As answered by: " + side.about());
+    std::cout << as_test(seed, side.walk(seed, options.kind), "As answered by: " + side.about());
   return 0;
 }
 
@@ -211,7 +212,11 @@ int main(int argc, char **argv) try {
       ->needs(recorded);
   app.add_option("--first", options.first, "the first seed")->capture_default_str();
   app.add_option("--count", options.count, "how many seeds")->capture_default_str();
-  app.add_option("--choices", options.choices, "how long a walk is")->capture_default_str();
+  app.add_option("--choices", options.kind.choices, "how long a walk is")->capture_default_str();
+  app.add_option("--subject", options.kind.subject,
+                 "work, in contexts that last; or contexts: these come and go, too")
+      ->transform(CLI::CheckedTransformer(subjects()))
+      ->default_str("work");
   app.add_option("--shown", options.shown, "how many differences are shown")->capture_default_str();
   app.add_option("--at-least", options.at_least,
                  "percentage of walks that are as recorded, or it is a failure")

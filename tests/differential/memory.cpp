@@ -17,7 +17,7 @@ void allocate(Walk &w) {
   }
   w.b[k].bytes = size;
   w.did(fmt::format("fill({}, {})", k, size));  // what it holds at first is not defined
-  w.bench.fill(k, w.b[k]);
+  w.bench.fill(k, w.b[k], w.active_contexts());
 }
 
 void free_memory(Walk &w) {

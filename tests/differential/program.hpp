@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "walk.hpp"
 
 namespace differential {
@@ -22,6 +24,8 @@ class Program : public ::testing::Test {
   Program() { bench().begin(); }
   ~Program() override {
     release();
+    if (!primary_is_active) driver().cuDevicePrimaryCtxRetain(&c[0], bench().device);
+    bench().begin();
     for (CUstream stream : s)
       if (stream != nullptr) driver().cuStreamDestroy(stream);
     for (CUevent event : e)
@@ -30,6 +34,8 @@ class Program : public ::testing::Test {
       if (address != 0) driver().cuMemFree(address);
     for (const Pinned &pinned : p)
       if (pinned.bytes != nullptr) driver().cuMemFreeHost(pinned);
+    for (CUcontext context : m)
+      if (context != nullptr) driver().cuCtxDestroy(context);
   }
 
   static Bench &bench() {
@@ -38,6 +44,8 @@ class Program : public ::testing::Test {
   }
 
   std::array<CUcontext, 2> c = bench().c;
+  bool primary_is_active = true;
+  CUcontext m[3]{};
   CUstream s[4]{};
   CUevent e[5]{};
   CUdeviceptr b[5]{};
@@ -49,16 +57,26 @@ class Program : public ::testing::Test {
   static void callback(CUstream, CUresult, void *counter) { count(counter); }
 
   void settle() { bench().settle(); }
-  void finish() { bench().finish(); }
-  void release() { bench().release(8); }
+  std::vector<CUcontext> active_contexts() const {
+    std::vector<CUcontext> active{c[1]};
+    if (primary_is_active) active.push_back(c[0]);
+    std::ranges::copy_if(m, std::back_inserter(active), [](CUcontext made) { return made != nullptr; });
+    return active;
+  }
+  void finish() { bench().finish(active_contexts()); }
+  void release() { bench().release(8, active_contexts()); }
   void look_at_p0() {}
   void look_at_p1() {}
   void look_at_p2() {}
   void fill(unsigned k, std::size_t size) {
     sizes_[k] = size;
-    bench().fill(k, {b[k], size});
+    bench().fill(k, {b[k], size}, active_contexts());
   }
-  std::string name_of(CUcontext context) { return bench().name_of(context); }
+  std::string name_of(CUcontext context) {
+    for (unsigned k = 0; k < 3; ++k)
+      if (context != nullptr && context == m[k]) return "m[" + std::to_string(k) + "]";
+    return bench().name_of(context);
+  }
   std::string name_of(CUdeviceptr address) {
     std::array<Buffer, 5> buffers;
     for (unsigned k = 0; k < buffers.size(); ++k) buffers[k] = {b[k], sizes_[k]};

@@ -3,11 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 namespace differential {
+
+const std::map<std::string, Subject> &subjects() {
+  static const std::map<std::string, Subject> all{{"work", Subject::work}, {"contexts", Subject::contexts}};
+  return all;
+}
+
+namespace {
+std::string name_of(Subject subject) {
+  return std::ranges::find(subjects(), subject, &std::pair<const std::string, Subject>::second)->first;
+}
+}  // namespace
 
 Recording::Line line_of(const std::vector<Step> &steps) {
   Recording::Line line;
@@ -24,8 +36,8 @@ void write(const std::string &name, const Recording &recording) {
   std::ofstream file(name);
   file << "# SPDX-License-Identifier: Apache-2.0\n"
        << "# Answers of a CUDA driver to walks: seed, fingerprint of the calls, answers.\n"
-       << "# " << recording.about << "\n# choices " << recording.choices << ", dropped " << recording.dropped
-       << "\n";
+       << "# " << recording.about << "\n# choices " << recording.kind.choices << ", dropped "
+       << recording.dropped << ", about " << name_of(recording.kind.subject) << "\n";
   for (const auto &[seed, line] : recording.walks)
     file << seed << ' ' << line.fingerprint << ' ' << fmt::format("{}", fmt::join(line.answers, ";")) << "\n";
   file.close();
@@ -39,9 +51,15 @@ Recording read(const std::string &name) {
   std::string text;
   for (int number = 1; std::getline(file, text); ++number) {
     if (number == 3) recording.about = text.substr(std::min<std::size_t>(2, text.size()));
-    if (number == 4 &&
-        std::sscanf(text.c_str(), "# choices %u, dropped %u", &recording.choices, &recording.dropped) != 2)
-      throw std::runtime_error(fmt::format("{}:{}: not \"# choices N, dropped N\": {}", name, number, text));
+    if (number == 4) {
+      char subject[16] = "";
+      const int read = std::sscanf(text.c_str(), "# choices %u, dropped %u, about %15s",
+                                   &recording.kind.choices, &recording.dropped, subject);
+      if (read != 3 || !subjects().contains(subject))
+        throw std::runtime_error(
+            fmt::format("{}:{}: not \"# choices N, dropped N, about SUBJECT\": {}", name, number, text));
+      recording.kind.subject = subjects().at(subject);
+    }
     if (text.starts_with('#')) continue;
     std::istringstream line(text);
     std::uint64_t seed = 0;
@@ -52,7 +70,8 @@ Recording read(const std::string &name) {
     while (std::getline(line, answer, ';')) walk.answers.push_back(answer);
     recording.walks[seed] = walk;
   }
-  if (recording.choices == 0) throw std::runtime_error(name + " ends before it says how long its walks are");
+  if (recording.kind.choices == 0)
+    throw std::runtime_error(name + " ends before it says how long its walks are");
   return recording;
 }
 

@@ -12,9 +12,12 @@
 
 namespace differential {
 
+// The subjects of walks by name.
+const std::map<std::string, Subject> &subjects();
+
 struct Recording {
   std::string about;  // the first line: driver and devices
-  unsigned choices = 0;
+  Kind kind{.choices = 0};
   unsigned dropped = 0;  // walks that the driver itself did not answer twice alike
   struct Line {
     std::string fingerprint;

@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -19,11 +20,12 @@ void need(CUresult code, const char *what) {
 }
 #define NEED(call) need(driver().call, #call)
 
-std::vector<Choice> all_choices() {
+std::vector<Choice> choices_of(Subject subject) {
   std::vector<Choice> all;
   for (const auto &some : {context_choices(), stream_choices(), event_choices(), memory_choices(),
                            copy_choices(), memop_choices()})
     all.insert(all.end(), some.begin(), some.end());
+  if (subject == Subject::contexts) std::ranges::copy(life_choices(), std::back_inserter(all));
   return all;
 }
 
@@ -49,7 +51,8 @@ Bench::Bench(std::uint64_t settle) : settle_microseconds(settle) {
   NEED(cuDeviceGet(&device, 0));
   NEED(cuDevicePrimaryCtxRetain(&c[0], device));
   NEED(cuCtxCreate_v2(&c[1], 0, device));
-  NEED(cuCtxSetCurrent(c[0]));
+  CUcontext home = nullptr;
+  NEED(cuCtxCreate_v2(&home, 0, device));
   void *host = nullptr;
   NEED(cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
   NEED(cuMemHostGetDevicePointer(&words_on_device, host, 0));
@@ -62,10 +65,18 @@ void Bench::begin() const {
   NEED(cuCtxPushCurrent(c[0]));
 }
 
-Walk::Walk(std::uint64_t seed, const Bench &b) : bench(b), seed_(seed) { bench.begin(); }
+Walk::Walk(std::uint64_t seed, Subject subject, const Bench &b)
+    : bench(b), seed_(seed), subject_(subject), stack_{b.c[0]} {
+  bench.begin();
+}
 
 Walk::~Walk() {
   release();
+  if (!primary_is_active) {
+    CUcontext again = nullptr;
+    driver().cuDevicePrimaryCtxRetain(&again, bench.device);
+  }
+  bench.begin();
   for (const Stream &stream : s)
     if (stream.handle != nullptr) driver().cuStreamDestroy(stream.handle);
   for (const Event &event : e)
@@ -74,24 +85,27 @@ Walk::~Walk() {
     if (buffer.address != 0) driver().cuMemFree(buffer.address);
   for (unsigned char *pointer : p)
     if (pointer != nullptr) driver().cuMemFreeHost(pointer);
+  for (CUcontext context : m)
+    if (context != nullptr) driver().cuCtxDestroy(context);
 }
 
 std::vector<Step> Walk::run(unsigned choices, const std::function<bool(unsigned)> &wanted) {
-  static const std::vector<Choice> all = all_choices();
-  static const unsigned weights = std::accumulate(
+  const std::vector<Choice> all = choices_of(subject_);
+  const unsigned weights = std::accumulate(
       all.begin(), all.end(), 0U, [](unsigned sum, const Choice &choice) { return sum + choice.weight; });
   for (unsigned i = 0; i < choices; ++i) {
     dice = Dice(seed_ * 1'000'003 + i);
     if (wanted && !wanted(i)) continue;
     // Without a context most calls answer the same.
-    CUcontext current = nullptr;
-    if (dice.once_in(3) && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == nullptr)
-      CALL(*this, cuCtxSetCurrent, Argument{bench.c[0], "c[0]"});
+    if (dice.once_in(3) && current() == nullptr &&
+        CALL(*this, cuCtxSetCurrent, Argument{bench.c[0], "c[0]"}) == CUDA_SUCCESS)
+      has_set(bench.c[0]);
     unsigned rest = dice.below(weights);
     const Choice *choice = all.data();
     while (rest >= choice->weight) rest -= (choice++)->weight;
     if (choice->may_wait && held != 0) continue;
     choice->make(*this);
+    give_to_current();
   }
   return std::exchange(steps_, {});
 }
@@ -140,8 +154,9 @@ Argument<CUevent> Walk::an_event() {
 }
 
 Argument<CUcontext> Walk::a_context() {
-  const unsigned which = dice.below(8);
+  const unsigned which = dice.below(subject_ == Subject::contexts ? 12 : 8);
   if (which == 0) return {nullptr, "nullptr"};
+  if (const unsigned k = which % 3; which >= 8 && m[k] != nullptr) return {m[k], fmt::format("m[{}]", k)};
   return {bench.c[which % 2], fmt::format("c[{}]", which % 2)};
 }
 
@@ -166,7 +181,53 @@ bool Walk::stream_of(unsigned buffer, Argument<CUstream> &stream) {
   return s[buffer].handle != nullptr;
 }
 
-std::string Walk::name_of(CUcontext context) const { return bench.name_of(context); }
+void Walk::has_set(CUcontext context) {
+  if (!stack_.empty()) stack_.pop_back();
+  if (context != nullptr) stack_.push_back(context);
+}
+
+bool Walk::is_covered(CUcontext context) const {
+  return !stack_.empty() && std::find(stack_.begin(), stack_.end() - 1, context) != stack_.end() - 1;
+}
+
+void Walk::give_to_current() {
+  const auto give = [&](const auto &handle, CUcontext &owner) {
+    if (handle == std::remove_cvref_t<decltype(handle)>{})
+      owner = nullptr;
+    else if (owner == nullptr)
+      owner = current();
+  };
+  for (Stream &stream : s) give(stream.handle, stream.owner);
+  for (Event &event : e) give(event.handle, event.owner);
+  for (Buffer &buffer : b) give(buffer.address, buffer.owner);
+  for (unsigned k = 0; k < p.size(); ++k) give(p[k], owners_of_pinned_[k]);
+}
+
+void Walk::forget_what_went_with(CUcontext context) {
+  const auto forget = [&](auto &slot, CUcontext owner, const char *name, unsigned k, const char *nothing) {
+    if (owner != context) return;
+    slot = {};
+    did(fmt::format("{}[{}] = {}", name, k, nothing));
+  };
+  for (unsigned k = 0; k < s.size(); ++k) forget(s[k], s[k].owner, "s", k, "nullptr");
+  for (unsigned k = 0; k < e.size(); ++k) forget(e[k], e[k].owner, "e", k, "nullptr");
+  for (unsigned k = 0; k < b.size(); ++k) forget(b[k], b[k].owner, "b", k, "0");
+  for (unsigned k = 0; k < p.size(); ++k)
+    forget(p[k], std::exchange(owners_of_pinned_[k], nullptr), "p", k, "{}");
+}
+
+std::vector<CUcontext> Walk::active_contexts() const {
+  std::vector<CUcontext> active{bench.c[1]};
+  if (primary_is_active) active.push_back(bench.c[0]);
+  std::ranges::copy_if(m, std::back_inserter(active), [](CUcontext made) { return made != nullptr; });
+  return active;
+}
+
+std::string Walk::name_of(CUcontext context) const {
+  for (unsigned k = 0; k < m.size(); ++k)
+    if (context != nullptr && context == m[k]) return fmt::format("m[{}]", k);
+  return bench.name_of(context);
+}
 std::string Walk::name_of(CUdeviceptr address) const { return differential::name_of(address, b, p); }
 
 void Walk::settle() {
@@ -176,11 +237,11 @@ void Walk::settle() {
 
 void Walk::finish() {
   does("finish()");
-  bench.finish();
+  bench.finish(active_contexts());
 }
 
 void Walk::release() {
-  bench.release(std::exchange(held, 0));
+  bench.release(std::exchange(held, 0), active_contexts());
   for (Stream &stream : s) stream.ended_while_held = false;
 }
 
@@ -190,28 +251,25 @@ void Bench::settle() const {
   while (std::chrono::steady_clock::now() < until) continue;
 }
 
-void Bench::finish() const {
+void Bench::finish(std::span<const CUcontext> contexts) const {
   CUcontext popped = nullptr;
-  for (CUcontext context : c) {
+  for (CUcontext context : contexts) {
     NEED(cuCtxPushCurrent(context));
     NEED(cuCtxSynchronize());
     NEED(cuCtxPopCurrent(&popped));
   }
 }
 
-void Bench::release(unsigned held) const {
+void Bench::release(unsigned held, std::span<const CUcontext> contexts) const {
   for (unsigned i = 0; i < held; ++i) words[i] = 1;
-  finish();
+  finish(contexts);
   for (unsigned i = 0; i < held; ++i) words[i] = 0;
 }
 
-void Bench::fill(unsigned number, const Buffer &buffer) const {
-  finish();
-  CUcontext popped = nullptr;
-  NEED(cuCtxPushCurrent(c[0]));
+void Bench::fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const {
+  finish(contexts);
   NEED(cuMemsetD8(buffer.address, static_cast<unsigned char>(number), buffer.bytes));
-  NEED(cuCtxPopCurrent(&popped));
-  finish();
+  finish(contexts);
 }
 
 std::string Bench::name_of(CUcontext context) const {

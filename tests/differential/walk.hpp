@@ -101,17 +101,27 @@ constexpr std::size_t buffer_bytes = 4096;
 // What stands for the bytes in an answer.
 std::string digest(std::span<const unsigned char> bytes);
 
+// All of them know the context that they go with.
 struct Stream {
   CUstream handle = nullptr;
   bool ended_while_held = false;  // its work may still be there, so nothing takes its place yet
+  CUcontext owner = nullptr;
 };
 struct Event {
   CUevent handle = nullptr;
   bool may_be_waited_for = true;  // see wait_event()
+  CUcontext owner = nullptr;
 };
 struct Buffer {
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
+  CUcontext owner = nullptr;
+};
+
+// What walks are about.
+enum class Subject {
+  work,      // streams, events and memory, in contexts that last
+  contexts,  // contexts come and go, too, and with them what they have
 };
 
 // A stretch of memory by the buffer that it lies in, which addresses of a program are called by.
@@ -119,11 +129,16 @@ std::string name_of(CUdeviceptr address, std::span<const Buffer> b, std::span<un
 // What pinned memory of a program holds at first.
 void fill_pinned(unsigned number, unsigned char *bytes);
 
+// What determines a walk beside its seed.
+struct Kind {
+  unsigned choices = 200;
+  Subject subject = Subject::work;
+};
+
 // What a walk has made and holds. The members bear the names that the program's text uses.
 class Walk {
  public:
-  // The driver must be initialized and the device have a context that lasts (see Bench).
-  Walk(std::uint64_t seed, const struct Bench &bench);
+  Walk(std::uint64_t seed, Subject subject, const struct Bench &bench);
   // Ends all that is left.
   ~Walk();
   Walk(const Walk &) = delete;
@@ -137,8 +152,10 @@ class Walk {
   const struct Bench &bench;
   std::array<Stream, 4> s;
   std::array<Event, 5> e;
-  std::array<Buffer, 5> b;                  // of device memory
-  std::array<unsigned char *, 3> p{};       // pinned, of buffer_bytes each
+  std::array<Buffer, 5> b;             // of device memory
+  std::array<unsigned char *, 3> p{};  // pinned, of buffer_bytes each
+  std::array<CUcontext, 3> m{};        // contexts that it has made
+  bool primary_is_active = true;
   unsigned held = 0;                        // how many waits are in streams
   std::atomic<unsigned> host_functions{0};  // how many have run
 
@@ -184,6 +201,18 @@ class Walk {
   std::string name_of(CUcontext context) const;
   std::string name_of(CUdeviceptr address) const;
 
+  // The contexts of the thread are these from now on.
+  void has_set(CUcontext context);
+  void has_pushed(CUcontext context) { stack_.push_back(context); }
+  void has_popped() { stack_.pop_back(); }
+  // Whether it is among the thread's contexts, but not the current one.
+  bool is_covered(CUcontext context) const;
+  CUcontext current() const { return stack_.empty() ? nullptr : stack_.back(); }
+  // The bench's and those of the walk, but for what has ended.
+  std::vector<CUcontext> active_contexts() const;
+  // What went with a context that has ended is not used any more.
+  void forget_what_went_with(CUcontext context);
+
   // As of the bench, and said.
   void settle();
   void finish();
@@ -194,8 +223,13 @@ class Walk {
   void note(const char *name, const char *symbol, const std::vector<std::string> &arguments,
             const std::vector<std::string> &declarations);
   void also_code(CUresult code) { steps_.back().answer = std::to_string(static_cast<int>(code)); }
+  // Whatever is new goes with the current context.
+  void give_to_current();
 
   std::uint64_t seed_;
+  Subject subject_;
+  std::vector<CUcontext> stack_;
+  std::array<CUcontext, 3> owners_of_pinned_{};
   std::vector<Step> steps_;
   std::vector<std::string> before_;
 };
@@ -207,17 +241,17 @@ struct Bench {
   void begin() const;
   // All work that nothing holds back is complete afterwards.
   void settle() const;
-  // All work is complete afterwards; nothing may be held.
-  void finish() const;
+  // All work of these contexts is complete afterwards; nothing may be held.
+  void finish(std::span<const CUcontext> contexts) const;
   // Lets waits go on that look at this many words, and waits until all work is complete.
-  void release(unsigned held) const;
-  // New memory of the b[number] of a program gets its first bytes.
-  void fill(unsigned number, const Buffer &buffer) const;
+  void release(unsigned held, std::span<const CUcontext> contexts) const;
+  // New memory of the b[number] of a program gets its first bytes, in the current context.
+  void fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const;
   std::string name_of(CUcontext context) const;
 
   CUdevice device = 0;
   std::array<CUcontext, 2> c{};  // the primary context and another
-  // Words for waits, which the device sees at this address.
+  // Words for waits, which the device sees at this address. They lie in a context of their own, which lasts.
   volatile std::uint32_t *words = nullptr;
   CUdeviceptr words_on_device = 0;
   std::uint64_t settle_microseconds;
@@ -231,6 +265,7 @@ struct Choice {
   void (*make)(Walk &);
 };
 std::vector<Choice> context_choices();
+std::vector<Choice> life_choices();  // for walks about contexts only
 std::vector<Choice> stream_choices();
 std::vector<Choice> event_choices();
 std::vector<Choice> memory_choices();

@@ -79,11 +79,11 @@ TEST(ManagedMemory, Tells_several_attributes_at_once) {
 TEST(ManagedMemory, Is_told_to_synchronize_copies) {
   const Page page;
   const int on = 1;
-  bool is_on = false;
+  int is_on = 0;
   EXPECT_EQ(driver().cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, page.memory), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuPointerGetAttribute(&is_on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, page.memory),
             CUDA_SUCCESS);
-  EXPECT_TRUE(is_on);
+  EXPECT_EQ(is_on, 1);
 }
 
 }  // namespace
