@@ -20,6 +20,15 @@ inline constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
 inline constexpr bool kHasThreadOfTool = false;
 #endif
 
+// Whether a sanitizer takes memory of its own in the process.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kIsSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kIsSanitized = kHasThreadOfTool || __has_feature(address_sanitizer);
+#else
+inline constexpr bool kIsSanitized = kHasThreadOfTool;
+#endif
+
 inline void need(CUresult code) {
   if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
 }

@@ -108,14 +108,6 @@ TEST(DeviceMemory, Of_eight_large_devices_costs_nothing_until_it_is_used) {
   EXPECT_EQ(byte, 1);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_sanitized = true;
-#elif defined(__has_feature)
-constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool is_sanitized = false;
-#endif
-
 std::size_t resident_bytes() {
   std::size_t size = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> size >> resident;
@@ -123,7 +115,7 @@ std::size_t resident_bytes() {
 }
 
 TEST(DeviceMemory, Of_eight_large_devices_takes_under_10_MB_before_it_is_used) {
-  if (is_sanitized) GTEST_SKIP() << "a sanitizer's own memory cannot be told apart";
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer's own memory cannot be told apart";
   const std::size_t before = resident_bytes();
   const Running running({.devices = "h200x8"});
   for (CUdevice device = 0; device < 8; ++device) {
@@ -152,7 +144,7 @@ TEST(DeviceMemory, Of_eight_large_devices_takes_under_10_MB_before_it_is_used) {
 }
 
 TEST(DeviceMemoryDeathTest, Is_less_with_one_message_where_address_space_is_limited) {
-  if (is_sanitized) GTEST_SKIP() << "sanitizers need address space without a limit";
+  if (kIsSanitized) GTEST_SKIP() << "sanitizers need address space without a limit";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       use_a_device_within(std::size_t{2} << 30), ::testing::ExitedWithCode(0),
