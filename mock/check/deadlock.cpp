@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/check/deadlock.hpp>
+#include <cushim/mock/own_thread.hpp>
 
 #include <atomic>
 #include <condition_variable>
@@ -8,7 +9,6 @@
 #include <string_view>
 #include <thread>
 
-#include "../pool/own_thread.hpp"
 #include "follower.hpp"
 #include "of_thread.hpp"
 

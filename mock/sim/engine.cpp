@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
 
+#include <cushim/mock/own_thread.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <unordered_set>
-
-#include "../pool/own_thread.hpp"
 
 namespace cushim::sim {
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watchdog.hpp"
 
+#include <cushim/mock/own_thread.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 
 namespace cushim::testing {
 
-Watchdog::Watchdog(int limit_seconds) : limit_seconds_(limit_seconds), thread_([this] { run(); }) {}
+Watchdog::Watchdog(int limit_seconds) : limit_seconds_(limit_seconds), thread_([this] { run(); }) {
+  is_running_.wait(false);  // its thread is known for one of cushim's from now on
+}
 
 Watchdog::~Watchdog() {
   {
@@ -27,6 +31,9 @@ void Watchdog::watch(std::string what) {
 }
 
 void Watchdog::run() {
+  const mock::OwnThread own;
+  is_running_ = true;
+  is_running_.notify_all();
   std::unique_lock lock(mutex_);
   while (!ended_) {
     if (watched_.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -29,6 +30,7 @@ class Watchdog {
   std::string watched_;
   int turn_ = 0;
   bool ended_ = false;
+  std::atomic<bool> is_running_{false};
   std::thread thread_;
 };
 

@@ -38,6 +38,16 @@ TEST_F(OnDevice, Held_work_is_unfinished_until_released) {
   EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_SUCCESS);
 }
 
+using Deadlock = OnDevice;
+TEST_F(Deadlock, Is_an_error) {
+  CUdeviceptr word = 0;
+  ASSERT_EQ(driver().cuMemAlloc(&word, 4), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuMemsetD32(word, 0, 1), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuStreamWaitValue32(stream, word, 7, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
 TEST(Needs, A_thousand_gpus) {
   CUSHIM_NEEDS(gpus(1000));
   FAIL() << "such a machine was found";

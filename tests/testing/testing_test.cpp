@@ -139,6 +139,26 @@ TEST(TestingNeeds, Found_but_not_declared_are_reported) {
 
 TEST(TestingHold, Keeps_work_unfinished) { EXPECT_EQ(run_on_sim("OnDevice.*").exit, 0); }
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kHasThreadOfTool = true;
+#elif defined(__has_feature)
+constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
+#else
+constexpr bool kHasThreadOfTool = false;
+#endif
+
+// The program's own watchdog is no thread that might end a wait. It waits far longer than the program may
+// take.
+TEST(TestingDeadlock, Is_an_error_before_the_limit) {
+  if (kHasThreadOfTool) GTEST_SKIP() << "the sanitizer's thread might end the wait";
+  for (const char *const schedule : {"eager", "deferred", "seeded", "background"}) {
+    const Finished deadlock = run_on_sim("Deadlock.*", "--limit=20",
+                                         std::string("CUSHIM_PATIENCE=100000 CUSHIM_SCHEDULE=") + schedule);
+    EXPECT_EQ(deadlock.exit, 0) << schedule << deadlock;
+    EXPECT_TRUE(deadlock.says("cuStreamSynchronize: deadlock")) << schedule << deadlock;
+  }
+}
+
 TEST(TestingFresh, Failures_skips_and_crashes_are_passed_on) {
   const Finished failure = run_on_sim("Fresh.Failures*");
   EXPECT_EQ(failure.exit, 1) << failure;
