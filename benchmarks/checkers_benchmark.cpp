@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What calls cost with checkers switched on, beside the same calls of the simulated driver without. The names
-// tell which: none, leaks, misuse, leaks,misuse,
-// hazards.
+// tell which: none, leaks, misuse, leaks,misuse, hazards, deadlock. In those that end in /two_threads the
+// process has a second thread, which sleeps: locks and counts cost more then.
 #include <benchmark/benchmark.h>
 
 #include <cushim/check/checkers.hpp>
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
 
+#include <condition_variable>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -28,13 +31,16 @@ struct Checked {
     need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     need(driver().cuMemAlloc(&memory, 4096));
+    need(driver().cuMemAlloc(&other, 4096));
+    need(driver().cuMemAllocHost(&pinned, 4096));
   }
   cushim::sim::Machine machine{{.schedule = cushim::sim::Schedule::eager}};
   cushim::ScopedDriver scope{machine.driver()};
   cushim::check::Checkers checkers;
   CUstream stream = nullptr;
   CUevent event = nullptr;
-  CUdeviceptr memory = 0;
+  CUdeviceptr memory = 0, other = 0;
+  void *pinned = nullptr;
 };
 
 void event_query(benchmark::State &state, const std::string &words) {
@@ -56,6 +62,22 @@ void event_create_and_destroy(benchmark::State &state, const std::string &words)
   }
 }
 
+void stream_query(benchmark::State &state, const std::string &words) {
+  const Checked on(words);
+  for (auto _ : state) benchmark::DoNotOptimize(driver().cuStreamQuery(on.stream));
+}
+
+void stream_wait_event(benchmark::State &state, const std::string &words) {
+  const Checked on(words);
+  need(driver().cuEventRecord(on.event, on.stream));
+  for (auto _ : state) benchmark::DoNotOptimize(driver().cuStreamWaitEvent(on.stream, on.event, 0));
+}
+
+void stream_synchronize(benchmark::State &state, const std::string &words) {
+  const Checked on(words);
+  for (auto _ : state) benchmark::DoNotOptimize(driver().cuStreamSynchronize(on.stream));
+}
+
 void memory_allocate_and_free(benchmark::State &state, const std::string &words) {
   const Checked on(words);
   for (auto _ : state) {
@@ -70,6 +92,24 @@ void memory_set(benchmark::State &state, const std::string &words) {
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuMemsetD8Async(on.memory, 0, 64, on.stream));
 }
 
+void memory_copy(benchmark::State &state, const std::string &words) {
+  const Checked on(words);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(driver().cuMemcpyDtoDAsync(on.other, on.memory, 4096, on.stream));
+}
+
+void memory_copy_from_pinned(benchmark::State &state, const std::string &words, std::size_t size) {
+  const Checked on(words);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(driver().cuMemcpyHtoDAsync(on.memory, on.pinned, size, on.stream));
+}
+void memory_copy_from_pinned_64(benchmark::State &state, const std::string &words) {
+  memory_copy_from_pinned(state, words, 64);
+}
+void memory_copy_from_pinned_4096(benchmark::State &state, const std::string &words) {
+  memory_copy_from_pinned(state, words, 4096);
+}
+
 void context_get_current(benchmark::State &state, const std::string &words) {
   const Checked on(words);
   CUcontext context = nullptr;
@@ -79,20 +119,43 @@ void context_get_current(benchmark::State &state, const std::string &words) {
 using Body = void (*)(benchmark::State &, const std::string &);
 constexpr std::pair<const char *, Body> kBodies[] = {
     {"event_query", event_query},
+    {"stream_query", stream_query},
     {"event_record", event_record},
+    {"stream_wait_event", stream_wait_event},
+    {"stream_synchronize", stream_synchronize},
     {"event_create_and_destroy", event_create_and_destroy},
     {"memory_allocate_and_free", memory_allocate_and_free},
     {"memory_set", memory_set},
+    {"memory_copy", memory_copy},
+    {"memory_copy_from_pinned_64", memory_copy_from_pinned_64},
+    {"memory_copy_from_pinned_4096", memory_copy_from_pinned_4096},
     {"context_get_current", context_get_current},
 };
 
 }  // namespace
 
+// The C library need not go back to what locks cost in a program of one thread: those come first.
+void in_two_threads(benchmark::State &state, Body body, const std::string &words) {
+  static const std::jthread sleeper([](const std::stop_token &stop) {
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::unique_lock lock(mutex);
+    ended.wait(lock, stop, [] { return false; });
+  });
+  body(state, words);
+}
+
 int main(int argc, char **argv) {
-  for (const auto &[name, body] : kBodies)
-    for (const std::string words : {"", "leaks", "misuse", "leaks,misuse", "hazards", "deadlock"})
-      benchmark::RegisterBenchmark((std::string(name) + "/" + (words.empty() ? "none" : words)).c_str(), body,
-                                   words);
+  const std::string checkers[] = {"", "leaks", "misuse", "leaks,misuse", "hazards", "deadlock"};
+  for (const bool two_threads : {false, true})
+    for (const auto &[name, body] : kBodies)
+      for (const std::string &words : checkers) {
+        const std::string title = std::string(name) + "/" + (words.empty() ? "none" : words);
+        if (two_threads)
+          benchmark::RegisterBenchmark((title + "/two_threads").c_str(), in_two_threads, body, words);
+        else
+          benchmark::RegisterBenchmark(title.c_str(), body, words);
+      }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

@@ -44,6 +44,14 @@ struct Deadlock::State final : Follower {
     return Follower::before(call);
   }
 
+  // As long as no stream waits there is nothing to look for, and a program of one thread stays one: in others
+  // each lock and each count costs more.
+  void model_changed() override {
+    if (clock.joinable() || !model.has_open_waits()) return;
+    clock = std::jthread([this](const std::stop_token &stop) { look(stop); });
+    is_looking.wait(false);  // its thread is known for one of cushim's from now on
+  }
+
   void wait_begins(const WatchedCall &call) override {
     mine().push_back({call.slot, Place::of_call(), looks});
     waiting.push_back(&mine().back());
@@ -122,14 +130,12 @@ struct Deadlock::State final : Follower {
   unsigned long looks = 0;
   std::condition_variable_any ended;
   std::atomic<bool> is_looking{false};
-  std::jthread clock;
+  std::jthread clock;  // begins with the first wait of a stream
 };
 
 Deadlock::Deadlock(Driver &driver, std::chrono::milliseconds patience, Tell tell)
     : state_(std::make_shared<State>(driver, patience, std::move(tell))) {
   state_->follow();
-  state_->clock = std::jthread([state = state_.get()](const std::stop_token &stop) { state->look(stop); });
-  state_->is_looking.wait(false);  // its thread is known for one of cushim's from now on
 }
 
 Deadlock::~Deadlock() {

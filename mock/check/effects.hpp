@@ -53,6 +53,8 @@ struct Effect {
   // When it has succeeded.
   void (*after)(Doing &doing) = nullptr;
   bool is_for_any_result = false;
+  // Waits for what the host then knows to be done, and for nothing else: if that is known, it does not wait.
+  bool only_waits = false;
 };
 
 // Null if the call does nothing of that kind, or can never succeed: the ABIs with device addresses of 32

@@ -12,15 +12,19 @@ namespace {
 // What the host knows when the calls that this thread is inside of succeed. Room for a clock is kept for the
 // next.
 struct ToLearn {
-  std::deque<Clock> clocks;
+  struct Call {
+    Clock clock;
+    bool is_known = false;  // before the call
+  };
+  std::deque<Call> calls;
   std::size_t depth = 0;
 
-  Clock &push() {
-    if (depth == clocks.size()) clocks.emplace_back();
-    clocks[depth].clear();
-    return clocks[depth++];
+  Call &push() {
+    if (depth == calls.size()) calls.emplace_back();
+    calls[depth].clock.clear();
+    return calls[depth++];
   }
-  const Clock &pop() { return clocks[--depth]; }
+  const Call &pop() { return calls[--depth]; }
 };
 
 }  // namespace
@@ -28,11 +32,12 @@ struct ToLearn {
 std::optional<CUresult> Follower::before(WatchedCall &call) {
   const Effect &effect = *effect_of(call.slot);
   if (effect.before == nullptr) return std::nullopt;
-  Clock &learns = of_thread<ToLearn>().push();
+  ToLearn::Call &learns = of_thread<ToLearn>().push();
   const std::lock_guard lock(mutex);
   Doing doing(model, driver, call);
-  effect.before(doing, learns);
-  wait_begins(call);
+  effect.before(doing, learns.clock);
+  learns.is_known = effect.only_waits && model.host_knows(learns.clock);
+  if (!learns.is_known) wait_begins(call);
   return std::nullopt;
 }
 
@@ -40,15 +45,17 @@ void Follower::after(WatchedCall &call, CUresult result) {
   const Effect &effect = *effect_of(call.slot);
   const bool is_effective = result == CUDA_SUCCESS || effect.is_for_any_result;
   if (!is_effective && effect.before == nullptr) return;
+  const ToLearn::Call *const learns = effect.before != nullptr ? &of_thread<ToLearn>().pop() : nullptr;
+  if (learns != nullptr && learns->is_known) return;
   const std::lock_guard lock(mutex);
-  if (effect.before != nullptr) {
-    const Clock &learns = of_thread<ToLearn>().pop();
+  if (learns != nullptr) {
     wait_ends(result);
-    if (result == CUDA_SUCCESS) model.host_learns(learns);
+    if (result == CUDA_SUCCESS) model.host_learns(learns->clock);
   }
   if (!is_effective || effect.after == nullptr) return;
   Doing doing(model, driver, call);
   effect.after(doing);
+  model_changed();
 }
 
 void Follower::follow() {
@@ -59,6 +66,7 @@ void Follower::follow() {
     const Access access{.moment = {}, .place = Place::of_call(), .entry = static_cast<Entry>(slot)};
     const std::lock_guard lock(self->mutex);
     const std::uint64_t number = self->model.host_function(stream_ref(self->driver, slot, handle), access);
+    self->model_changed();
     return {.begin =
                 [weak] {
                   if (const auto still = weak.lock()) still->host_function_begins();

@@ -22,7 +22,9 @@ class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
 
   std::optional<CUresult> before(WatchedCall &call) override;
   void after(WatchedCall &call, CUresult result) override;
-  // A call that may wait begins and ends; under the mutex.
+  // The model has been told of a call; under the mutex.
+  virtual void model_changed() {}
+  // A call that may wait begins and ends; under the mutex. Not told of those for what is known to be done.
   virtual void wait_begins(const WatchedCall &) {}
   virtual void wait_ends(CUresult) {}
   // On the thread of the driver that runs the program's host functions.

@@ -58,6 +58,7 @@ class HazardModel {
   const Clock &work_of(CUevent event);
   Clock work_of_all() { return order_.work_of_all(); }
   void host_learns(const Clock &clock);
+  bool host_knows(const Clock &clock) const noexcept { return order_.host().covers(clock); }
   // The event is complete; cheap if that is known.
   void host_learns(CUevent event);
   // The stream is idle; as cheap.
@@ -107,6 +108,7 @@ class HazardModel {
   void capture_ended() noexcept { captures_ -= captures_ != 0; }
 
   // Waits for words and host functions that the host does not know to be over, oldest first.
+  bool has_open_waits() const noexcept { return !open_waits_.empty(); }
   std::vector<Finding::Call> open_waits() const;
 
   // What was held back and can no longer be explained.

@@ -217,9 +217,18 @@ void Ledger::after(WatchedCall &call, CUresult result) {
   }
 }
 
-void Ledger::add(const std::shared_ptr<Thing> &thing) {
+void Ledger::add(std::shared_ptr<Thing> thing) {
   if (!thing->is_memory()) {
-    handles_[thing->value] = thing;
+    if (spare_.empty()) {
+      handles_[thing->value] = std::move(thing);
+      return;
+    }
+    spare_.key() = thing->value;
+    spare_.mapped() = std::move(thing);
+    auto placed = handles_.insert(std::move(spare_));
+    if (placed.inserted) return;
+    placed.position->second = std::move(placed.node.mapped());
+    spare_ = std::move(placed.node);
     return;
   }
   // What was there before is gone.
@@ -229,7 +238,7 @@ void Ledger::add(const std::shared_ptr<Thing> &thing) {
     if (const auto before = std::prev(there); before->first + before->second->bytes > thing->value)
       there = before;
   while (there != memory_.end() && there->first < end) there = memory_.erase(there);
-  memory_[thing->value] = thing;
+  memory_[thing->value] = std::move(thing);
 }
 
 void Ledger::make(const WatchedCall &call, const Deed &deed) {
@@ -237,7 +246,7 @@ void Ledger::make(const WatchedCall &call, const Deed &deed) {
   const bool is_out = subject.type == Argument::Type::handle_out ||
                       subject.type == Argument::Type::address_out ||
                       subject.type == Argument::Type::pointer_out;
-  const auto thing = std::make_shared<Thing>();
+  auto thing = std::make_shared<Thing>();
   thing->kind = subject.kind;
   thing->value = is_out ? subject.written() : subject.bits;
   if (thing->value == 0) return;  // no bytes were asked for
@@ -258,7 +267,7 @@ void Ledger::make(const WatchedCall &call, const Deed &deed) {
     if (Thing *const there = find_memory(thing->value);
         there != nullptr && there->is_alive() && there->value == thing->value)
       thing->count = there->count + 1;
-  add(thing);
+  add(std::move(thing));
 }
 
 void Ledger::bury(const std::shared_ptr<Thing> &thing) {
@@ -272,7 +281,7 @@ void Ledger::bury(const std::shared_ptr<Thing> &thing) {
       memory_.erase(found);
   } else if (const auto found = handles_.find(oldest->value);
              found != handles_.end() && found->second == oldest) {
-    handles_.erase(found);
+    spare_ = handles_.extract(found);
   }
 }
 
@@ -291,7 +300,7 @@ void Ledger::end(WatchedCall &call, const Deed &deed, const Place &at) {
       thing->ended_at = at;
       bury(thing);
     }
-    call.ended = thing;
+    call.ended = std::move(thing);
   }
   if (subject.kind == Kind::context) end_members(call, subject.bits, at);
 }

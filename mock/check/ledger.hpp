@@ -103,7 +103,7 @@ class Ledger final : public Watcher {
   void end(WatchedCall &call, const Deed &deed, const Place &at);
   void revive(WatchedCall &call);
   void bury(const std::shared_ptr<Thing> &thing);
-  void add(const std::shared_ptr<Thing> &thing);
+  void add(std::shared_ptr<Thing> thing);
   Things members_of(std::uint64_t context) const;
   void end_members(WatchedCall &call, std::uint64_t context, const Place &at);
   void note_primary(const WatchedCall &call, const Deed &deed);
@@ -111,6 +111,7 @@ class Ledger final : public Watcher {
 
   const std::uint64_t id_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Thing>> handles_;
+  decltype(handles_)::node_type spare_;                     // of the last one that was forgotten
   std::map<std::uint64_t, std::shared_ptr<Thing>> memory_;  // by first address
   std::deque<std::shared_ptr<Thing>> ended_;                // the last ones, oldest first
   std::vector<Retain> retains_;

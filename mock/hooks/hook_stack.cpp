@@ -7,22 +7,33 @@ namespace cushim {
 inline namespace v1 {
 namespace mock {
 
+namespace {
+
+// A state of a stack: kept by the stack as long as it is the present one, and by the calls that run through
+// it. So a call counts nothing itself.
+std::shared_ptr<const Layers> counted(Layers layers) {
+  for (const auto &layer : layers) ++layer->inside;
+  const auto end = [](const Layers *ended) {
+    for (const auto &layer : *ended)
+      if (--layer->inside == 0) layer->inside.notify_all();
+    delete ended;
+  };
+  return {new Layers(std::move(layers)), end};
+}
+
+}  // namespace
+
 thread_local const HookStack::Call *HookStack::Call::innermost_ = nullptr;
 
 HookStack::Call::Call(const HookStack &stack) : outer_(innermost_) {
   {
     const std::lock_guard lock(stack.mutex_);
     layers_ = stack.layers_;
-    for (const auto &layer : *layers_) ++layer->inside;
   }
   innermost_ = this;
 }
 
-HookStack::Call::~Call() {
-  innermost_ = outer_;
-  for (const auto &layer : *layers_)
-    if (--layer->inside == 0) layer->inside.notify_all();
-}
+HookStack::Call::~Call() { innermost_ = outer_; }
 
 bool HookStack::is_inside(const AnyLayer &layer) noexcept {
   for (const Call *call = Call::innermost_; call != nullptr; call = call->outer_)
@@ -36,7 +47,7 @@ void HookStack::change(Edit edit) {
   const std::lock_guard lock(mutex_);
   Layers copy = *layers_;
   edit(copy);
-  layers_ = std::make_shared<const Layers>(std::move(copy));
+  layers_ = counted(std::move(copy));
 }
 
 void HookStack::push(std::shared_ptr<AnyLayer> layer) {

@@ -54,6 +54,8 @@ void InsideCounts::wait_for_all(int frame) noexcept {
     for (int count = one->of[frame]; count != 0; count = one->of[frame]) one->of[frame].wait(count);
 }
 
+void Frame::Inside::tell() const noexcept { counts_.of[number_].notify_all(); }
+
 }  // namespace mock
 }  // namespace v1
 }  // namespace cushim

@@ -56,9 +56,9 @@ class Frame::Inside {
     counts_.set(number_, count() + 1);
     taken_ = frame_.taken_.load();
   }
-  ~Inside() {
+  [[gnu::always_inline]] ~Inside() {
     counts_.set(number_, count() - 1);
-    if (!frame_.taken_.load()) counts_.of[number_].notify_all();
+    if (!frame_.taken_.load()) tell();
   }
   Inside(const Inside &) = delete;
   Inside &operator=(const Inside &) = delete;
@@ -70,6 +70,7 @@ class Frame::Inside {
   }
 
  private:
+  void tell() const noexcept;  // the one that ends the frame
   int count() const noexcept { return counts_.of[number_].load(std::memory_order_relaxed); }
 
   Frame &frame_;

@@ -10,9 +10,6 @@ namespace cushim::sim {
 
 namespace {
 
-std::atomic<bool> is_forked_child{false};
-std::atomic<bool> is_over{false};  // the process ends, and the driver has ended before it
-
 // ---- What is not implemented ----
 
 template <class Signature>
@@ -47,15 +44,6 @@ constexpr std::unique_ptr<mock::AnyReceiver> (*kNotImplemented[])(System &, int)
 };
 
 }  // namespace
-
-CUresult admit(const System &system, When when) {
-  // As the real one, the driver does not work in a child of fork().
-  if (!system.is_initialized || is_forked_child.load(std::memory_order_relaxed))
-    return CUDA_ERROR_NOT_INITIALIZED;
-  if (is_over.load(std::memory_order_relaxed)) return CUDA_ERROR_DEINITIALIZED;
-  if (when == When::initialized && system.engine.is_host_thread()) return CUDA_ERROR_NOT_PERMITTED;
-  return CUDA_SUCCESS;
-}
 
 void note_forks() {
   static const int registered = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });

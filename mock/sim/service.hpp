@@ -18,8 +18,19 @@ enum class When {
   anytime,                 // or the function asks admit() itself
 };
 
+// How far the process is. As the real one, the driver does not work in a child of fork(), nor after its end.
+inline constinit std::atomic<bool> is_forked_child{false};
+inline constinit std::atomic<bool> is_over{false};
+
 // What the real driver answers before it looks at the arguments; CUDA_SUCCESS if it goes on.
-CUresult admit(const System &system, When when);
+inline CUresult admit(const System &system, When when) {
+  if (!system.is_initialized.load(std::memory_order_acquire) ||
+      is_forked_child.load(std::memory_order_relaxed))
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (is_over.load(std::memory_order_relaxed)) return CUDA_ERROR_DEINITIALIZED;
+  if (when == When::initialized && system.engine.is_host_thread()) return CUDA_ERROR_NOT_PERMITTED;
+  return CUDA_SUCCESS;
+}
 inline void require_admitted(const Call &call, When when) {
   if (const CUresult code = admit(call.system, when); code != CUDA_SUCCESS) refuse(code);
 }

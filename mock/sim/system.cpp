@@ -20,18 +20,11 @@ std::atomic<unsigned long> last_thread{0};
 // the destructors of the main thread's variables.
 using Threads = std::unordered_map<unsigned long, Thread>;
 
-// The machine that was asked for last, and what the calling thread has of it.
-struct Last {
-  unsigned long machine = 0;
-  Thread *thread = nullptr;
-};
-constinit thread_local Last last;
-
 Threads &of_this_thread() {
   static const pthread_key_t key = [] {
     pthread_key_t made;
     const auto end = [](void *threads) {
-      last = {};
+      Thread::last = {};
       delete static_cast<Threads *>(threads);
     };
     if (pthread_key_create(&made, end) != 0) std::abort();
@@ -94,12 +87,13 @@ bool System::serves(int slot) const noexcept { return Service::all().serves(slot
 
 std::unique_ptr<mock::AnyReceiver> System::make_receiver(int slot) { return Service::make(*this, slot); }
 
-Thread &System::thread() {
-  if (last.machine != number) {
-    last = {number, &of_this_thread()[number]};
-    if (last.thread->number == 0) last.thread->number = ++last_thread;
-  }
-  return *last.thread;
+constinit thread_local Thread::Last Thread::last;
+
+Thread &System::find_thread() {
+  Thread &thread = of_this_thread()[number];
+  if (thread.number == 0) thread.number = ++last_thread;
+  Thread::last = {number, &thread};
+  return thread;
 }
 
 Context &System::make_context(Device &device, unsigned flags) {

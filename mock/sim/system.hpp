@@ -32,6 +32,13 @@ struct Thread {
   unsigned long number = 0;      // never given again
   std::vector<Context *> stack;  // of contexts; the last is current
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+  // The machine, by its number, that the calling thread asked for last, and what it has of it.
+  struct Last {
+    unsigned long machine = 0;
+    Thread *thread = nullptr;
+  };
+  static constinit thread_local Last last;
 };
 
 struct System final : mock::Owner {
@@ -44,7 +51,7 @@ struct System final : mock::Owner {
   bool is_of_program() const noexcept override { return !options.is_library; }
 
   // The calling thread's.
-  Thread &thread();
+  Thread &thread() { return Thread::last.machine == number ? *Thread::last.thread : find_thread(); }
 
   Context &make_context(Device &device, unsigned flags);
   // Ends all that lives in it. Its handle may stay on threads' stacks.
@@ -85,6 +92,9 @@ struct System final : mock::Owner {
   const mock::FaultRules fault_rules;
   mock::Frame &frame;
   std::unique_ptr<MachineFaults> faults;  // null if there are no rules
+
+ private:
+  Thread &find_thread();
 };
 
 // From the first call on, children of fork() are told apart.

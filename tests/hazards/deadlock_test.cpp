@@ -2,6 +2,7 @@
 // Calls that wait for what does not come.
 #include <gtest/gtest.h>
 #include <cushim/check/deadlock.hpp>
+#include <cushim/mock/own_thread.hpp>
 #include <cushim/sim/machine.hpp>
 
 #include <atomic>
@@ -91,6 +92,54 @@ TEST(Deadlocks, A_host_function_that_calls_the_driver) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rule, "host-function");
   EXPECT_EQ(findings[0].calls[0].words.substr(0, 19), "cuStreamSynchronize");
+}
+
+TEST(Deadlocks, The_checkers_thread_begins_when_a_stream_may_wait) {
+  const Running running;
+  std::uint32_t *const word = running.pinned();
+  *word = 1;
+  const long before = mock::own_threads;
+  const Deadlock checker(driver());
+  const CUstream stream = running.stream();
+  need(driver().cuMemsetD32Async(running.memory(), 7, 1, stream));
+  need(driver().cuStreamSynchronize(stream));
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_EQ(mock::own_threads, before);
+  need(driver().cuStreamWaitValue32(stream, address(word), 1, CU_STREAM_WAIT_VALUE_GEQ));
+  EXPECT_EQ(mock::own_threads, before + 1);
+  need(driver().cuStreamSynchronize(stream));
+}
+
+TEST(Deadlocks, A_call_that_waits_long_for_a_host_function_is_told_at_once) {
+  const Running running({.report = [](const std::string &) {}});
+  std::atomic<bool> is_told{false};
+  const Deadlock checker(driver(), milliseconds(2), [&](const Finding &finding) {
+    EXPECT_EQ(finding.rule, "still-waits");
+    is_told = true;
+    is_told.notify_all();
+  });
+  const CUstream stream = running.stream();
+  need(driver().cuLaunchHostFunc(
+      stream, [](void *told) { static_cast<std::atomic<bool> *>(told)->wait(false); }, &is_told));
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_TRUE(is_told);
+}
+
+TEST(Deadlocks, A_wait_for_new_work_in_a_stream_that_was_idle_is_one) {
+  const Running running({.report = [](const std::string &) {}});
+  std::atomic<bool> is_told{false};
+  std::uint32_t *const word = running.pinned();
+  *word = 0;
+  const Deadlock checker(driver(), milliseconds(2), [&](const Finding &) {
+    is_told = true;
+    std::atomic_ref(*word).store(1);
+  });
+  const CUstream stream = running.stream();
+  need(driver().cuStreamSynchronize(stream));
+  need(driver().cuStreamWaitValue32(stream, address(word), 1, CU_STREAM_WAIT_VALUE_GEQ));
+  need(driver().cuStreamSynchronize(stream));
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_TRUE(is_told);
 }
 
 TEST(Deadlocks, Callbacks_are_host_functions_too) {

@@ -35,7 +35,7 @@ namespace mock {
 class AnyLayer {
  public:
   virtual ~AnyLayer() = default;
-  std::atomic<int> inside{0};  // calls that run through the stack while this is on it
+  std::atomic<int> inside{0};  // states of the stack that this is on, kept by calls
 };
 
 using Layers = std::vector<std::shared_ptr<AnyLayer>>;  // newest last

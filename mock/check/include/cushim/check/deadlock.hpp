@@ -24,7 +24,8 @@ namespace cushim::check {
 //                   real driver another thread, another process or a kernel may still end that: the call goes
 //                   on.
 // Its calls are the one that waits and the waits that the streams are in, as far as the host knows. Makes the
-// driver calls of check::Hazards, and has one thread, which looks at the clock twice in the patience.
+// driver calls of check::Hazards. From the first word or host function on that a stream may wait for it has
+// one thread, which looks at the clock twice in the patience.
 class Deadlock final : public Checker {
  public:
   // Told of a still-waits at once, since the program may never end; by default it is written to stderr.
