@@ -36,6 +36,7 @@ CUresult copy(Call &call, const Side &to, const Side &from, std::size_t bytes) {
 }
 
 CUresult copy_async(Call &call, const Side &to, const Side &from, std::size_t bytes, CUstream handle) {
+  call.require_no_ended_context();
   Stream &stream = call.stream(handle);
   if (bytes == 0) return CUDA_SUCCESS;
   const Box box{bytes, 1, 1};

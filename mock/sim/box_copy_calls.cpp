@@ -73,6 +73,7 @@ CUresult synchronous_2d(Call &call, const CUDA_MEMCPY2D *copied) {
 }
 
 CUresult async_2d(Call &call, const CUDA_MEMCPY2D *copied, CUstream stream) {
+  call.require_no_ended_context();
   return copy_2d(call, copied, call.stream(stream), Calls::in_stream);
 }
 
@@ -109,6 +110,7 @@ CUresult synchronous_3d(Call &call, const Copied *copied) {
 
 template <class Copied>
 CUresult async_3d(Call &call, const Copied *copied, CUstream stream) {
+  call.require_no_ended_context();
   return copy_3d(call, copied, call.stream(stream), Calls::in_stream);
 }
 

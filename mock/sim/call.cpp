@@ -10,9 +10,19 @@ Device &Call::device(CUdevice number) {
   return *system.visible[static_cast<std::size_t>(number)];
 }
 
-Context &Call::context() {
+Context &Call::current_or_ended() {
   Context *const context = current();
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+  return *context;
+}
+
+void Call::require_no_ended_context() {
+  const Context *const context = current();
+  require(context == nullptr || context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+Context &Call::context() {
+  Context *const context = &current_or_ended();
   require(context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   require(context->fault == CUDA_SUCCESS, context->fault);
   return *context;

@@ -78,6 +78,7 @@ CUresult unified(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size)
 }
 
 CUresult to_device_async(Call &call, CUdeviceptr to, const void *from, std::size_t size, CUstream handle) {
+  call.require_no_ended_context();
   Stream &stream = call.stream(handle);
   if (size == 0) return CUDA_SUCCESS;
   const Place target = device_place(call, to, size);
@@ -86,6 +87,7 @@ CUresult to_device_async(Call &call, CUdeviceptr to, const void *from, std::size
 }
 
 CUresult to_host_async(Call &call, void *to, CUdeviceptr from, std::size_t size, CUstream handle) {
+  call.require_no_ended_context();
   Stream &stream = call.stream(handle);
   if (size == 0) return CUDA_SUCCESS;
   const Place source = device_place(call, from, size);
@@ -94,6 +96,7 @@ CUresult to_host_async(Call &call, void *to, CUdeviceptr from, std::size_t size,
 }
 
 CUresult on_device_async(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size, CUstream handle) {
+  call.require_no_ended_context();
   Stream &stream = call.stream(handle);
   if (size == 0) return CUDA_SUCCESS;
   const Place target = device_place(call, to, size), source = device_place(call, from, size);
@@ -102,6 +105,7 @@ CUresult on_device_async(Call &call, CUdeviceptr to, CUdeviceptr from, std::size
 }
 
 CUresult unified_async(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size, CUstream handle) {
+  call.require_no_ended_context();
   Stream &stream = call.stream(handle);
   if (size == 0) return CUDA_SUCCESS;
   const Place target = any_place(call, to, size), source = any_place(call, from, size);
@@ -111,6 +115,7 @@ CUresult unified_async(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t
 
 CUresult peer_async(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                     CUcontext from_context, std::size_t size, CUstream handle) {
+  call.require_no_ended_context();
   Stream &stream = call.stream(handle);
   // Null is taken for the current context; the addresses say where the memory is.
   if (to_context != nullptr) call.context(to_context);

@@ -36,6 +36,7 @@ CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std:
 
 // Waits for the work that may use it.
 CUresult free(Call &call, CUdeviceptr address) {
+  call.require_no_ended_context();
   if (address == 0) return CUDA_SUCCESS;
   Allocation *allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->base == address &&

@@ -91,8 +91,8 @@ CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned fl
   const Work work = call.work_of(event);
   if (work == nullptr) return CUDA_SUCCESS;
   // A wait for what is complete puts nothing into the stream that could keep it busy, or that the legacy
-  // stream could hold; but in the legacy stream it comes after what blocking streams do. Measured, driver 580.
-  // What comes later in the stream begins after the event all the same.
+  // stream could hold; but in the legacy stream it comes after what blocking streams do. Measured, driver
+  // 580. What comes later in the stream begins after the event all the same.
   if (!stream.is_legacy && is_complete(work) && is_complete(stream.tail) && work->fault == CUDA_SUCCESS) {
     call.system.engine.spend(call.costs(*stream.context).call);
     if (stream.tail == nullptr || stream.tail->completed_at < work->completed_at) stream.tail = work;

@@ -31,6 +31,7 @@ CUresult allocate(Call &call, void **out, std::size_t size) {
 }
 
 CUresult free(Call &call, void *host) {
+  call.require_no_ended_context();
   if (host == nullptr) return CUDA_SUCCESS;
   Allocation *allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr && allocation->base == address_of(host) &&
@@ -78,6 +79,7 @@ CUresult add(Call &call, void *host, std::size_t size, unsigned flags) {
 }
 
 CUresult remove(Call &call, void *host) {
+  call.require_no_ended_context();
   require(host != nullptr);
   Allocation *allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);

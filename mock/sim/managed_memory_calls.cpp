@@ -126,6 +126,7 @@ void get_range_attribute(const Allocation &allocation, void *value, std::size_t 
 }
 
 const Allocation &managed_range(Call &call, CUdeviceptr address, std::size_t count) {
+  call.require_no_ended_context();
   const Allocation *const allocation = call.system.memory.find(address);
   require(count != 0 && allocation != nullptr && allocation->kind == MemoryKind::managed &&
           count <= allocation->end() - address);

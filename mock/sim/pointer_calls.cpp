@@ -36,7 +36,6 @@ std::size_t size_of(int attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -51,6 +50,7 @@ std::size_t size_of(int attribute) {
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -76,8 +76,8 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       store(out, address);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      store(out, allocation.kind == MemoryKind::device ? 0 : address);  // written though it is an error
       if (allocation.kind == MemoryKind::device) return CUDA_ERROR_INVALID_VALUE;
-      store(out, address);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       store(out, static_cast<int>(allocation.synchronizes));
@@ -109,7 +109,7 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       store(out, 1);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      store(out, 0);
+      store(out, std::uint64_t{0});
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
       store(out, static_cast<int>(!is_host && !is_managed));
@@ -141,7 +141,11 @@ CUresult get_attribute(Call &call, void *out, CUpointer_attribute attribute, CUd
   require(out != nullptr);
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && !allocation->is_freed);
-  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) require(reaches(call.context(), *allocation));
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
+    const Context &context = call.current_or_ended();
+    require(context.is_alive, CUDA_ERROR_INVALID_CONTEXT);
+    require(reaches(context, *allocation));
+  }
   return get(*allocation, address, attribute, out);
 }
 
@@ -164,7 +168,7 @@ CUresult get_attributes(Call &call, unsigned count, CUpointer_attribute *attribu
 
 CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
   require(value != nullptr);
-  call.context();
+  require(call.current_or_ended().is_alive);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr);
   require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);

@@ -213,6 +213,30 @@ TEST_F(PointerAttributes, The_device_address_is_not_told_without_a_context) {
   EXPECT_ANSWER(driver().cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at),
                 CUDA_ERROR_INVALID_CONTEXT);
 }
+// How many bytes are written where the program has put its place: a bool is not enough for what the
+// documentation calls a boolean.
+[[maybe_unused]] const bool sizes_added = [] {
+  static constexpr int bytes[] = {8, 4, 8, 8, 12, 4, 8, 4, 4, 4, 8, 8, 4, 8, 4, 4, 8, 8, 8, 8};
+  for (int attribute = 1; attribute <= 20; ++attribute) {
+    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS) continue;  // 12, if the driver has them
+    ADD_TEST(PointerAttributes, "Attribute_" + std::to_string(attribute) + "_is_so_long",
+             [attribute](PointerAttributes &t) {
+               const CUdeviceptr at = t.memory();
+               unsigned char first[64], second[64];
+               std::memset(first, 0x5a, sizeof first);
+               std::memset(second, 0xa5, sizeof second);
+               const auto which = static_cast<CUpointer_attribute>(attribute);
+               RECORD_VALUE(static_cast<int>(driver().cuPointerGetAttribute(first, which, at)));
+               driver().cuPointerGetAttribute(second, which, at);
+               int written = 0;
+               for (unsigned i = 0; i < sizeof first; ++i)
+                 if (first[i] != 0x5a || second[i] != 0xa5) written = static_cast<int>(i) + 1;
+               EXPECT_VALUE(written, bytes[attribute - 1]);
+             });
+  }
+  return true;
+}();
+
 TEST_F(PointerAttributes, By_wrappers_describe_device_memory) {
   auto buffer = cushim::DeviceBuffer<char>::create(100);
   const auto info = cushim::describe_pointer(buffer.data().address());

@@ -82,6 +82,7 @@ void set_flags(Walk &w) {
   CALL(w, cuCtxSetFlags, number(w.dice.one_of({0U, 1U, 2U, 4U, 8U, 16U, 3U, 512U})));
 }
 
+// Waits for what is held on the real driver (stack size, persisting cache).
 void set_limit(Walk &w) {
   if (!is_made_by_the_walk(w, w.current())) return;
   const unsigned which = w.dice.below(9);
@@ -106,7 +107,7 @@ std::vector<Choice> life_choices() {
           {6, true, revive_primary},
           {1, false, release_once_too_often},
           {1, false, set_flags},
-          {2, false, set_limit},
+          {2, true, set_limit},
           {1, false, set_cache_config}};
 }
 
