@@ -2,6 +2,7 @@
 #include "call.hpp"
 
 #include <cstdio>
+#include <utility>
 
 namespace cushim::sim {
 
@@ -186,6 +187,9 @@ void Call::report_misuse(const void *handle, Kind wanted) {
   ++system.misuses;
   std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,
                name_of(wanted), handle, system.handles.why_not(handle, wanted).c_str());
+  if (!system.handles.was_made(handle) || std::exchange(system.has_told_of_checker, true)) return;
+  std::fprintf(stderr, "cushim[sim]: where handles are made and destroyed: %s tells\n",
+               system.options.is_library ? "CUSHIM_CHECK=misuse" : "check::Misuse");
 }
 
 }  // namespace cushim::sim

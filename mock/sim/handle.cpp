@@ -21,16 +21,19 @@ const char *name_of(Kind kind) noexcept {
   return "object";
 }
 
+bool Handles::was_made(const void *handle) const {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  const std::size_t index = index_of(value);
+  return value >> 44 != 0 && value >> 44 <= static_cast<std::uintptr_t>(Kind::mipmapped_array) &&
+         (value & 15) == 0 && index < slots_.size() && generation_of(value) != 0 &&
+         generation_of(value) <= slots_[index].generation;
+}
+
 std::string Handles::why_not(const void *handle, Kind wanted) const {
+  if (!was_made(handle)) return "was never made";
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   const auto kind = static_cast<Kind>(value >> 44);
-  const std::size_t index = index_of(value);
-  const bool is_ours = value >> 44 != 0 &&
-                       value >> 44 <= static_cast<std::uintptr_t>(Kind::mipmapped_array) &&
-                       (value & 15) == 0 && index < slots_.size() && generation_of(value) != 0 &&
-                       generation_of(value) <= slots_[index].generation;
-  if (!is_ours) return "was never made";
-  const Slot &slot = slots_[index];
+  const Slot &slot = slots_[index_of(value)];
   const bool is_last = slot.object == nullptr && slot.generation == generation_of(value);
   if (kind == wanted)
     return is_last && slot.ended_by != nullptr ? std::string("was destroyed by ") + slot.ended_by

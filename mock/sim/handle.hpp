@@ -71,6 +71,7 @@ class Handles {
   // "was destroyed by cuEventDestroy_v2", "is a stream", "was never made"; for a handle that find() did not
   // find.
   std::string why_not(const void *handle, Kind wanted) const;
+  bool was_made(const void *handle) const;  // by whatever call, alive or not
 
   template <class T, class Visit>
   void for_each(Visit visit) const {

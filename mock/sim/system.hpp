@@ -86,6 +86,7 @@ struct System final : mock::Owner {
   std::set<int> not_implemented;     // slots that were called in vain
   std::set<std::string> not_found;   // names that were looked up in vain
   bool has_told_of_runtime = false;  // that it does not work here
+  bool has_told_of_checker = false;  // which tells more of handles than the simulator
   unsigned long misuses = 0;         // of handles
   Engine engine;
   Sharing sharing{engine, mutex};

@@ -74,6 +74,37 @@ TEST(Misuse, A_number_that_was_never_a_handle_is_said_to_be_none) {
   EXPECT_NE(said.find("was never made"), said.npos) << said;
 }
 
+std::string said_of_two_uses_of_a_destroyed_event(const Options &options) {
+  const Running running(options);
+  const CUevent event = running.event();
+  need(driver().cuEventDestroy(event));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(Misuse, Is_said_with_what_tells_where_the_handle_was_made_once) {
+  const std::string hint = "cushim[sim]: where handles are made and destroyed: check::Misuse tells\n";
+  const std::string said = said_of_two_uses_of_a_destroyed_event({});
+  ASSERT_NE(said.find(hint), said.npos) << said;
+  EXPECT_EQ(said.find(hint), said.rfind(hint)) << said;
+}
+
+TEST(Misuse, Of_the_library_is_said_with_the_variable_that_tells_where_the_handle_was_made) {
+  const std::string said = said_of_two_uses_of_a_destroyed_event({.is_library = true});
+  EXPECT_NE(said.find("where handles are made and destroyed: CUSHIM_CHECK=misuse tells\n"), said.npos)
+      << said;
+}
+
+TEST(Misuse, Of_what_was_never_a_handle_is_said_without) {
+  const Running running;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(driver().cuStreamQuery(reinterpret_cast<CUstream>(0xdeadbeef)), CUDA_ERROR_INVALID_HANDLE);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.find("where handles are made"), said.npos) << said;
+}
+
 TEST(Misuse, Calls_after_the_machines_end_are_refused) {
   Driver *ended = nullptr;
   {
