@@ -9,9 +9,9 @@ namespace cushim::sim {
 
 struct Context;
 
-struct Event : Object {
+struct Event final : Object {
   static constexpr Kind kKind = Kind::event;
-  Event() : Object(kKind) {}
+  Event() noexcept : Object(kKind) {}
 
   Context *context = nullptr;
   unsigned flags = 0;

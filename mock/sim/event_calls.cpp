@@ -11,7 +11,7 @@ CUresult create(Call &call, CUevent *out, unsigned flags) {
   require(out != nullptr);
   require((flags & ~kFlags) == 0);
   require((flags & CU_EVENT_INTERPROCESS) == 0 || (flags & CU_EVENT_DISABLE_TIMING) != 0);
-  auto event = std::make_unique<Event>();
+  auto event = call.system.spare_events.make();
   event->context = &context;
   event->flags = flags;
   *out = reinterpret_cast<CUevent>(call.system.handles.add(std::move(event)).handle);
@@ -20,7 +20,7 @@ CUresult create(Call &call, CUevent *out, unsigned flags) {
 
 // Its work and those who wait for it keep what was captured.
 CUresult destroy(Call &call, CUevent handle) {
-  call.system.handles.erase(call.event(handle), call.name);
+  call.system.spare_events.keep(call.system.handles.take(call.event(handle), call.name));
   return CUDA_SUCCESS;
 }
 

@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t { context = 1, stream, event, pool, array, mipmap
 const char *name_of(Kind kind) noexcept;
 
 struct Object {
-  explicit Object(Kind kind) : kind(kind) {}
+  explicit Object(Kind kind) noexcept : kind(kind) {}
   virtual ~Object() = default;
   Object(const Object &) = delete;
   Object &operator=(const Object &) = delete;

@@ -23,6 +23,7 @@
 #include "memory.hpp"
 #include "pool.hpp"
 #include "sharing.hpp"
+#include "spares.hpp"
 #include "stream.hpp"
 
 namespace cushim::sim {
@@ -81,6 +82,7 @@ struct System final : mock::Owner {
   std::vector<Device *> visible;  // in the order of their ordinals; known from cuInit on
   Memory memory;
   Handles handles;
+  Spares<Event> spare_events;
   std::vector<std::unique_ptr<Context>> ended_contexts;
   unsigned long last_id = 0;         // of contexts and streams
   std::set<int> not_implemented;     // slots that were called in vain

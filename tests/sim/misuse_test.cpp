@@ -31,6 +31,24 @@ TEST(Misuse, A_destroyed_handle_does_not_name_what_is_made_after_it) {
   EXPECT_EQ(driver().cuEventQuery(next), CUDA_SUCCESS);
 }
 
+TEST(Misuse, An_event_knows_nothing_of_one_that_was_destroyed) {
+  const Running running({.schedule = Schedule::deferred});
+  const CUstream stream = running.stream();
+  const CUevent destroyed = running.event();
+  need(driver().cuMemsetD32Async(running.memory(), 7, 1, stream));
+  need(driver().cuEventRecord(destroyed, stream));
+  ASSERT_EQ(driver().cuEventQuery(destroyed), CUDA_ERROR_NOT_READY);
+  need(driver().cuEventDestroy(destroyed));
+  const CUevent next = running.event(), last = running.event();
+  EXPECT_EQ(driver().cuEventQuery(next), CUDA_SUCCESS);
+  float milliseconds = 0;
+  EXPECT_EQ(driver().cuEventElapsedTime(&milliseconds, next, last), CUDA_ERROR_INVALID_HANDLE);
+  need(driver().cuEventRecord(next, stream));
+  need(driver().cuEventRecord(last, stream));
+  need(driver().cuStreamSynchronize(stream));
+  need(driver().cuEventElapsedTime(&milliseconds, next, last));
+}
+
 TEST(Misuse, A_stream_that_was_destroyed_is_said_to_be_so) {
   const Running running;
   const CUstream stream = running.stream();
