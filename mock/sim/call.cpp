@@ -6,27 +6,16 @@
 
 namespace cushim::sim {
 
+void refuse(CUresult code) { throw Refusal{code}; }
+
 Device &Call::device(CUdevice number) {
   require(number >= 0 && number < static_cast<int>(system.visible.size()), CUDA_ERROR_INVALID_DEVICE);
   return *system.visible[static_cast<std::size_t>(number)];
 }
 
-Context &Call::current_or_ended() {
-  Context *const context = current();
-  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-  return *context;
-}
-
 void Call::require_no_ended_context() {
   const Context *const context = current();
   require(context == nullptr || context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-}
-
-Context &Call::context() {
-  Context *const context = &current_or_ended();
-  require(context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  require(context->fault == CUDA_SUCCESS, context->fault);
-  return *context;
 }
 
 Context &Call::context(CUcontext handle) {

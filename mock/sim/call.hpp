@@ -12,7 +12,7 @@ struct Refusal {
   CUresult code;
 };
 
-[[noreturn]] inline void refuse(CUresult code) { throw Refusal{code}; }
+[[noreturn, gnu::cold]] void refuse(CUresult code);
 
 // The call is answered CUDA_ERROR_INVALID_VALUE, or code, unless the condition holds.
 inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
@@ -32,9 +32,18 @@ struct Call {
   Device &device(CUdevice number);
 
   // The current context. Without one: INVALID_CONTEXT; if it has been destroyed: CONTEXT_IS_DESTROYED.
-  Context &context();
+  Context &context() {
+    Context &context = current_or_ended();
+    require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    require(context.fault == CUDA_SUCCESS, context.fault);
+    return context;
+  }
   // The same, also if it has been destroyed: what little is answered then. Measured, driver 580.
-  Context &current_or_ended();
+  Context &current_or_ended() {
+    Context *const context = current();
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    return *context;
+  }
   // For calls that need no current context: if there is one and it has been destroyed, CONTEXT_IS_DESTROYED.
   void require_no_ended_context();
   // The same, but null if there is none.
