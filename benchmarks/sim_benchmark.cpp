@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls of the simulated driver cost, through the table and with all checks on; beside it what a mutex
-// and memcpy cost in the same run.
+// What calls of the simulated driver cost, through the table and with all checks on; beside it, in the same
+// run, what a mutex and memcpy cost, and where there is a real driver what that takes for the same calls.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -8,8 +8,10 @@
 #include <cushim/sim/machine.hpp>
 
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace {
@@ -17,6 +19,7 @@ namespace {
 using cushim::driver;
 using cushim::ScopedDriver;
 using cushim::sim::Machine;
+using cushim::sim::Options;
 using cushim::sim::Schedule;
 
 void need(CUresult code) {
@@ -30,16 +33,31 @@ void enter(int device) {
   need(driver().cuCtxSetCurrent(context));
 }
 
+// The real driver, if there is one; for the whole process: what it begins does not end before that.
+const cushim::Loaded &real_driver() {
+  static const cushim::Loaded loaded = cushim::Driver::load();
+  return loaded;
+}
+
+enum class On { simulated, real };
+
 struct Running {
-  explicit Running(Schedule schedule = Schedule::eager)
-      : machine({.schedule = schedule}), scope(machine.driver()) {
+  explicit Running(On on = On::simulated)
+      : machine(on == On::simulated ? std::make_unique<Machine>(Options{.schedule = Schedule::eager})
+                                    : nullptr),
+        scope(machine != nullptr ? machine->driver() : *real_driver()) {
     enter(0);
     need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     need(driver().cuEventRecord(event, stream));
     need(driver().cuStreamSynchronize(stream));
   }
-  Machine machine;
+  ~Running() {
+    driver().cuEventDestroy(event);
+    driver().cuStreamDestroy(stream);
+    driver().cuDevicePrimaryCtxRelease(0);
+  }
+  std::unique_ptr<Machine> machine;
   ScopedDriver scope;
   CUstream stream = nullptr;
   CUevent event = nullptr;
@@ -54,33 +72,45 @@ void uncontended_mutex(benchmark::State &state) {
 }
 BENCHMARK(uncontended_mutex);
 
-void event_query(benchmark::State &state) {
-  const Running running;
+void event_query(benchmark::State &state, On on) {
+  const Running running(on);
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventQuery(running.event));
 }
-BENCHMARK(event_query);
 
-void stream_query(benchmark::State &state) {
-  const Running running;
+void stream_query(benchmark::State &state, On on) {
+  const Running running(on);
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuStreamQuery(running.stream));
 }
-BENCHMARK(stream_query);
 
-void event_create_and_destroy(benchmark::State &state) {
-  const Running running;
+void event_create_and_destroy(benchmark::State &state, On on) {
+  const Running running(on);
   for (auto _ : state) {
     CUevent event = nullptr;
     driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
     benchmark::DoNotOptimize(driver().cuEventDestroy(event));
   }
 }
-BENCHMARK(event_create_and_destroy);
 
-void event_record(benchmark::State &state) {
-  const Running running;
+void event_record(benchmark::State &state, On on) {
+  const Running running(on);
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventRecord(running.event, running.stream));
 }
-BENCHMARK(event_record);
+
+// Each on both, if there are both.
+void add_calls() {
+  struct Calls {
+    const char *name;
+    void (*body)(benchmark::State &state, On on);
+  };
+  for (const Calls &calls : {Calls{"event_query", event_query},
+                             {"stream_query", stream_query},
+                             {"event_create_and_destroy", event_create_and_destroy},
+                             {"event_record", event_record}}) {
+    benchmark::RegisterBenchmark(calls.name, calls.body, On::simulated);
+    if (real_driver())
+      benchmark::RegisterBenchmark((std::string("real/") + calls.name).c_str(), calls.body, On::real);
+  }
+}
 
 // Records and waits of 64 streams, each waiting for its neighbour; the argument is the number of operations.
 // Bytes are what the heap holds more than before, when all is done.
@@ -182,4 +212,10 @@ BENCHMARK_REGISTER_F(TwoContexts, records_and_queries)->Threads(1)->Threads(2)->
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char **argv) {
+  add_calls();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

@@ -72,11 +72,18 @@ __attribute__((no_sanitize("address", "thread"))) bool is_still_so(const Memo &m
   return true;
 }
 
-Memo &memo_of(void *const *cell, void *frame) {
-  constexpr std::size_t kMemos = 32;
-  thread_local std::array<Memo, kMemos> memos;
+// The walks of a thread, in sets of a few: two calls of a loop that fall into one set do not drive each other
+// out.
+struct Memos {
+  std::array<Memo, 4> memos;
+  std::size_t oldest = 0;
+};
+
+Memos &memos_of(void *const *cell, void *frame) {
+  constexpr std::size_t kSets = 8;
+  thread_local std::array<Memos, kSets> sets;
   const auto mixed = reinterpret_cast<std::uintptr_t>(cell) / 16 ^ reinterpret_cast<std::uintptr_t>(frame);
-  return memos[(mixed ^ mixed >> 7) % kMemos];
+  return sets[(mixed ^ mixed >> 7) % kSets];
 }
 
 std::string name_of(const Dl_info &info) {
@@ -128,8 +135,10 @@ struct Stacks {
 Place Place::of_call() {
   void *const *const cell = static_cast<void *const *>(__builtin_frame_address(0)) + 1;
   void *const frame = __builtin_return_address(0);
-  Memo &memo = memo_of(cell, frame);
-  return is_still_so(memo, cell, frame) ? memo.place : Stacks::walk(memo, cell, frame);
+  Memos &set = memos_of(cell, frame);
+  for (const Memo &memo : set.memos)
+    if (is_still_so(memo, cell, frame)) return memo.place;
+  return Stacks::walk(set.memos[set.oldest++ % set.memos.size()], cell, frame);
 }
 
 std::span<void *const> Place::frames() const noexcept {
