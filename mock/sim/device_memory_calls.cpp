@@ -23,6 +23,7 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
 CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std::size_t width,
                           std::size_t height, unsigned element) {
   require(out != nullptr && pitch != nullptr);
+  *pitch = 0;  // as driver 580 does, also where it refuses
   call.context();
   require(element == 4 || element == 8 || element == 16);
   require(width != 0 && height != 0);

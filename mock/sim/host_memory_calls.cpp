@@ -59,19 +59,21 @@ CUresult get_flags(Call &call, unsigned *flags, void *host) {
   call.context();
   const Allocation *const allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr && allocation->kind != MemoryKind::device);
-  *flags = allocation->flags;
+  // Registered memory is mapped in any case.
+  *flags = allocation->flags | (allocation->kind == MemoryKind::registered ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
   return CUDA_SUCCESS;
 }
 
 CUresult add(Call &call, void *host, std::size_t size, unsigned flags) {
   Context &context = call.context();
   require(host != nullptr && size != 0);
-  // Memory of a device on the bus is none that a program here can have.
-  require((flags & ~kRegistrationFlags) == 0 && (flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
+  require((flags & ~kRegistrationFlags) == 0);
   const Allocation *const there = call.system.memory.find(address_of(host));
   require(there == nullptr || there->kind == MemoryKind::registered);
   require(!call.system.memory.is_of_device(address_of(host)));
   require(!call.system.memory.overlaps(address_of(host), size), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  // Memory of a device on the bus is none that a program here can have.
+  require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
   Allocation &made = call.system.memory.add_registered(host, size);
   made.context = &context;
   made.flags = flags;

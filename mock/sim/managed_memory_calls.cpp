@@ -16,9 +16,8 @@ constexpr int kLastPrefetchLocationId = 8;
 
 CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, unsigned flags) {
   require(out != nullptr);
+  require(size != 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
   Context &context = call.context();
-  require(size != 0);
-  require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::managed, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
@@ -126,7 +125,7 @@ void get_range_attribute(const Allocation &allocation, void *value, std::size_t 
 }
 
 const Allocation &managed_range(Call &call, CUdeviceptr address, std::size_t count) {
-  call.require_no_ended_context();
+  call.context();
   const Allocation *const allocation = call.system.memory.find(address);
   require(count != 0 && allocation != nullptr && allocation->kind == MemoryKind::managed &&
           count <= allocation->end() - address);

@@ -67,7 +67,8 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
   const bool is_managed = allocation.kind == MemoryKind::managed;
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      store(out, allocation.context != nullptr ? allocation.context->handle : 0);
+      // Memory of a pool is its device's.
+      store(out, allocation.context != nullptr && allocation.pool == nullptr ? allocation.context->handle : 0);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       store(out, static_cast<int>(type_of(allocation)));

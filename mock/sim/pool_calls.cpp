@@ -81,8 +81,9 @@ CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
   if (address == 0) return CUDA_SUCCESS;
   Memory &memory = call.system.memory;
   Allocation *const allocation = memory.find(address);
-  require(allocation != nullptr && allocation->base == address && allocation->kind == MemoryKind::device &&
-          !allocation->is_freed);
+  require(allocation != nullptr && allocation->base == address && !allocation->is_freed);
+  require(allocation->kind != MemoryKind::managed, CUDA_ERROR_NOT_SUPPORTED);
+  require(allocation->kind == MemoryKind::device);
   allocation->is_freed = true;
   call.enqueue(stream,
                {.cost = call.costs(*stream.context).memory_operation, .run = [&memory, address](Move &) {

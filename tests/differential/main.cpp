@@ -214,7 +214,8 @@ int main(int argc, char **argv) try {
   app.add_option("--count", options.count, "how many seeds")->capture_default_str();
   app.add_option("--choices", options.kind.choices, "how long a walk is")->capture_default_str();
   app.add_option("--subject", options.kind.subject,
-                 "work, in contexts that last; or contexts: these come and go, too")
+                 "work, in contexts that last; contexts: these come and go, too; kinds: memory is of all "
+                 "kinds")
       ->transform(CLI::CheckedTransformer(subjects()))
       ->default_str("work");
   app.add_option("--shown", options.shown, "how many differences are shown")->capture_default_str();

@@ -32,8 +32,9 @@ class Program : public ::testing::Test {
       if (event != nullptr) driver().cuEventDestroy(event);
     for (CUdeviceptr address : b)
       if (address != 0) driver().cuMemFree(address);
-    for (const Pinned &pinned : p)
-      if (pinned.bytes != nullptr) driver().cuMemFreeHost(pinned);
+    for (unsigned k = 0; k < 3; ++k)
+      if (p[k].bytes != nullptr)
+        p[k].bytes == pages(k) ? driver().cuMemHostUnregister(p[k]) : driver().cuMemFreeHost(p[k]);
     for (CUcontext context : m)
       if (context != nullptr) driver().cuCtxDestroy(context);
   }
@@ -51,6 +52,7 @@ class Program : public ::testing::Test {
   CUdeviceptr b[5]{};
   Pinned p[3];
   CUdeviceptr words = bench().words_on_device;
+  CUmemoryPool pool = bench().pool;
   std::atomic<unsigned> host_functions{0};
 
   static void count(void *counter) { ++*static_cast<std::atomic<unsigned> *>(counter); }
@@ -81,6 +83,17 @@ class Program : public ::testing::Test {
     std::array<Buffer, 5> buffers;
     for (unsigned k = 0; k < buffers.size(); ++k) buffers[k] = {b[k], sizes_[k]};
     return differential::name_of(address, buffers, std::array{p[0].bytes, p[1].bytes, p[2].bytes});
+  }
+  static unsigned char *pages(unsigned k) { return bench().pages(k); }
+  static CUDA_MEMCPY2D box_within(CUdeviceptr at, std::size_t pitch, std::size_t width, std::size_t height) {
+    CUDA_MEMCPY2D box{};
+    box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    box.srcDevice = at;
+    box.dstDevice = at + 2048;
+    box.srcPitch = box.dstPitch = pitch;
+    box.WidthInBytes = width;
+    box.Height = height;
+    return box;
   }
   static CUstreamBatchMemOpParams written(CUdeviceptr address, unsigned value) {
     CUstreamBatchMemOpParams made{};

@@ -11,7 +11,8 @@
 namespace differential {
 
 const std::map<std::string, Subject> &subjects() {
-  static const std::map<std::string, Subject> all{{"work", Subject::work}, {"contexts", Subject::contexts}};
+  static const std::map<std::string, Subject> all{
+      {"work", Subject::work}, {"contexts", Subject::contexts}, {"kinds", Subject::kinds}};
   return all;
 }
 

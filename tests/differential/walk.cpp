@@ -26,6 +26,7 @@ std::vector<Choice> choices_of(Subject subject) {
                            copy_choices(), memop_choices()})
     all.insert(all.end(), some.begin(), some.end());
   if (subject == Subject::contexts) std::ranges::copy(life_choices(), std::back_inserter(all));
+  if (subject == Subject::kinds) std::ranges::copy(kind_choices(), std::back_inserter(all));
   return all;
 }
 
@@ -49,6 +50,7 @@ Argument<CUdeviceptr> nowhere_at(CUdeviceptr address) {
 Bench::Bench(std::uint64_t settle) : settle_microseconds(settle) {
   NEED(cuInit(0));
   NEED(cuDeviceGet(&device, 0));
+  NEED(cuDeviceGetDefaultMemPool(&pool, device));
   NEED(cuDevicePrimaryCtxRetain(&c[0], device));
   NEED(cuCtxCreate_v2(&c[1], 0, device));
   CUcontext home = nullptr;
@@ -83,8 +85,8 @@ Walk::~Walk() {
     if (event.handle != nullptr) driver().cuEventDestroy(event.handle);
   for (const Buffer &buffer : b)
     if (buffer.address != 0) driver().cuMemFree(buffer.address);
-  for (unsigned char *pointer : p)
-    if (pointer != nullptr) driver().cuMemFreeHost(pointer);
+  for (unsigned k = 0; k < p.size(); ++k)
+    if (p[k] != nullptr) is_registered(k) ? driver().cuMemHostUnregister(p[k]) : driver().cuMemFreeHost(p[k]);
   for (CUcontext context : m)
     if (context != nullptr) driver().cuCtxDestroy(context);
 }
@@ -172,10 +174,13 @@ Argument<CUdeviceptr> Walk::address_in(unsigned buffer, std::size_t offset) {
   return {b[buffer].address + offset, fmt::format("b[{}] + {}", buffer, offset)};
 }
 
+bool Walk::is_registered(unsigned k) const { return p[k] == bench.pages(k); }
+
 bool Walk::stream_of(unsigned buffer, Argument<CUstream> &stream) {
   if (buffer >= s.size()) {
     stream = {nullptr, "nullptr"};
-    return true;
+    // The null stream is another in another context. (Programs of other subjects were recorded without this.)
+    return subject_ != Subject::kinds || b[buffer].owner == nullptr || b[buffer].owner == current();
   }
   stream = {s[buffer].handle, fmt::format("s[{}]", buffer)};
   return s[buffer].handle != nullptr;
@@ -243,6 +248,11 @@ void Walk::finish() {
 void Walk::release() {
   bench.release(std::exchange(held, 0), active_contexts());
   for (Stream &stream : s) stream.ended_while_held = false;
+}
+
+unsigned char *Bench::pages(unsigned k) const {
+  alignas(4096) static std::array<std::array<unsigned char, buffer_bytes>, 3> all;
+  return all[k].data();
 }
 
 void Bench::settle() const {

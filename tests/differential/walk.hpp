@@ -122,6 +122,7 @@ struct Buffer {
 enum class Subject {
   work,      // streams, events and memory, in contexts that last
   contexts,  // contexts come and go, too, and with them what they have
+  kinds,     // memory is of all kinds
 };
 
 // A stretch of memory by the buffer that it lies in, which addresses of a program are called by.
@@ -193,6 +194,8 @@ class Walk {
   // A live buffer's number; or buffers, which says that there is none.
   unsigned a_buffer();
   static constexpr unsigned buffers = 5;
+  // Whether p[k] is memory that was registered.
+  bool is_registered(unsigned k) const;
   // Somewhere in a buffer, or past its end by a little.
   Argument<CUdeviceptr> address_in(unsigned buffer, std::size_t offset);
   // The stream that work on a buffer goes through: one stream a buffer, so that no two touch the same bytes.
@@ -249,7 +252,11 @@ struct Bench {
   void fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const;
   std::string name_of(CUcontext context) const;
 
+  // Memory of the process, for p[k].
+  unsigned char *pages(unsigned k) const;
+
   CUdevice device = 0;
+  CUmemoryPool pool = nullptr;   // the device's default pool
   std::array<CUcontext, 2> c{};  // the primary context and another
   // Words for waits, which the device sees at this address. They lie in a context of their own, which lasts.
   volatile std::uint32_t *words = nullptr;
@@ -266,6 +273,7 @@ struct Choice {
 };
 std::vector<Choice> context_choices();
 std::vector<Choice> life_choices();  // for walks about contexts only
+std::vector<Choice> kind_choices();  // for walks about kinds of memory only
 std::vector<Choice> stream_choices();
 std::vector<Choice> event_choices();
 std::vector<Choice> memory_choices();
