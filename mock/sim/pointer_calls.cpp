@@ -68,7 +68,8 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       // Memory of a pool is its device's.
-      store(out, allocation.context != nullptr && allocation.pool == nullptr ? allocation.context->handle : 0);
+      store(out,
+            allocation.context != nullptr && allocation.pool == nullptr ? allocation.context->handle : 0);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       store(out, static_cast<int>(type_of(allocation)));
