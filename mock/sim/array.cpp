@@ -2,12 +2,11 @@
 #include "array.hpp"
 
 #include "device.hpp"
+#include "rounding.hpp"
 
 namespace cushim::sim {
 
 namespace {
-
-constexpr std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 constexpr std::size_t at_least_one(std::size_t extent) { return std::max<std::size_t>(extent, 1); }
 
@@ -121,8 +120,7 @@ bool is_valid(const Device &device, const CUDA_ARRAY3D_DESCRIPTOR &shape, Levels
                              CUDA_ARRAY3D_DEFERRED_MAPPING | video | unnamed;
   if ((flags & ~known) != 0) return false;  // textures of depths and attachments are graphics' own
   const auto limit = [&](CUdevice_attribute attribute) {
-    const auto place = device.profile.attributes.find(attribute);
-    return place == device.profile.attributes.end() ? 0 : static_cast<std::size_t>(place->second);
+    return static_cast<std::size_t>(device.attribute(attribute));
   };
 #define LIMIT(name) limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_##name)
   const bool surface = (flags & CUDA_ARRAY3D_SURFACE_LDST) != 0, many = levels == Levels::many;

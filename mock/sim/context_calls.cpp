@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context_calls.hpp"
+#include "rounding.hpp"
 
 #include <algorithm>
 
@@ -161,27 +162,21 @@ CUresult get_limit(Call &call, std::size_t *value, CUlimit limit) {
   return CUDA_SUCCESS;
 }
 
-constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 // What a limit becomes when a program wishes for a value. Measured, driver 580 on an H200, but for the
 // largest stack, which the programming guide names (local memory of a thread).
 std::size_t granted(const Context &context, int limit, std::size_t now, std::size_t wish) {
-  const Profile &profile = context.device->profile;
   const auto attribute = [&](CUdevice_attribute which) {
-    const auto place = profile.attributes.find(which);
-    return place != profile.attributes.end() ? static_cast<std::size_t>(place->second) : std::size_t{0};
+    return static_cast<std::size_t>(context.device->attribute(which));
   };
   switch (limit) {
     case CU_LIMIT_STACK_SIZE:
       require(wish <= 512 << 10);
       // The stacks are allocated anew if they must be of another size; else the wish is what is read.
-      return round_up(wish, 16) != round_up(now, 16) ? round_up(wish, 16) : wish;
+      return rounded_up(wish, 16) != rounded_up(now, 16) ? rounded_up(wish, 16) : wish;
     case CU_LIMIT_PRINTF_FIFO_SIZE:
-      return std::max<std::size_t>(512 << 10, round_up(wish, 256));
+      return std::max<std::size_t>(512 << 10, rounded_up(wish, 256));
     case CU_LIMIT_MALLOC_HEAP_SIZE:
-      return std::max<std::size_t>(4 << 20, round_up(wish, 64 << 10));
+      return std::max<std::size_t>(4 << 20, rounded_up(wish, 64 << 10));
     case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
       return std::max<std::size_t>(32, wish);
     case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
@@ -190,7 +185,7 @@ std::size_t granted(const Context &context, int limit, std::size_t now, std::siz
     case CU_LIMIT_PERSISTING_L2_CACHE_SIZE: {
       require(wish <= attribute(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
       const std::size_t way = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) / 16;
-      return way != 0 ? round_up(wish, way) : wish;
+      return way != 0 ? rounded_up(wish, way) : wish;
     }
     default:  // of programs that share a device with graphics
       refuse(CUDA_ERROR_NOT_PERMITTED);

@@ -32,6 +32,12 @@ struct Device {
   Pool *pool = nullptr;
 
   Resource to_device, to_host, processors;  // what works at the same time
+
+  // 0 if it has none.
+  int attribute(CUdevice_attribute wanted) const {
+    const auto place = profile.attributes.find(wanted);
+    return place != profile.attributes.end() ? place->second : 0;
+  }
 };
 
 }  // namespace cushim::sim

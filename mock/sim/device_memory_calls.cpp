@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "place.hpp"
+#include "rounding.hpp"
 #include "service.hpp"
 
 namespace cushim::sim {
@@ -28,7 +29,7 @@ CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std:
   require(element == 4 || element == 8 || element == 16);
   require(width != 0 && height != 0);
   require(width <= SIZE_MAX - kPitch, CUDA_ERROR_OUT_OF_MEMORY);
-  const std::size_t row = (width + kPitch - 1) / kPitch * kPitch;
+  const std::size_t row = rounded_up(width, kPitch);
   require(height <= SIZE_MAX / row, CUDA_ERROR_OUT_OF_MEMORY);
   const CUresult code = allocate(call, out, row * height);
   if (code == CUDA_SUCCESS) *pitch = row;

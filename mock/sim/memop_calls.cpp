@@ -13,12 +13,6 @@ namespace {
 
 constexpr unsigned kMostInBatch = 255;  // measured, driver 580
 
-int attribute_of(const Context &context, CUdevice_attribute attribute) {
-  const auto &attributes = context.device->profile.attributes;
-  const auto place = attributes.find(attribute);
-  return place != attributes.end() ? place->second : 0;
-}
-
 // The word that the operation is about: device, pinned or registered memory, aligned to its size.
 template <class Word>
 Word *word_at(Call &call, const Context &context, CUdeviceptr address) {
@@ -61,7 +55,7 @@ Operation wait_operation(Call &call, const Context &context, CUdeviceptr address
                          unsigned flags) {
   require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
   if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
-    require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+    require(context.device->attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
             CUDA_ERROR_NOT_SUPPORTED);
   Word *const word = word_at<Word>(call, context, address);
   const Allocation &allocation = *call.system.memory.find(address);
@@ -115,7 +109,7 @@ Operation operation_of(Call &call, const Context &context, const CUstreamBatchMe
       return write_operation<cuuint64_t>(call, context, entry.writeValue.address, entry.writeValue.value64,
                                          entry.writeValue.flags);
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-      require(attribute_of(context, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+      require(context.device->attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
               CUDA_ERROR_NOT_SUPPORTED);
       return {};
     case CU_STREAM_MEM_OP_BARRIER:

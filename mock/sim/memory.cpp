@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.hpp"
+#include "rounding.hpp"
 
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -22,7 +23,6 @@ constexpr std::size_t kChunksOfBlock = kBlock / kChunk;
 constexpr int kPoison = SharedBlocks::kPoison;
 
 constexpr std::size_t rounded_down(std::size_t value, std::size_t to) { return value / to * to; }
-constexpr std::size_t rounded_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "rounding.hpp"
 #include "service.hpp"
 
 namespace cushim::sim {
@@ -27,7 +28,7 @@ unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR &shape) {
 std::size_t memory_from(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned first, std::size_t levels) {
   std::size_t bytes = 0;
   for (unsigned level = first; level < levels; ++level) bytes += extent_of(level_of(shape, level)).bytes();
-  return (bytes + kArrayUnit - 1) / kArrayUnit * kArrayUnit;
+  return rounded_up(bytes, kArrayUnit);
 }
 
 CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned wanted) {

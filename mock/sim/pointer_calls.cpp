@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "place.hpp"
+#include "rounding.hpp"
 #include "service.hpp"
 
 namespace cushim::sim {
@@ -28,7 +29,7 @@ struct Mapping {
 Mapping mapping_of(const Allocation &allocation) {
   const CUdeviceptr page = allocation.kind == MemoryKind::device ? 2u << 20 : 4096u;
   const CUdeviceptr base = allocation.base / page * page;
-  return {base, (allocation.end() + page - 1) / page * page - base};
+  return {base, rounded_up(allocation.end(), page) - base};
 }
 
 // The size of the attribute's value; 0 if there is no such attribute.

@@ -151,13 +151,7 @@ void copy_box(Walk &w) {
   const auto width = w.dice.one_of<std::size_t>({16, 60, 64, 100, 0});
   const auto height = w.dice.one_of<std::size_t>({1, 4, 10, 0});
   const auto pitch = w.dice.one_of<std::size_t>({64, 128, 0});
-  CUDA_MEMCPY2D box{};
-  box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  box.srcDevice = w.b[k].address;
-  box.dstDevice = w.b[k].address + 2048;
-  box.srcPitch = box.dstPitch = pitch;
-  box.WidthInBytes = width;
-  box.Height = height;
+  const CUDA_MEMCPY2D box = box_within(w.b[k].address, pitch, width, height);
   CALL(w, cuMemcpy2DAsync,
        Argument<const CUDA_MEMCPY2D *>{
            &box, "&box",

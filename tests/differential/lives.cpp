@@ -45,18 +45,15 @@ void destroy(Walk &w) {
 void end_primary(Walk &w) {
   if (!w.primary_is_active) return;
   w.finish();
-  if (w.dice.once_in(2)) {
+  const bool is_reset = w.dice.once_in(2);
+  if (is_reset)
     CALL(w, cuDevicePrimaryCtxReset, integer(0));
-    w.primary_is_active = false;
-    w.did("primary_is_active = false");
-    w.forget_what_went_with(w.bench.c[0]);
-    CALL(w, cuDevicePrimaryCtxRelease, integer(0));  // a reset has left it retained
-  } else {
+  else
     CALL(w, cuDevicePrimaryCtxRelease, integer(0));
-    w.primary_is_active = false;
-    w.did("primary_is_active = false");
-    w.forget_what_went_with(w.bench.c[0]);
-  }
+  w.primary_is_active = false;
+  w.did("primary_is_active = false");
+  w.forget_what_went_with(w.bench.c[0]);
+  if (is_reset) CALL(w, cuDevicePrimaryCtxRelease, integer(0));  // it is still retained
 }
 
 void revive_primary(Walk &w) {

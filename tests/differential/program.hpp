@@ -59,12 +59,7 @@ class Program : public ::testing::Test {
   static void callback(CUstream, CUresult, void *counter) { count(counter); }
 
   void settle() { bench().settle(); }
-  std::vector<CUcontext> active_contexts() const {
-    std::vector<CUcontext> active{c[1]};
-    if (primary_is_active) active.push_back(c[0]);
-    std::ranges::copy_if(m, std::back_inserter(active), [](CUcontext made) { return made != nullptr; });
-    return active;
-  }
+  std::vector<CUcontext> active_contexts() const { return bench().active(primary_is_active, m); }
   void finish() { bench().finish(active_contexts()); }
   void release() { bench().release(8, active_contexts()); }
   void look_at_p0() {}
@@ -74,27 +69,13 @@ class Program : public ::testing::Test {
     sizes_[k] = size;
     bench().fill(k, {b[k], size}, active_contexts());
   }
-  std::string name_of(CUcontext context) {
-    for (unsigned k = 0; k < 3; ++k)
-      if (context != nullptr && context == m[k]) return "m[" + std::to_string(k) + "]";
-    return bench().name_of(context);
-  }
+  std::string name_of(CUcontext context) { return bench().name_of(context, m); }
   std::string name_of(CUdeviceptr address) {
     std::array<Buffer, 5> buffers;
     for (unsigned k = 0; k < buffers.size(); ++k) buffers[k] = {b[k], sizes_[k]};
     return differential::name_of(address, buffers, std::array{p[0].bytes, p[1].bytes, p[2].bytes});
   }
   static unsigned char *pages(unsigned k) { return bench().pages(k); }
-  static CUDA_MEMCPY2D box_within(CUdeviceptr at, std::size_t pitch, std::size_t width, std::size_t height) {
-    CUDA_MEMCPY2D box{};
-    box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    box.srcDevice = at;
-    box.dstDevice = at + 2048;
-    box.srcPitch = box.dstPitch = pitch;
-    box.WidthInBytes = width;
-    box.Height = height;
-    return box;
-  }
   static CUstreamBatchMemOpParams written(CUdeviceptr address, unsigned value) {
     CUstreamBatchMemOpParams made{};
     made.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;

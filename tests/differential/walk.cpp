@@ -221,18 +221,15 @@ void Walk::forget_what_went_with(CUcontext context) {
     forget(p[k], std::exchange(owners_of_pinned_[k], nullptr), "p", k, "{}");
 }
 
-std::vector<CUcontext> Walk::active_contexts() const {
-  std::vector<CUcontext> active{bench.c[1]};
-  if (primary_is_active) active.push_back(bench.c[0]);
-  std::ranges::copy_if(m, std::back_inserter(active), [](CUcontext made) { return made != nullptr; });
+std::vector<CUcontext> Bench::active(bool primary_is_active, std::span<const CUcontext> made) const {
+  std::vector<CUcontext> active{c[1]};
+  if (primary_is_active) active.push_back(c[0]);
+  std::ranges::copy_if(made, std::back_inserter(active), [](CUcontext one) { return one != nullptr; });
   return active;
 }
 
-std::string Walk::name_of(CUcontext context) const {
-  for (unsigned k = 0; k < m.size(); ++k)
-    if (context != nullptr && context == m[k]) return fmt::format("m[{}]", k);
-  return bench.name_of(context);
-}
+std::vector<CUcontext> Walk::active_contexts() const { return bench.active(primary_is_active, m); }
+std::string Walk::name_of(CUcontext context) const { return bench.name_of(context, m); }
 std::string Walk::name_of(CUdeviceptr address) const { return differential::name_of(address, b, p); }
 
 void Walk::settle() {
@@ -282,11 +279,24 @@ void Bench::fill(unsigned number, const Buffer &buffer, std::span<const CUcontex
   finish(contexts);
 }
 
-std::string Bench::name_of(CUcontext context) const {
+std::string Bench::name_of(CUcontext context, std::span<const CUcontext> made) const {
   if (context == nullptr) return "null";
   for (unsigned i = 0; i < c.size(); ++i)
     if (c[i] == context) return fmt::format("c[{}]", i);
+  for (unsigned i = 0; i < made.size(); ++i)
+    if (made[i] == context) return fmt::format("m[{}]", i);
   return "another";
+}
+
+CUDA_MEMCPY2D box_within(CUdeviceptr buffer, std::size_t pitch, std::size_t width, std::size_t height) {
+  CUDA_MEMCPY2D box{};
+  box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  box.srcDevice = buffer;
+  box.dstDevice = buffer + 2048;
+  box.srcPitch = box.dstPitch = pitch;
+  box.WidthInBytes = width;
+  box.Height = height;
+  return box;
 }
 
 void fill_pinned(unsigned number, unsigned char *bytes) {

@@ -127,6 +127,8 @@ enum class Subject {
 
 // A stretch of memory by the buffer that it lies in, which addresses of a program are called by.
 std::string name_of(CUdeviceptr address, std::span<const Buffer> b, std::span<unsigned char *const> p);
+// From the start of a buffer to 2048 bytes behind it.
+CUDA_MEMCPY2D box_within(CUdeviceptr buffer, std::size_t pitch, std::size_t width, std::size_t height);
 // What pinned memory of a program holds at first.
 void fill_pinned(unsigned number, unsigned char *bytes);
 
@@ -250,7 +252,10 @@ struct Bench {
   void release(unsigned held, std::span<const CUcontext> contexts) const;
   // New memory of the b[number] of a program gets its first bytes, in the current context.
   void fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const;
-  std::string name_of(CUcontext context) const;
+  // All of its own and of those that a program has made, but for what has ended.
+  std::vector<CUcontext> active(bool primary_is_active, std::span<const CUcontext> made) const;
+  // "c[0]", "m[1]"
+  std::string name_of(CUcontext context, std::span<const CUcontext> made) const;
 
   // Memory of the process, for p[k].
   unsigned char *pages(unsigned k) const;
