@@ -296,16 +296,15 @@ void Engine::abandon(const void *owner, std::span<const Work> works, CUresult fa
     operation.run = nullptr;
     operation.on_host = nullptr;
   }
-  // In every schedule: there is nothing left to choose.
-  for (bool more = true; more;) {
-    more = false;
-    for (auto place = ready_.begin(); place != ready_.end() && !more; ++place) {
-      if (place->second->fault == CUDA_SUCCESS) continue;
-      const Work work = place->second;
-      ready_.erase(place);
-      complete(*work);
-      more = true;
-    }
+  // In every schedule: there is nothing left to choose. What completes makes others ready, so each search
+  // begins anew.
+  const auto is_abandoned = [](const auto &entry) { return entry.second->fault != CUDA_SUCCESS; };
+  while (true) {
+    const auto place = std::ranges::find_if(ready_, is_abandoned);
+    if (place == ready_.end()) break;
+    const Work work = place->second;
+    ready_.erase(place);
+    complete(*work);
   }
 }
 
