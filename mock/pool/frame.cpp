@@ -40,11 +40,6 @@ struct Resolution {
 
 }  // namespace
 
-Pool &pool() {
-  static Pool &pool = *new Pool;
-  return pool;
-}
-
 Function Frame::function(int slot) const noexcept {
   return slot >= 0 && slot < CUSHIM_ENTRY_COUNT ? frame_function(number(), slot) : nullptr;
 }
@@ -144,9 +139,7 @@ void Frame::retire() noexcept {
   retired_at_ = ++pool().retirements;
 }
 
-AnyReceiver *Frame::receiver(int slot) {
-  AnyReceiver *const found = receivers_[slot].load(std::memory_order_acquire);
-  if (found != nullptr || below_ != nullptr) return found;
+AnyReceiver *Frame::make_receiver(int slot) {
   const std::lock_guard lock(mutex_);
   return receiver_locked(slot);
 }

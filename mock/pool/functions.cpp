@@ -7,10 +7,10 @@ inline namespace v1 {
 namespace mock {
 namespace {
 
-template <int place, class Signature>
+template <unsigned place, class Signature>
 struct At;
 
-template <int place, class... Arguments>
+template <unsigned place, class... Arguments>
 struct At<place, CUresult(Arguments...)> {
   static CUresult CUDAAPI call(Arguments... arguments) { return receive(place, arguments...); }
 };

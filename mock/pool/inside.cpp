@@ -54,7 +54,7 @@ void InsideCounts::wait_for_all(int frame) noexcept {
     for (int count = one->of[frame]; count != 0; count = one->of[frame]) one->of[frame].wait(count);
 }
 
-void Frame::Inside::tell() const noexcept { counts_.of[number_].notify_all(); }
+void InsideCounts::tell(int frame) noexcept { of[frame].notify_all(); }
 
 }  // namespace mock
 }  // namespace v1

@@ -27,6 +27,9 @@ struct alignas(64) InsideCounts {
   // Waits until no thread is inside the frame, which is not taken any more.
   static void wait_for_all(int frame) noexcept;
 
+  // The one that waits for the frame's calls.
+  void tell(int frame) noexcept;
+
   // The calling thread's alone.
   void set(int frame, int count) noexcept {
     if (is_cheap_.load(std::memory_order_relaxed)) {
@@ -58,7 +61,7 @@ class Frame::Inside {
   }
   [[gnu::always_inline]] ~Inside() {
     counts_.set(number_, count() - 1);
-    if (!frame_.taken_.load()) tell();
+    if (!frame_.taken_.load()) counts_.tell(number_);
   }
   Inside(const Inside &) = delete;
   Inside &operator=(const Inside &) = delete;
@@ -70,7 +73,6 @@ class Frame::Inside {
   }
 
  private:
-  void tell() const noexcept;  // the one that ends the frame
   int count() const noexcept { return counts_.of[number_].load(std::memory_order_relaxed); }
 
   Frame &frame_;

@@ -18,7 +18,10 @@ struct Pool {
 };
 
 // Never destroyed: calls may come from other libraries' destructors.
-Pool &pool();
+[[gnu::always_inline]] inline Pool &pool() {
+  static Pool &pool = *new Pool;
+  return pool;
+}
 
 inline int Frame::number() const noexcept { return static_cast<int>(this - pool().frames); }
 

@@ -11,7 +11,7 @@ inline namespace v1 {
 namespace mock {
 
 template <class... Arguments>
-CUresult receive(int place, Arguments... arguments) {
+CUresult receive(unsigned place, Arguments... arguments) {
   Frame &frame = pool().frames[frame_of(place)];
   const int slot = slot_of(place);
   const Frame::Inside inside(frame, frame_of(place));
@@ -27,7 +27,7 @@ template <class Signature>
 struct ReceiveOf;
 template <class... Arguments>
 struct ReceiveOf<CUresult(Arguments...)> {
-  static constexpr CUresult (*function)(int, Arguments...) = &receive<Arguments...>;
+  static constexpr CUresult (*function)(unsigned, Arguments...) = &receive<Arguments...>;
 };
 
 }  // namespace

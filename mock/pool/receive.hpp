@@ -10,12 +10,14 @@ inline namespace v1 {
 namespace mock {
 
 // A frame's number and a row's slot, as one argument.
-constexpr int place(int frame, int slot) { return frame * CUSHIM_TABLE_CAPACITY + slot; }
-constexpr int frame_of(int place) { return place / CUSHIM_TABLE_CAPACITY; }
-constexpr int slot_of(int place) { return place % CUSHIM_TABLE_CAPACITY; }
+constexpr unsigned place(int frame, int slot) {
+  return static_cast<unsigned>(frame * CUSHIM_TABLE_CAPACITY + slot);
+}
+constexpr int frame_of(unsigned place) { return static_cast<int>(place / CUSHIM_TABLE_CAPACITY); }
+constexpr int slot_of(unsigned place) { return static_cast<int>(place % CUSHIM_TABLE_CAPACITY); }
 
 template <class... Arguments>
-CUresult receive(int place, Arguments... arguments);
+CUresult receive(unsigned place, Arguments... arguments);
 
 // The function of a frame for a row; null if these headers cannot type it.
 Function frame_function(int frame, int slot) noexcept;

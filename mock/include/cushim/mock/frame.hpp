@@ -87,7 +87,10 @@ class Frame {
   bool is_home() const noexcept { return below_ == nullptr; }
 
   // What answers a row's calls. Made if need be; null if nothing stands before the driver's own function.
-  AnyReceiver *receiver(int slot);
+  AnyReceiver *receiver(int slot) {
+    AnyReceiver *const found = receivers_[slot].load(std::memory_order_acquire);
+    return found != nullptr || below_ != nullptr ? found : make_receiver(slot);
+  }
 
   // Puts a receiver of the row's type before the one that is there, which must stay usable: calls may be
   // inside. Both end with retire(). make gets the present receiver, or null as above.
@@ -117,10 +120,11 @@ class Frame {
  private:
   class Inside;
   template <class... Arguments>
-  friend CUresult receive(int where, Arguments... arguments);
+  friend CUresult receive(unsigned where, Arguments... arguments);
 
   static Frame &free_frame(const std::string &name);
   int number() const noexcept;
+  AnyReceiver *make_receiver(int slot);
   AnyReceiver *receiver_locked(int slot);
   void put(int slot, std::unique_ptr<AnyReceiver> receiver);
   Function own_function(int slot, CUresult &missing);
