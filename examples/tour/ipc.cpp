@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "tour.hpp"
@@ -66,14 +67,18 @@ struct Importer {
     from = out[0];
     if (failed != 0) throw std::runtime_error("the importer did not start");
   }
+  // Without its pipes it ends.
   ~Importer() {
     close(to);
     close(from);
+    if (process != 0) wait();
   }
+  Importer(const Importer &) = delete;
+  Importer &operator=(const Importer &) = delete;
 
   int wait() {
     int status = 0;
-    waitpid(process, &status, 0);
+    waitpid(std::exchange(process, 0), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 };

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rooms of examples/tour go through a sweep: whichever driver call fails, nothing leaks.
+// The rooms of examples/tour, and the upload of examples/gmock_test, go through a sweep: whichever driver
+// call fails, nothing leaks.
 #include <gtest/gtest.h>
 #include <cushim/sim/sweep.hpp>
 
+#include <cstdlib>
 #include <stdexcept>
+#include <vector>
 
 #include "tour.hpp"
+#include "upload.hpp"
 
 namespace tour {
 
@@ -29,6 +33,10 @@ void PrintTo(const Room &room, std::ostream *out) { *out << room.name; }
 
 class SweptRoom : public ::testing::TestWithParam<Room> {};
 
+// What is given back in a context stays if that context cannot be made current again.
+const mock::SweepOptions spares_the_way_back{
+    .spares = [](Entry entry) { return entry == Entry::cuCtxPushCurrent_v4000; }};
+
 // What destructors cannot throw is no news here.
 struct Quiet {
   Quiet() : before(set_unreported_handler([](const std::exception &) noexcept {})) {}
@@ -49,12 +57,46 @@ TEST_P(SweptRoom, Leaks_nothing_whichever_call_fails) {
         const ScopedContext current(primary);
         GetParam().visit(first);
       },
-      {},
-      // What is given back in a context stays if that context cannot be made current again.
-      {.spares = [](Entry entry) { return entry == Entry::cuCtxPushCurrent_v4000; }});
+      {}, spares_the_way_back);
   EXPECT_TRUE(swept.is_clean()) << swept.text();
   EXPECT_GT(swept.rounds, 5U);
 }
+
+TEST(SweptUpload, Leaks_nothing_whichever_call_fails) {
+  const Quiet quiet;
+  const auto swept = sim::sweep(
+      [] {
+        init();
+        const PrimaryContext primary = PrimaryContext::retain(Device::get(0));
+        const ScopedContext current(primary);
+        const Stream stream = Stream::create();
+        const std::vector<std::byte> from(1000);
+        const auto to = DeviceBuffer<std::byte>::create(from.size());
+        upload(to, from, 300, stream).synchronize();
+      },
+      {}, spares_the_way_back);
+  EXPECT_TRUE(swept.is_clean()) << swept.text();
+  EXPECT_GT(swept.rounds, 12U);
+}
+
+#ifdef CUSHIM_TOUR
+// The other process is the tour itself, on the simulated library; it is this one whose calls fail.
+TEST(SweptRooms, Ipc_leaks_nothing_whichever_call_of_the_exporter_fails) {
+  ASSERT_EQ(setenv("LD_LIBRARY_PATH", CUSHIM_FOLDER_OF_LIBCUDA, 1), 0);
+  const Quiet quiet;
+  const auto swept = sim::sweep(
+      [] {
+        init();
+        const Device first = Device::get(0);
+        const PrimaryContext primary = PrimaryContext::retain(first);
+        const ScopedContext current(primary);
+        ipc(first, CUSHIM_TOUR);
+      },
+      {}, spares_the_way_back);
+  EXPECT_TRUE(swept.is_clean()) << swept.text();
+  EXPECT_GT(swept.rounds, 15U);
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(, SweptRoom,
                          ::testing::Values(Room{"device", &device, false}, Room{"context", &context, false},
