@@ -18,15 +18,16 @@
 #include <string>
 #include <thread>
 
+#include "mutex.hpp"
 #include "operation.hpp"
 
 namespace cushim::sim {
 
 class Engine {
  public:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<Mutex>;
 
-  Engine(std::mutex &mutex, const Options &options);
+  Engine(Mutex &mutex, const Options &options);
   // Ends its threads; operations that have not run do not run.
   ~Engine();
 
@@ -109,7 +110,7 @@ class Engine {
     const char *name;
   };
 
-  std::mutex &mutex_;
+  Mutex &mutex_;
   const Options &options_;
   Schedule schedule_;
   std::mt19937_64 random_;
