@@ -7,11 +7,13 @@
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
 
+#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -63,15 +65,13 @@ struct Running {
   CUevent event = nullptr;
 };
 
-void uncontended_mutex(benchmark::State &state) {
+void uncontended_mutex(benchmark::State &state, On) {
   std::mutex mutex;
   for (auto _ : state) {
     const std::lock_guard lock(mutex);
     benchmark::ClobberMemory();
   }
 }
-BENCHMARK(uncontended_mutex);
-
 void event_query(benchmark::State &state, On on) {
   const Running running(on);
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventQuery(running.event));
@@ -96,20 +96,37 @@ void event_record(benchmark::State &state, On on) {
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventRecord(running.event, running.stream));
 }
 
-// Each on both, if there are both.
+// The C library's locks and counts need no atomic instruction while a process has one thread; it need not go
+// back to that, so what runs in one thread comes first. The second thread sleeps.
+void in_two_threads(benchmark::State &state, void (*body)(benchmark::State &state, On on), On on) {
+  static const std::jthread sleeper([](const std::stop_token &stop) {
+    std::mutex mutex;
+    std::condition_variable_any ended;
+    std::unique_lock lock(mutex);
+    ended.wait(lock, stop, [] { return false; });
+  });
+  body(state, on);
+}
+
+// Each on both drivers, if there are both. The real one has threads of its own.
 void add_calls() {
   struct Calls {
     const char *name;
     void (*body)(benchmark::State &state, On on);
   };
-  for (const Calls &calls : {Calls{"event_query", event_query},
-                             {"stream_query", stream_query},
-                             {"event_create_and_destroy", event_create_and_destroy},
-                             {"event_record", event_record}}) {
-    benchmark::RegisterBenchmark(calls.name, calls.body, On::simulated);
-    if (real_driver())
-      benchmark::RegisterBenchmark((std::string("real/") + calls.name).c_str(), calls.body, On::real);
-  }
+  constexpr Calls kCalls[] = {{"uncontended_mutex", uncontended_mutex},
+                              {"event_query", event_query},
+                              {"stream_query", stream_query},
+                              {"event_create_and_destroy", event_create_and_destroy},
+                              {"event_record", event_record}};
+  for (const auto &[name, body] : kCalls) benchmark::RegisterBenchmark(name, body, On::simulated);
+  for (const auto &[name, body] : kCalls)
+    benchmark::RegisterBenchmark((std::string(name) + "/two_threads").c_str(), in_two_threads, body,
+                                 On::simulated);
+  if (!real_driver()) return;
+  for (const auto &[name, body] : kCalls)
+    if (body != uncontended_mutex)
+      benchmark::RegisterBenchmark((std::string("real/") + name).c_str(), body, On::real);
 }
 
 // Records and waits of 64 streams, each waiting for its neighbour; the argument is the number of operations.
@@ -135,10 +152,6 @@ void operations_with_cross_waits(benchmark::State &state) {
   state.counters["an_operation"] =
       benchmark::Counter(operations, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(operations_with_cross_waits)
-    ->RangeMultiplier(4)
-    ->Range(1 << 16, 1 << 20)
-    ->Unit(benchmark::kMillisecond);
 
 void plain_memcpy(benchmark::State &state) {
   const auto size = static_cast<std::size_t>(state.range(0));
@@ -149,7 +162,6 @@ void plain_memcpy(benchmark::State &state) {
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(plain_memcpy)->Arg(1 << 20)->Arg(8 << 20);
 
 void copy_on_the_device(benchmark::State &state) {
   const Running running;
@@ -163,17 +175,15 @@ void copy_on_the_device(benchmark::State &state) {
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(copy_on_the_device)->Arg(1 << 20)->Arg(8 << 20);
 
 // Threads with a context each, on a device each.
-class TwoContexts : public benchmark::Fixture {
- public:
-  TwoContexts() : machine({.devices = "h200x2"}) {}
-  Machine machine;
-};
+cushim::Driver &driver_of_two_devices() {
+  static Machine machine({.devices = "h200x2"});
+  return machine.driver();
+}
 
-BENCHMARK_DEFINE_F(TwoContexts, copies)(benchmark::State &state) {
-  auto &on = machine.driver();
+void copies(benchmark::State &state) {
+  cushim::Driver &on = driver_of_two_devices();
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUdeviceptr from = 0, to = 0;
@@ -190,10 +200,9 @@ BENCHMARK_DEFINE_F(TwoContexts, copies)(benchmark::State &state) {
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(size));
 }
-BENCHMARK_REGISTER_F(TwoContexts, copies)->Threads(1)->Threads(2)->UseRealTime();
 
-BENCHMARK_DEFINE_F(TwoContexts, records_and_queries)(benchmark::State &state) {
-  auto &on = machine.driver();
+void records_and_queries(benchmark::State &state) {
+  cushim::Driver &on = driver_of_two_devices();
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUevent event = nullptr;
@@ -208,12 +217,26 @@ BENCHMARK_DEFINE_F(TwoContexts, records_and_queries)(benchmark::State &state) {
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK_REGISTER_F(TwoContexts, records_and_queries)->Threads(1)->Threads(2)->UseRealTime();
+
+void add_work() {
+  benchmark::RegisterBenchmark("operations_with_cross_waits", operations_with_cross_waits)
+      ->RangeMultiplier(4)
+      ->Range(1 << 16, 1 << 20)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("plain_memcpy", plain_memcpy)->Arg(1 << 20)->Arg(8 << 20);
+  benchmark::RegisterBenchmark("copy_on_the_device", copy_on_the_device)->Arg(1 << 20)->Arg(8 << 20);
+  benchmark::RegisterBenchmark("two_contexts/copies", copies)->Threads(1)->Threads(2)->UseRealTime();
+  benchmark::RegisterBenchmark("two_contexts/records_and_queries", records_and_queries)
+      ->Threads(1)
+      ->Threads(2)
+      ->UseRealTime();
+}
 
 }  // namespace
 
 int main(int argc, char **argv) {
   add_calls();
+  add_work();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -2,6 +2,8 @@
 // Follows the calls of a driver with a model of what they do.
 #pragma once
 
+#include <cushim/mock/mutex.hpp>
+
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -32,7 +34,7 @@ class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
   virtual void host_function_ends() {}
 
   Driver &driver;
-  std::mutex mutex;  // over the model
+  mock::Mutex mutex;  // over the model
   HazardModel model;
 
  private:

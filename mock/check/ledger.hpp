@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cushim/check/place.hpp>
+#include <cushim/mock/mutex.hpp>
 
 #include <deque>
 #include <map>
@@ -96,7 +97,7 @@ class Ledger final : public Watcher {
   std::vector<Retain> retains() const;
 
   Driver &driver;
-  mutable std::mutex mutex;  // over find(), find_memory() and forget_memory()
+  mutable mock::Mutex mutex;  // over find(), find_memory() and forget_memory()
 
  private:
   void make(const WatchedCall &call, const Deed &deed);

@@ -46,7 +46,7 @@ bool is_only_thread() {
 
 }  // namespace
 
-Engine::Engine(Mutex &mutex, const Options &options)
+Engine::Engine(mock::Mutex &mutex, const Options &options)
     : mutex_(mutex), options_(options), schedule_(options.schedule), random_(options.seed) {
   if (schedule_ == Schedule::background)
     background_ = std::jthread([this](const std::stop_token &stop) { background_thread(stop); });

@@ -6,6 +6,7 @@
 // a long move: what was found before may be gone when they return.
 #pragma once
 
+#include <cushim/mock/mutex.hpp>
 #include <cushim/sim/machine.hpp>
 
 #include <condition_variable>
@@ -18,16 +19,15 @@
 #include <string>
 #include <thread>
 
-#include "mutex.hpp"
 #include "operation.hpp"
 
 namespace cushim::sim {
 
 class Engine {
  public:
-  using Lock = std::unique_lock<Mutex>;
+  using Lock = std::unique_lock<mock::Mutex>;
 
-  Engine(Mutex &mutex, const Options &options);
+  Engine(mock::Mutex &mutex, const Options &options);
   // Ends its threads; operations that have not run do not run.
   ~Engine();
 
@@ -110,7 +110,7 @@ class Engine {
     const char *name;
   };
 
-  Mutex &mutex_;
+  mock::Mutex &mutex_;
   const Options &options_;
   Schedule schedule_;
   std::mt19937_64 random_;

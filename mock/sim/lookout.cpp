@@ -12,7 +12,7 @@ constexpr auto kPatience = std::chrono::milliseconds(100);
 
 }  // namespace
 
-Lookout::Lookout(Engine &engine, Mutex &mutex, std::shared_ptr<ShareTable> table)
+Lookout::Lookout(Engine &engine, mock::Mutex &mutex, std::shared_ptr<ShareTable> table)
     : engine_(engine), mutex_(mutex), table_(std::move(table)) {}
 
 Lookout::~Lookout() {

@@ -27,7 +27,7 @@ struct Awaited {
 // is false.
 class Lookout {
  public:
-  Lookout(Engine &engine, Mutex &mutex, std::shared_ptr<ShareTable> table);
+  Lookout(Engine &engine, mock::Mutex &mutex, std::shared_ptr<ShareTable> table);
   ~Lookout();
   Lookout(const Lookout &) = delete;
   Lookout &operator=(const Lookout &) = delete;
@@ -40,7 +40,7 @@ class Lookout {
   void find_lost();
 
   Engine &engine_;
-  Mutex &mutex_;
+  mock::Mutex &mutex_;
   const std::shared_ptr<ShareTable> table_;
   std::vector<std::shared_ptr<Awaited>> awaited_;
   bool is_running_ = false;

@@ -13,7 +13,7 @@ namespace cushim::sim {
 
 class Sharing {
  public:
-  Sharing(Engine &engine, Mutex &mutex) noexcept : engine_(engine), mutex_(mutex) {}
+  Sharing(Engine &engine, mock::Mutex &mutex) noexcept : engine_(engine), mutex_(mutex) {}
 
   // What this machine exports. Null if there cannot be such a table; errno says why.
   std::shared_ptr<ShareTable> own();
@@ -33,7 +33,7 @@ class Sharing {
 
  private:
   Engine &engine_;
-  Mutex &mutex_;
+  mock::Mutex &mutex_;
   std::shared_ptr<ShareTable> own_;
   std::map<std::uint64_t, std::weak_ptr<ShareTable>> opened_;  // by the nonce
   std::map<const ShareTable *, std::unique_ptr<Lookout>> lookouts_;

@@ -76,7 +76,7 @@ struct System final : mock::Owner {
   // Calls that were answered before they had the lock, by slot.
   std::array<std::atomic<unsigned long>, CUSHIM_ENTRY_COUNT> not_admitted{};
 
-  Mutex mutex;                                            // over all that follows
+  mock::Mutex mutex;                                      // over all that follows
   std::array<unsigned long, CUSHIM_ENTRY_COUNT> calls{};  // the others, by slot
   const std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device *> visible;  // in the order of their ordinals; known from cuInit on

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cushim/mock/frame.hpp>
+#include <cushim/mock/mutex.hpp>
 #include <cushim/mock/signature.hpp>
 
 #include <optional>
@@ -69,7 +70,7 @@ class HookStack : public std::enable_shared_from_this<HookStack> {
   template <class Edit>
   void change(Edit edit);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const Layers> layers_ = std::make_shared<const Layers>();
 };
 

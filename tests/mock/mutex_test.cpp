@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <cushim/mock/mutex.hpp>
 
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "mutex.hpp"
-
-namespace cushim::sim {
+namespace cushim::mock {
 namespace {
 
 TEST(Mutexes, Let_one_thread_in_at_a_time_and_all_in_at_last) {
@@ -55,4 +54,4 @@ TEST(Mutexes, Wake_those_who_sleep) {
 }
 
 }  // namespace
-}  // namespace cushim::sim
+}  // namespace cushim::mock

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mutex.hpp"
+#include <cushim/mock/mutex.hpp>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace cushim::sim {
+namespace cushim {
+inline namespace v1 {
+namespace mock {
 namespace {
 
 void futex(std::atomic<int> &state, int operation, int value) noexcept {
@@ -23,4 +25,6 @@ void Mutex::wait() noexcept {
 
 void Mutex::wake_one() noexcept { futex(state_, FUTEX_WAKE_PRIVATE, 1); }
 
-}  // namespace cushim::sim
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim

@@ -5,11 +5,13 @@
 
 #include <atomic>
 
-namespace cushim::sim {
+namespace cushim {
+inline namespace v1 {
+namespace mock {
 
-// The lock of a machine, to be used as std::mutex is. Each call takes it, for nanoseconds, and finds it free
-// as a rule: that is a few instructions here and no call, of which none is atomic while the process has one
-// thread, as in the C library's.
+// A lock that each driver call takes, for nanoseconds, and finds free as a rule: that is a few instructions
+// here and no call, of which none is atomic while the process has one thread, as in the C library's. To be
+// used as std::mutex is.
 class Mutex {
  public:
   Mutex() = default;
@@ -45,4 +47,6 @@ class Mutex {
   std::atomic<int> state_{kFree};
 };
 
-}  // namespace cushim::sim
+}  // namespace mock
+}  // namespace v1
+}  // namespace cushim
