@@ -40,6 +40,13 @@ struct Resolution {
 
 }  // namespace
 
+constinit Pool *made_pool = nullptr;
+
+Pool &pool() {
+  static Pool &pool = *(made_pool = new Pool);
+  return pool;
+}
+
 Function Frame::function(int slot) const noexcept {
   return slot >= 0 && slot < CUSHIM_ENTRY_COUNT ? frame_function(number(), slot) : nullptr;
 }

@@ -18,10 +18,11 @@ struct Pool {
 };
 
 // Never destroyed: calls may come from other libraries' destructors.
-[[gnu::always_inline]] inline Pool &pool() {
-  static Pool &pool = *new Pool;
-  return pool;
-}
+Pool &pool();
+
+// The same for calls, without a look whether it is there: the functions that they come in by are given out by
+// frames.
+extern constinit Pool *made_pool;
 
 inline int Frame::number() const noexcept { return static_cast<int>(this - pool().frames); }
 

@@ -12,7 +12,7 @@ namespace mock {
 
 template <class... Arguments>
 CUresult receive(unsigned place, Arguments... arguments) {
-  Frame &frame = pool().frames[frame_of(place)];
+  Frame &frame = made_pool->frames[frame_of(place)];
   const int slot = slot_of(place);
   const Frame::Inside inside(frame, frame_of(place));
   if (!inside) return frame.refuse(slot);
