@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/single_threaded.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>  // glibc 2.32
+#endif
 
 #include <atomic>
 
@@ -23,7 +25,7 @@ class Mutex {
   }
   bool try_lock() noexcept {
     int expected = kFree;
-    if (!__libc_single_threaded)
+    if (!has_one_thread())
       return state_.compare_exchange_strong(expected, kTaken, std::memory_order_acquire,
                                             std::memory_order_relaxed);
     if (state_.load(std::memory_order_relaxed) != kFree) return false;
@@ -31,7 +33,7 @@ class Mutex {
     return true;
   }
   void unlock() noexcept {
-    if (__libc_single_threaded)
+    if (has_one_thread())
       state_.store(kFree, std::memory_order_relaxed);
     else if (state_.exchange(kFree, std::memory_order_release) == kAwaited)
       wake_one();
@@ -40,6 +42,15 @@ class Mutex {
  private:
   // Awaited: taken, and perhaps somebody sleeps.
   static constexpr int kFree = 0, kTaken = 1, kAwaited = 2;
+
+  // Whether the process is known to have no other.
+  static bool has_one_thread() noexcept {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+  }
 
   [[gnu::cold]] void wait() noexcept;
   [[gnu::cold]] void wake_one() noexcept;
