@@ -8,11 +8,10 @@
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
 
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
+
+#include "two_threads.hpp"
 
 namespace {
 
@@ -134,17 +133,6 @@ constexpr std::pair<const char *, Body> kBodies[] = {
 
 }  // namespace
 
-// The C library need not go back to what locks cost in a program of one thread: those come first.
-void in_two_threads(benchmark::State &state, Body body, const std::string &words) {
-  static const std::jthread sleeper([](const std::stop_token &stop) {
-    std::mutex mutex;
-    std::condition_variable_any ended;
-    std::unique_lock lock(mutex);
-    ended.wait(lock, stop, [] { return false; });
-  });
-  body(state, words);
-}
-
 int main(int argc, char **argv) {
   const std::string checkers[] = {"", "leaks", "misuse", "leaks,misuse", "hazards", "deadlock"};
   for (const bool two_threads : {false, true})
@@ -152,7 +140,8 @@ int main(int argc, char **argv) {
       for (const std::string &words : checkers) {
         const std::string title = std::string(name) + "/" + (words.empty() ? "none" : words);
         if (two_threads)
-          benchmark::RegisterBenchmark((title + "/two_threads").c_str(), in_two_threads, body, words);
+          benchmark::RegisterBenchmark((title + "/two_threads").c_str(),
+                                       cushim::bench::in_two_threads<const std::string &>, body, words);
         else
           benchmark::RegisterBenchmark(title.c_str(), body, words);
       }

@@ -7,14 +7,14 @@
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
 
-#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "two_threads.hpp"
 
 namespace {
 
@@ -65,13 +65,14 @@ struct Running {
   CUevent event = nullptr;
 };
 
-void uncontended_mutex(benchmark::State &state, On) {
+void uncontended_mutex(benchmark::State &state) {
   std::mutex mutex;
   for (auto _ : state) {
     const std::lock_guard lock(mutex);
     benchmark::ClobberMemory();
   }
 }
+
 void event_query(benchmark::State &state, On on) {
   const Running running(on);
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventQuery(running.event));
@@ -96,37 +97,26 @@ void event_record(benchmark::State &state, On on) {
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventRecord(running.event, running.stream));
 }
 
-// The C library's locks and counts need no atomic instruction while a process has one thread; it need not go
-// back to that, so what runs in one thread comes first. The second thread sleeps.
-void in_two_threads(benchmark::State &state, void (*body)(benchmark::State &state, On on), On on) {
-  static const std::jthread sleeper([](const std::stop_token &stop) {
-    std::mutex mutex;
-    std::condition_variable_any ended;
-    std::unique_lock lock(mutex);
-    ended.wait(lock, stop, [] { return false; });
-  });
-  body(state, on);
-}
-
 // Each on both drivers, if there are both. The real one has threads of its own.
 void add_calls() {
   struct Calls {
     const char *name;
     void (*body)(benchmark::State &state, On on);
   };
-  constexpr Calls kCalls[] = {{"uncontended_mutex", uncontended_mutex},
-                              {"event_query", event_query},
+  constexpr Calls kCalls[] = {{"event_query", event_query},
                               {"stream_query", stream_query},
                               {"event_create_and_destroy", event_create_and_destroy},
                               {"event_record", event_record}};
+  benchmark::RegisterBenchmark("uncontended_mutex", uncontended_mutex);
   for (const auto &[name, body] : kCalls) benchmark::RegisterBenchmark(name, body, On::simulated);
+  benchmark::RegisterBenchmark("uncontended_mutex/two_threads", cushim::bench::in_two_threads<>,
+                               uncontended_mutex);
   for (const auto &[name, body] : kCalls)
-    benchmark::RegisterBenchmark((std::string(name) + "/two_threads").c_str(), in_two_threads, body,
-                                 On::simulated);
+    benchmark::RegisterBenchmark((std::string(name) + "/two_threads").c_str(),
+                                 cushim::bench::in_two_threads<On>, body, On::simulated);
   if (!real_driver()) return;
   for (const auto &[name, body] : kCalls)
-    if (body != uncontended_mutex)
-      benchmark::RegisterBenchmark((std::string("real/") + name).c_str(), body, On::real);
+    benchmark::RegisterBenchmark((std::string("real/") + name).c_str(), body, On::real);
 }
 
 // Records and waits of 64 streams, each waiting for its neighbour; the argument is the number of operations.

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <cushim/sim/sweep.hpp>
 
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -33,10 +35,6 @@ void PrintTo(const Room &room, std::ostream *out) { *out << room.name; }
 
 class SweptRoom : public ::testing::TestWithParam<Room> {};
 
-// What is given back in a context stays if that context cannot be made current again.
-const mock::SweepOptions spares_the_way_back{
-    .spares = [](Entry entry) { return entry == Entry::cuCtxPushCurrent_v4000; }};
-
 // What destructors cannot throw is no news here.
 struct Quiet {
   Quiet() : before(set_unreported_handler([](const std::exception &) noexcept {})) {}
@@ -46,55 +44,57 @@ struct Quiet {
   UnreportedHandler before;
 };
 
-TEST_P(SweptRoom, Leaks_nothing_whichever_call_fails) {
+void expect_no_leak(const std::function<void()> &body, std::uint64_t more_rounds_than) {
   const Quiet quiet;
-  const auto swept = sim::sweep(
+  const auto swept =
+      sim::sweep(body, {},
+                 // What is given back in a context stays if that context cannot be made current again.
+                 {.spares = [](Entry entry) { return entry == Entry::cuCtxPushCurrent_v4000; }});
+  EXPECT_TRUE(swept.is_clean()) << swept.text();
+  EXPECT_GT(swept.rounds, more_rounds_than);
+}
+
+void in_primary_context(const std::function<void(Device)> &visit) {
+  const Device first = Device::get(0);
+  const PrimaryContext primary = PrimaryContext::retain(first);
+  const ScopedContext current(primary);
+  visit(first);
+}
+
+TEST_P(SweptRoom, Leaks_nothing_whichever_call_fails) {
+  expect_no_leak(
       [] {
         init();
-        const Device first = Device::get(0);
-        if (!GetParam().wants_context) return GetParam().visit(first);
-        const PrimaryContext primary = PrimaryContext::retain(first);
-        const ScopedContext current(primary);
-        GetParam().visit(first);
+        if (!GetParam().wants_context) return GetParam().visit(Device::get(0));
+        in_primary_context(GetParam().visit);
       },
-      {}, spares_the_way_back);
-  EXPECT_TRUE(swept.is_clean()) << swept.text();
-  EXPECT_GT(swept.rounds, 5U);
+      5);
 }
 
 TEST(SweptUpload, Leaks_nothing_whichever_call_fails) {
-  const Quiet quiet;
-  const auto swept = sim::sweep(
+  expect_no_leak(
       [] {
         init();
-        const PrimaryContext primary = PrimaryContext::retain(Device::get(0));
-        const ScopedContext current(primary);
-        const Stream stream = Stream::create();
-        const std::vector<std::byte> from(1000);
-        const auto to = DeviceBuffer<std::byte>::create(from.size());
-        upload(to, from, 300, stream).synchronize();
+        in_primary_context([](Device) {
+          const Stream stream = Stream::create();
+          const std::vector<std::byte> from(1000);
+          const auto to = DeviceBuffer<std::byte>::create(from.size());
+          upload(to, from, 300, stream).synchronize();
+        });
       },
-      {}, spares_the_way_back);
-  EXPECT_TRUE(swept.is_clean()) << swept.text();
-  EXPECT_GT(swept.rounds, 12U);
+      12);
 }
 
 #ifdef CUSHIM_TOUR
 // The other process is the tour itself, on the simulated library; it is this one whose calls fail.
 TEST(SweptRooms, Ipc_leaks_nothing_whichever_call_of_the_exporter_fails) {
   ASSERT_EQ(setenv("LD_LIBRARY_PATH", CUSHIM_FOLDER_OF_LIBCUDA, 1), 0);
-  const Quiet quiet;
-  const auto swept = sim::sweep(
+  expect_no_leak(
       [] {
         init();
-        const Device first = Device::get(0);
-        const PrimaryContext primary = PrimaryContext::retain(first);
-        const ScopedContext current(primary);
-        ipc(first, CUSHIM_TOUR);
+        in_primary_context([](Device first) { ipc(first, CUSHIM_TOUR); });
       },
-      {}, spares_the_way_back);
-  EXPECT_TRUE(swept.is_clean()) << swept.text();
-  EXPECT_GT(swept.rounds, 15U);
+      15);
 }
 #endif
 
