@@ -61,10 +61,11 @@ void Engine::work_in_background() {
 }
 
 Engine::~Engine() {
-  background_.request_stop();
-  host_thread_.request_stop();
-  if (background_.joinable()) background_.join();
-  if (host_thread_.joinable()) host_thread_.join();
+  // The one that may start the other ends first.
+  for (std::jthread *const thread : {&background_, &host_thread_}) {
+    thread->request_stop();
+    if (thread->joinable()) thread->join();
+  }
   // What has not run does not run; what comes after what is known on both sides, so nothing would end by
   // itself.
   std::vector<Work> left(host_functions_.begin(), host_functions_.end());

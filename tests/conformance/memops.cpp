@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream memory operations. No wait is left in a stream unsatisfied.
+#include <atomic>
 #include <cushim/memop.hpp>
 
 #include "memory_kinds.hpp"
@@ -189,7 +190,7 @@ const bool waits = [] {
                                                     condition.value, condition.flags),
                     CUDA_SUCCESS);
       EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
-      *word = condition.after;
+      std::atomic_ref(const_cast<unsigned &>(*word)).store(condition.after);
       EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
     });
     if (condition.before >= 0xf0000000u || condition.flags == CU_STREAM_WAIT_VALUE_NOR) continue;
@@ -201,7 +202,7 @@ const bool waits = [] {
                                                     condition.value, condition.flags),
                     CUDA_SUCCESS);
       EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
-      *word = condition.after;
+      std::atomic_ref(const_cast<unsigned long long &>(*word)).store(condition.after);
       EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
     });
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -58,7 +59,7 @@ Bench::Bench(std::uint64_t settle) : settle_microseconds(settle) {
   void *host = nullptr;
   NEED(cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
   NEED(cuMemHostGetDevicePointer(&words_on_device, host, 0));
-  words = static_cast<volatile std::uint32_t *>(host);
+  words = static_cast<std::uint32_t *>(host);
 }
 
 void Bench::begin() const {
@@ -268,7 +269,7 @@ void Bench::finish(std::span<const CUcontext> contexts) const {
 }
 
 void Bench::release(unsigned held, std::span<const CUcontext> contexts) const {
-  for (unsigned i = 0; i < held; ++i) words[i] = 1;
+  for (unsigned i = 0; i < held; ++i) std::atomic_ref(words[i]).store(1);
   finish(contexts);
   for (unsigned i = 0; i < held; ++i) words[i] = 0;
 }

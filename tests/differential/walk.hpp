@@ -264,7 +264,7 @@ struct Bench {
   CUmemoryPool pool = nullptr;   // the device's default pool
   std::array<CUcontext, 2> c{};  // the primary context and another
   // Words for waits, which the device sees at this address. They lie in a context of their own, which lasts.
-  volatile std::uint32_t *words = nullptr;
+  std::uint32_t *words = nullptr;
   CUdeviceptr words_on_device = 0;
   std::uint64_t settle_microseconds;
   bool is_traced = false;  // says each call before it is made, for a driver that does not come back
