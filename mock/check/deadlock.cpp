@@ -39,9 +39,9 @@ struct Deadlock::State final : Follower {
     bool is_told = false;
   };
 
-  std::optional<CUresult> before(WatchedCall &call) override {
+  void before(WatchedCall &call) override {
     if (host_functions != 0 && !is_query(call.slot)) found_in_host_function(call);
-    return Follower::before(call);
+    Follower::before(call);
   }
 
   // As long as no stream waits there is nothing to look for, and a program of one thread stays one: in others

@@ -29,16 +29,15 @@ struct ToLearn {
 
 }  // namespace
 
-std::optional<CUresult> Follower::before(WatchedCall &call) {
+void Follower::before(WatchedCall &call) {
   const Effect &effect = *effect_of(call.slot);
-  if (effect.before == nullptr) return std::nullopt;
+  if (effect.before == nullptr) return;
   ToLearn::Call &learns = of_thread<ToLearn>().push();
   const std::lock_guard lock(mutex);
   Doing doing(model, driver, call);
   effect.before(doing, learns.clock);
   learns.is_known = effect.only_waits && model.host_knows(learns.clock);
   if (!learns.is_known) wait_begins(call);
-  return std::nullopt;
 }
 
 void Follower::after(WatchedCall &call, CUresult result) {

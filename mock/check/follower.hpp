@@ -22,7 +22,7 @@ class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
   // Takes them off.
   void leave() { hooks_.clear(); }
 
-  std::optional<CUresult> before(WatchedCall &call) override;
+  void before(WatchedCall &call) override;
   void after(WatchedCall &call, CUresult result) override;
   // The model has been told of a call; under the mutex.
   virtual void model_changed() {}

@@ -5,11 +5,10 @@
 #include <array>
 #include <atomic>
 #include <string_view>
+#include <utility>
 
 namespace cushim::check {
 namespace {
-
-constexpr std::size_t kEndedKept = 1024;
 
 struct MemoryDeed {
   std::string_view base;
@@ -158,8 +157,8 @@ void Ledger::remove(Heir &heir) {
 }
 
 Thing *Ledger::find(std::uint64_t handle) const {
-  const auto found = handles_.find(handle);
-  return found == handles_.end() ? nullptr : found->second.get();
+  const auto *const found = handles_.find(handle);
+  return found == nullptr ? nullptr : found->get();
 }
 
 Thing *Ledger::find_memory(std::uint64_t address) const {
@@ -172,8 +171,9 @@ Thing *Ledger::find_memory(std::uint64_t address) const {
 Ledger::Things Ledger::living() const {
   const std::lock_guard lock(mutex);
   Things living;
-  for (const auto &[value, thing] : handles_)
+  handles_.for_each([&](const auto &thing) {
     if (thing->is_alive()) living.push_back(thing);
+  });
   std::ranges::sort(living, {}, [](const auto &thing) { return thing->value; });
   for (const auto &[value, thing] : memory_)
     if (thing->is_alive()) living.push_back(thing);
@@ -187,19 +187,20 @@ std::vector<Retain> Ledger::retains() const {
 
 // What ends is marked before the call: once the driver has ended it, another thread may be given the same
 // handle.
-std::optional<CUresult> Ledger::before(WatchedCall &call) {
-  const Deed &deed = deed_of(call.slot);
-  if (deed.act != Deed::Act::ends) return std::nullopt;
+void Ledger::before(WatchedCall &call) {
+  const Deed &deed = deeds_[call.slot];
+  if (deed.act != Deed::Act::ends) return;
   const Place at = Place::of_call();
   const std::lock_guard lock(mutex);
-  for (Judge *judge : judges_)
-    if (const std::optional<CUresult> answer = judge->judge(call)) return answer;
+  for (Judge *judge : judges_) {
+    judge->judge(call);
+    if (call.answer) return;
+  }
   end(call, deed, at);
-  return std::nullopt;
 }
 
 void Ledger::after(WatchedCall &call, CUresult result) {
-  const Deed &deed = deed_of(call.slot);
+  const Deed &deed = deeds_[call.slot];
   if (deed.changes_current) current_of_thread.ledger = 0;
   if (result != CUDA_SUCCESS) return revive(call);
   switch (deed.act) {
@@ -219,17 +220,8 @@ void Ledger::after(WatchedCall &call, CUresult result) {
 
 void Ledger::add(std::shared_ptr<Thing> thing) {
   if (!thing->is_memory()) {
-    if (spare_.empty()) {
-      handles_[thing->value] = std::move(thing);
-      return;
-    }
-    spare_.key() = thing->value;
-    spare_.mapped() = std::move(thing);
-    auto placed = handles_.insert(std::move(spare_));
-    if (placed.inserted) return;
-    placed.position->second = std::move(placed.node.mapped());
-    spare_ = std::move(placed.node);
-    return;
+    const std::uint64_t handle = thing->value;
+    return handles_.set(handle, std::move(thing));
   }
   // What was there before is gone.
   const std::uint64_t end = thing->value + std::max<std::uint64_t>(thing->bytes, 1);
@@ -271,17 +263,13 @@ void Ledger::make(const WatchedCall &call, const Deed &deed) {
 }
 
 void Ledger::bury(const std::shared_ptr<Thing> &thing) {
-  ended_.push_back(thing);
-  if (ended_.size() <= kEndedKept) return;
-  const std::shared_ptr<Thing> oldest = std::move(ended_.front());
-  ended_.pop_front();
-  if (oldest->is_alive()) return;  // its end failed
+  const std::shared_ptr<Thing> oldest = std::exchange(ended_[buried_++ % kEndedKept], thing);
+  if (oldest == nullptr || oldest->is_alive()) return;  // alive: its end failed
   if (oldest->is_memory()) {
     if (const auto found = memory_.find(oldest->value); found != memory_.end() && found->second == oldest)
       memory_.erase(found);
-  } else if (const auto found = handles_.find(oldest->value);
-             found != handles_.end() && found->second == oldest) {
-    spare_ = handles_.extract(found);
+  } else if (const auto *const found = handles_.find(oldest->value); found != nullptr && *found == oldest) {
+    handles_.erase(oldest->value);
   }
 }
 
@@ -289,7 +277,7 @@ void Ledger::end(WatchedCall &call, const Deed &deed, const Place &at) {
   const Argument &subject = call.arguments[deed.subject];
   std::shared_ptr<Thing> thing;
   if (deed.memory == nullptr) {
-    if (const auto found = handles_.find(subject.bits); found != handles_.end()) thing = found->second;
+    if (const auto *const found = handles_.find(subject.bits)) thing = *found;
     if (thing != nullptr && thing->kind != subject.kind) thing = nullptr;
   } else if (const auto found = memory_.find(subject.bits); found != memory_.end()) {
     thing = found->second;
@@ -311,7 +299,7 @@ Ledger::Things Ledger::members_of(std::uint64_t context) const {
     if (thing->is_alive() && thing->context == context && thing->kind != Kind::context)
       members.push_back(thing);
   };
-  for (const auto &[value, thing] : handles_) add(thing);
+  handles_.for_each(add);
   std::ranges::sort(members, {}, [](const auto &thing) { return thing->value; });
   for (const auto &[value, thing] : memory_) add(thing);
   return members;

@@ -6,13 +6,12 @@
 #include <cushim/check/place.hpp>
 #include <cushim/mock/mutex.hpp>
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
+#include "handle_map.hpp"
 #include "watch.hpp"
 
 namespace cushim::check {
@@ -65,7 +64,7 @@ class Ledger final : public Watcher {
   class Judge {
    public:
     virtual ~Judge() = default;
-    virtual std::optional<CUresult> judge(const WatchedCall &call) = 0;
+    virtual void judge(WatchedCall &call) = 0;  // may answer
   };
   // Hears of what was alive when its context ended.
   class Heir {
@@ -78,7 +77,7 @@ class Ledger final : public Watcher {
   static std::shared_ptr<Ledger> of(Driver &driver);
   explicit Ledger(Driver &driver);
 
-  std::optional<CUresult> before(WatchedCall &call) override;
+  void before(WatchedCall &call) override;
   void after(WatchedCall &call, CUresult result) override;
 
   void add(Judge &judge);
@@ -110,11 +109,14 @@ class Ledger final : public Watcher {
   void note_primary(const WatchedCall &call, const Deed &deed);
   void bereave(const Things &left, const WatchedCall &by);
 
+  static constexpr std::size_t kEndedKept = 1024;
+
   const std::uint64_t id_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<Thing>> handles_;
-  decltype(handles_)::node_type spare_;                     // of the last one that was forgotten
+  const Deed *const deeds_ = &deed_of(0);  // by row
+  HandleMap<std::shared_ptr<Thing>> handles_;
   std::map<std::uint64_t, std::shared_ptr<Thing>> memory_;  // by first address
-  std::deque<std::shared_ptr<Thing>> ended_;                // the last ones, oldest first
+  Things ended_{kEndedKept};                                // the last ones, in a ring
+  std::size_t buried_ = 0;                                  // how many ended
   std::vector<Retain> retains_;
   std::vector<Judge *> judges_;
   std::vector<Heir *> heirs_;

@@ -102,9 +102,9 @@ class Misuse::State final : public Watcher, public Ledger::Judge {
   State(const State &) = delete;
   State &operator=(const State &) = delete;
 
-  std::optional<CUresult> before(WatchedCall &call) override {
+  void before(WatchedCall &call) override {
     const std::lock_guard lock(ledger_->mutex);
-    return judge(call);
+    judge(call);
   }
 
   void after(WatchedCall &call, CUresult result) override {
@@ -115,37 +115,43 @@ class Misuse::State final : public Watcher, public Ledger::Judge {
     if (base == "cuEventElapsedTime") compare_contexts(call, call.arguments[1], call.arguments[2]);
   }
 
-  std::optional<CUresult> judge(const WatchedCall &call) override {
+  void judge(WatchedCall &call) override {
     const bool ends = deed_of(call.slot).act == Deed::Act::ends;
-    for (const Argument &argument : call.arguments)
-      if (const std::optional<CUresult> answer = judge(call, argument, ends)) return answer;
+    for (const Argument &argument : call.arguments) {
+      judge(call, argument, ends);
+      if (call.answer) return;
+    }
     if (!call.arguments.empty() && call.arguments[0].type == Type::other && is_box_copy(call.slot))
-      for (const Argument &side : sides_of_box_copy(call))
-        if (judge(call, side, false)) return CUDA_ERROR_INVALID_VALUE;
-    if (!ends || deed_of(call.slot).memory == nullptr) return std::nullopt;
+      for (const Argument &side : sides_of_box_copy(call)) {
+        judge(call, side, false);
+        if (!call.answer) continue;
+        call.answer = CUDA_ERROR_INVALID_VALUE;
+        return;
+      }
+    if (!ends || deed_of(call.slot).memory == nullptr) return;
     const std::uint64_t address = call.arguments[0].bits;
     const Thing *const thing = address == 0 ? nullptr : ledger_->find_memory(address);
-    if (thing == nullptr || thing->is_alive() || thing->value != address) return std::nullopt;
+    if (thing == nullptr || thing->is_alive() || thing->value != address) return;
     const CUresult answer = add_ended(call, *thing, "double-free");
-    return is_refused_by_driver(base_of(call.slot)) ? std::nullopt : std::optional(answer);
+    if (!is_refused_by_driver(base_of(call.slot))) call.answer = answer;
   }
 
   Findings findings;
 
  private:
-  std::optional<CUresult> judge(const WatchedCall &call, const Argument &argument, bool ends) {
+  void judge(WatchedCall &call, const Argument &argument, bool ends) {
     if (argument.type == Type::handle && argument.kind != Kind::none && !is_everybodys(argument.bits)) {
       const Thing *const thing = ledger_->find(argument.bits);
-      if (thing == nullptr) return std::nullopt;
+      if (thing == nullptr) return;
       if (thing->kind == argument.kind && !thing->is_alive())
-        return add_ended(call, *thing, ends ? "double-destroy" : "use-after-destroy");
-      if (thing->kind != argument.kind && thing->is_alive()) return add_wrong_kind(call, *thing, argument);
+        call.answer = add_ended(call, *thing, ends ? "double-destroy" : "use-after-destroy");
+      else if (thing->kind != argument.kind && thing->is_alive())
+        call.answer = add_wrong_kind(call, *thing, argument);
     } else if (argument.type == Type::address && argument.bits != 0 && !ends) {
       const Thing *const thing = ledger_->find_memory(argument.bits);
       if (thing != nullptr && !thing->is_alive() && is_gone(*thing))
-        return add_ended(call, *thing, "use-after-free");
+        call.answer = add_ended(call, *thing, "use-after-free");
     }
-    return std::nullopt;
   }
 
   CUresult add_ended(const WatchedCall &call, const Thing &thing, const std::string &rule) {

@@ -21,7 +21,8 @@ class Layer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Argument
     const std::array<Argument, sizeof...(Arguments)> sorted{argument_of(arguments)...};
     const std::array<mock::Value, sizeof...(Arguments)> values{mock::Value(arguments)...};
     WatchedCall call{slot_, sorted, values};
-    if (const std::optional<CUresult> answer = watcher_.before(call)) return *answer;
+    watcher_.before(call);
+    if (call.answer) return *call.answer;
     const CUresult result = next(arguments...);
     watcher_.after(call, result);
     return result;

@@ -93,6 +93,8 @@ struct WatchedCall {
   int slot;
   std::span<const Argument> arguments;
   std::span<const mock::Value> values;  // the same, for words
+  // What is answered instead of the driver, if before() says so.
+  std::optional<CUresult> answer{};
   // What before() took to end by this call, for after(): its subject, and what goes with it.
   std::shared_ptr<Thing> ended{};
   std::vector<std::shared_ptr<Thing>> ended_with_it{};
@@ -101,8 +103,8 @@ struct WatchedCall {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  // May answer instead of the driver.
-  virtual std::optional<CUresult> before(WatchedCall &call) = 0;
+  // May set call.answer, then there is no after().
+  virtual void before(WatchedCall &call) = 0;
   virtual void after(WatchedCall &call, CUresult result) = 0;
 };
 
