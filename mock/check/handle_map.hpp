@@ -11,8 +11,8 @@
 
 namespace cushim::check {
 
-// No handle is 0. Places are looked at one after the other from the one that the handle's bits name; a quarter
-// of them at least is empty.
+// No handle is 0. Places are looked at one after the other from the one that the handle's bits name; a
+// quarter of them at least is empty.
 template <class Value>
 class HandleMap {
  public:

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <string_view>
 #include <utility>
 
@@ -142,10 +141,12 @@ std::uint64_t Ledger::current() {
 void Ledger::add(Judge &judge) {
   const std::lock_guard lock(mutex);
   judges_.push_back(&judge);
+  has_judges_ = true;
 }
 void Ledger::remove(Judge &judge) {
   const std::lock_guard lock(mutex);
   std::erase(judges_, &judge);
+  has_judges_ = !judges_.empty();
 }
 void Ledger::add(Heir &heir) {
   const std::lock_guard lock(mutex);
@@ -190,7 +191,9 @@ std::vector<Retain> Ledger::retains() const {
 void Ledger::before(WatchedCall &call) {
   const Deed &deed = deeds_[call.slot];
   if (deed.act != Deed::Act::ends) return;
-  const Place at = Place::of_call();
+  // The end of a context is told with its place in any case.
+  const bool is_of_interest = has_judges_ || call.arguments[deed.subject].kind == Kind::context;
+  const Place at = is_of_interest ? Place::of_call() : Place{};
   const std::lock_guard lock(mutex);
   for (Judge *judge : judges_) {
     judge->judge(call);
@@ -262,14 +265,19 @@ void Ledger::make(const WatchedCall &call, const Deed &deed) {
   add(std::move(thing));
 }
 
+// Whoever judges knows it for some time yet.
 void Ledger::bury(const std::shared_ptr<Thing> &thing) {
+  if (judges_.empty()) return forget(thing);
   const std::shared_ptr<Thing> oldest = std::exchange(ended_[buried_++ % kEndedKept], thing);
-  if (oldest == nullptr || oldest->is_alive()) return;  // alive: its end failed
-  if (oldest->is_memory()) {
-    if (const auto found = memory_.find(oldest->value); found != memory_.end() && found->second == oldest)
+  if (oldest != nullptr && !oldest->is_alive()) forget(oldest);  // alive: its end failed
+}
+
+void Ledger::forget(const std::shared_ptr<Thing> &thing) {
+  if (thing->is_memory()) {
+    if (const auto found = memory_.find(thing->value); found != memory_.end() && found->second == thing)
       memory_.erase(found);
-  } else if (const auto *const found = handles_.find(oldest->value); found != nullptr && *found == oldest) {
-    handles_.erase(oldest->value);
+  } else if (const auto *const found = handles_.find(thing->value); found != nullptr && *found == thing) {
+    handles_.erase(thing->value);
   }
 }
 
@@ -318,14 +326,13 @@ void Ledger::end_members(WatchedCall &call, std::uint64_t context, const Place &
 void Ledger::revive(WatchedCall &call) {
   if (call.ended == nullptr && call.ended_with_it.empty()) return;
   const std::lock_guard lock(mutex);
-  if (call.ended != nullptr) {
-    ++call.ended->count;
-    call.ended->ended_by = -1;
-  }
-  for (const std::shared_ptr<Thing> &member : call.ended_with_it) {
-    member->ended_by = -1;
-    member->ended_with_context = false;
-  }
+  const auto let_live = [this](const std::shared_ptr<Thing> &thing) {
+    thing->ended_by = -1;
+    thing->ended_with_context = false;
+    add(thing);
+  };
+  if (call.ended != nullptr && call.ended->count++ == 0) let_live(call.ended);
+  for (const std::shared_ptr<Thing> &member : call.ended_with_it) let_live(member);
 }
 
 void Ledger::bereave(const Things &left, const WatchedCall &by) {

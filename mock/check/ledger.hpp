@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lives on a driver: all handles and memory that calls made and have not ended, where that was, and what
-// ended lately. Filled from the calls alone, so it knows nothing of what was made before it or past cushim.
+// What lives on a driver: all handles and memory that calls made and have not ended, where that was, and, for
+// whoever judges calls, what ended lately. Filled from the calls alone, so it knows nothing of what was made
+// before it or past cushim.
 #pragma once
 
 #include <cushim/check/place.hpp>
 #include <cushim/mock/mutex.hpp>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -85,7 +87,7 @@ class Ledger final : public Watcher {
   void add(Heir &heir);
   void remove(Heir &heir);
 
-  // With what has ended lately. Null if it is not known.
+  // With what has ended lately, while there are judges. Null if it is not known.
   Thing *find(std::uint64_t handle) const;
   Thing *find_memory(std::uint64_t address) const;
   void forget_memory(const Thing &thing) { memory_.erase(thing.value); }
@@ -103,6 +105,7 @@ class Ledger final : public Watcher {
   void end(WatchedCall &call, const Deed &deed, const Place &at);
   void revive(WatchedCall &call);
   void bury(const std::shared_ptr<Thing> &thing);
+  void forget(const std::shared_ptr<Thing> &thing);
   void add(std::shared_ptr<Thing> thing);
   Things members_of(std::uint64_t context) const;
   void end_members(WatchedCall &call, std::uint64_t context, const Place &at);
@@ -119,6 +122,7 @@ class Ledger final : public Watcher {
   std::size_t buried_ = 0;                                  // how many ended
   std::vector<Retain> retains_;
   std::vector<Judge *> judges_;
+  std::atomic<bool> has_judges_{false};
   std::vector<Heir *> heirs_;
   std::vector<hook::Hook> hooks_;  // last: no call is inside when the rest goes
 };

@@ -275,6 +275,13 @@ TEST_F(Leaked, A_refused_call_makes_nothing) {
   EXPECT_TRUE(is_clean(leaks_.finish()));
 }
 
+TEST_F(Leaked, What_a_call_could_not_end_is_still_there) {
+  const CUdeviceptr kept = memory();
+  EXPECT_NE(driver().cuMemFreeHost(reinterpret_cast<void *>(kept)), CUDA_SUCCESS);
+  EXPECT_TRUE(is_only(leaks_.finish(), "never-freed"));
+  need(driver().cuMemFree(kept));
+}
+
 TEST_F(Leaked, Threads_make_and_end_what_they_like) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
