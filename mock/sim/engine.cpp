@@ -37,11 +37,13 @@ struct Counted {
   int &count;
 };
 
-// Whether the calling thread is the program's only one. It is not known where the system does not tell.
+// Whether the calling thread is the program's only one. It is not known where the system does not tell, nor
+// while threads of our own begin or end.
 bool is_only_thread() {
+  const long own = mock::own_threads;
   std::error_code error;
   const std::filesystem::directory_iterator tasks("/proc/self/task", error);
-  return !error && std::distance(begin(tasks), end(tasks)) - mock::own_threads == 1;
+  return !error && std::distance(begin(tasks), end(tasks)) - own == 1 && mock::own_threads == own;
 }
 
 }  // namespace
