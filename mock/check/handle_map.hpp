@@ -17,10 +17,6 @@ template <class Value>
 class HandleMap {
  public:
   // Null if there is none. Until the map is changed.
-  Value *find(std::uint64_t handle) noexcept {
-    Place &place = places_[place_of(handle)];
-    return place.handle == 0 ? nullptr : &place.value;
-  }
   const Value *find(std::uint64_t handle) const noexcept {
     const Place &place = places_[place_of(handle)];
     return place.handle == 0 ? nullptr : &place.value;
