@@ -89,12 +89,7 @@ void copy_box(Call &call, Stream &stream, const BoxEnd &to, const BoxEnd &from, 
       });
     };
   }
-  const Work work = call.add(stream, std::move(operation));
-  if (to.place.allocation != nullptr) to.place.allocation->add_user(work);
-  if (from.place.allocation != nullptr) from.place.allocation->add_user(work);
-  call.start(work);
-  // What the program can look at must be there when the call returns, if it is not pinned.
-  if (sync == Sync::waits || to.place.is_pageable()) call.wait(work);
+  submit_copy(call, stream, std::move(operation), to.place, from.place, sync);
 }
 
 }  // namespace cushim::sim

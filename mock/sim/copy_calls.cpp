@@ -8,13 +8,6 @@ namespace {
 
 CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 
-// Between the legacy streams of two contexts there is no order but in a copy of the other one's memory.
-// Measured, driver 580.
-void come_after_owners_legacy_stream(Operation &operation, const Place &place) {
-  const Context *const owner = place.allocation != nullptr ? place.allocation->context : nullptr;
-  if (owner != nullptr && owner->legacy != nullptr) operation.come_after(owner->legacy->tail);
-}
-
 void copy(Call &call, Stream &stream, const Place &to, const Place &from, std::size_t size, Sync sync) {
   if (size == 0) return;
   for (const Place &place : {to, from})
@@ -35,14 +28,7 @@ void copy(Call &call, Stream &stream, const Place &to, const Place &from, std::s
       move = {memory.bytes(to, size), memory.bytes(from, size), size};
     };
   }
-  if (stream.is_legacy && to.is_device() && from.is_device())
-    for (const Place &place : {to, from}) come_after_owners_legacy_stream(operation, place);
-  const Work work = call.add(stream, std::move(operation));
-  if (to.allocation != nullptr) to.allocation->add_user(work);
-  if (from.allocation != nullptr) from.allocation->add_user(work);
-  call.start(work);
-  // What the program can look at must be there when the call returns, if it is not pinned.
-  if (sync == Sync::waits || to.is_pageable()) call.wait(work);
+  submit_copy(call, stream, std::move(operation), to, from, sync);
 }
 
 CUresult to_device(Call &call, CUdeviceptr to, const void *from, std::size_t size) {

@@ -8,8 +8,8 @@ namespace cushim::sim {
 namespace {
 
 CUresult get_handle(Call &call, CUipcEventHandle *out, CUevent handle) {
-  call.context();
   require(out != nullptr && handle != nullptr);
+  call.context();
   Event &event = call.event(handle);
   require((event.flags & CU_EVENT_INTERPROCESS) != 0, CUDA_ERROR_INVALID_HANDLE);
   require(event.shared == nullptr || !event.shared->is_imported(), CUDA_ERROR_INVALID_HANDLE);

@@ -16,8 +16,7 @@ namespace cushim::sim {
 namespace {
 
 constexpr std::size_t kAlignment = 512;
-// The device's memory is counted in these, measured on an H200; small allocations share one.
-constexpr std::size_t kBlock = 2 << 20;
+constexpr std::size_t kBlock = Memory::kBlock;
 constexpr std::size_t kChunk = SharedBlocks::kChunk;  // poisoned and given back as one
 constexpr std::size_t kChunksOfBlock = kBlock / kChunk;
 constexpr int kPoison = SharedBlocks::kPoison;

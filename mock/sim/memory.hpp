@@ -70,6 +70,9 @@ struct Allocation {
 
 class Memory {
  public:
+  // A device's memory is counted in these, measured on an H200; small allocations share one.
+  static constexpr std::size_t kBlock = 2 << 20;
+
   explicit Memory(const std::vector<std::unique_ptr<Device>> &devices);
   ~Memory();
 

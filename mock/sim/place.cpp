@@ -31,7 +31,9 @@ double between(const Device &source, const Device &target) {
 }  // namespace
 
 bool reaches(const Context &context, const Allocation &allocation) {
-  if (allocation.kind != MemoryKind::device || allocation.device == context.device) return true;
+  if (allocation.kind != MemoryKind::device) return true;
+  const bool is_opened = allocation.imported != nullptr;
+  if (is_opened ? allocation.context == &context : allocation.device == context.device) return true;
   if (allocation.pool != nullptr) return allocation.pool->open_to.contains(context.device);
   return context.peers.contains(allocation.context);
 }
@@ -50,6 +52,24 @@ Route route(const Context &context, const Place &to, const Place &from, std::siz
   if (source != nullptr)
     return {&source->to_host, at(to.is_pageable() ? costs.device_to_pageable : costs.device_to_host)};
   return {nullptr, at(costs.host_to_device)};
+}
+
+void submit_copy(Call &call, Stream &stream, Operation &&operation, const Place &to, const Place &from,
+                 Sync sync) {
+  std::vector<Stream *> others;
+  for (const Place *place : {&to, &from}) {
+    Context *const owner = place->is_device() ? place->allocation->context : nullptr;
+    if (!stream.is_legacy || owner == nullptr || owner == stream.context) continue;
+    Stream &other = call.legacy(*owner);
+    for (const Work &work : call.works_of(other)) operation.come_after(work);
+    others.push_back(&other);
+  }
+  const Work work = call.add(stream, std::move(operation));
+  for (Stream *other : others) other->tail = work;
+  for (const Place *place : {&to, &from})
+    if (place->allocation != nullptr) place->allocation->add_user(work);
+  call.start(work);
+  if (sync == Sync::waits || to.is_pageable()) call.wait(work);
 }
 
 }  // namespace cushim::sim

@@ -31,8 +31,9 @@ inline Sync host_waits(const Place &to, const Place &from) {
 }
 
 // Whether a context's device reaches the memory itself, as sets and memory operations must: not that of
-// another device unless the context was given access to the peer. Copies go between any two devices, but for
-// a pool's memory.
+// another device unless the context was given access to the peer, and what was opened from another process
+// only in the context that opened it (measured, driver 580). Copies go between any two devices, but for a
+// pool's memory.
 bool reaches(const Context &context, const Allocation &allocation);
 
 // What carries bytes from one to the other, and how long that takes it.
@@ -41,5 +42,11 @@ struct Route {
   Time cost;
 };
 Route route(const Context &context, const Place &to, const Place &from, std::size_t size);
+
+// Puts a copy between them into a stream, and waits for it if the call does. What the program can look at is
+// there when it returns, if it is not pinned. In a legacy stream, a copy of device memory of another context
+// is work of that one's legacy stream, too: nothing else orders the two. Measured, driver 580.
+void submit_copy(Call &call, Stream &stream, Operation &&operation, const Place &to, const Place &from,
+                 Sync sync);
 
 }  // namespace cushim::sim
