@@ -313,6 +313,21 @@ void Engine::abandon(const void *owner, std::span<const Work> works, CUresult fa
 
 bool Engine::step(Lock &lock) { return run_one(lock); }
 
+void Engine::run_all(Lock &lock) {
+  const Counted waiting(waiting_);
+  const auto is_quiet = [this] {
+    return moves_ == 0 && host_functions_.empty() && in_host_function_ == nullptr;
+  };
+  do {
+    while (run_one(lock)) {
+    }
+    if (is_quiet()) return;
+    changed_.wait(
+        lock, [this] { return moves_ == 0 && (host_functions_.empty() || in_host_function_ != nullptr); });
+    changed_.wait_for(lock, kHostFunctionGrace, is_quiet);
+  } while (is_quiet() || choose(nullptr) != ready_.end());
+}
+
 void Engine::look_again(Lock &lock) {
   run_at_call(lock);
   notify();

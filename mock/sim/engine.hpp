@@ -50,6 +50,10 @@ class Engine {
   // Runs one operation that can run, the next by the schedule; false if there is none.
   bool step(Lock &lock);
 
+  // Runs all that can run. What the machine's own threads run has ended, too, but for a host function that
+  // waits for the program.
+  void run_all(Lock &lock);
+
   // From now on works as in Schedule::background: other processes wait for this one.
   void work_in_background();
 

@@ -21,8 +21,7 @@ bool Machine::step() {
 
 void Machine::run() {
   Engine::Lock lock(system_->mutex);
-  while (system_->engine.step(lock)) {
-  }
+  system_->engine.run_all(lock);
 }
 
 std::size_t Machine::unfinished() const {

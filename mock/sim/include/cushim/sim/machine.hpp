@@ -76,7 +76,8 @@ class Machine {
 
   // Runs one operation that can run; false if there is none. For Schedule::stepped.
   bool step();
-  // Runs all that can run.
+  // Runs all that can run. What host functions and the machine's own threads do has ended, too, but for a
+  // function that waits for the program.
   void run();
   // How many operations have been put into streams and are not complete.
   std::size_t unfinished() const;
