@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace differential {
 
 std::string head_of_tests() {
@@ -13,25 +15,37 @@ std::string head_of_tests() {
 }
 
 std::string as_test(std::uint64_t seed, std::span<const Step> steps, const std::string &remark) {
-  std::string text = fmt::format("\n// {}\nTEST_F(Program, Seed_{}) {{\n", remark, seed);
+  const bool is_of_two = std::ranges::any_of(steps, [](const Step &step) { return step.process != 0; });
+  const std::string margin(is_of_two ? 4 : 2, ' ');
+  std::string text = fmt::format("\n// {}\n{}Seed_{}) {{\n", remark,
+                                 is_of_two ? "PROGRAM_OF_TWO(" : "TEST_F(Program, ", seed);
+  const Step *last = nullptr;
   for (const Step &step : steps) {
-    for (const std::string &statement : step.before) text += fmt::format("  {};\n", statement);
+    if (is_of_two && (last == nullptr || last->process != step.process))
+      text += fmt::format("{}  if (in({})) {{\n", last == nullptr ? "" : "  }\n", step.process);
+    last = &step;
+    for (const std::string &statement : step.before) text += fmt::format("{}{};\n", margin, statement);
     // What is not a call of the driver is a function of the program.
     const bool is_call = !step.symbol.empty();
-    std::string call = is_call ? fmt::format("EXPECT_EQ(driver().{}, CUresult({}))", step.call,
-                                             step.answer.substr(0, step.answer.find(' ')))
-                               : step.call;
+    const std::string code = step.answer.substr(0, step.answer.find(' '));
+    const bool has_settled = std::ranges::find(step.before, "settle()") != step.before.end();
+    std::string call = step.call;
+    if (is_of_two && has_settled && code == "0")
+      call = fmt::format("EXPECT_TRUE(soon([&] {{ return driver().{}; }}))", step.call);
+    else if (is_call)
+      call = fmt::format("EXPECT_EQ(driver().{}, CUresult({}))", step.call, code);
     if (step.declarations.empty() && step.after.empty()) {
-      text += fmt::format("  {};\n", call);
+      text += fmt::format("{}{};\n", margin, call);
       continue;
     }
-    text += "  {\n";
-    for (const std::string &declaration : step.declarations) text += fmt::format("    {};\n", declaration);
-    text += fmt::format("    {};\n", call);
-    for (const std::string &statement : step.after) text += fmt::format("    {};\n", statement);
-    text += "  }\n";
+    text += fmt::format("{}{{\n", margin);
+    for (const std::string &declaration : step.declarations)
+      text += fmt::format("{}  {};\n", margin, declaration);
+    text += fmt::format("{}  {};\n", margin, call);
+    for (const std::string &statement : step.after) text += fmt::format("{}  {};\n", margin, statement);
+    text += fmt::format("{}}}\n", margin);
   }
-  return text + "}\n";
+  return text + (is_of_two ? "  }\n}\n" : "}\n");
 }
 
 }  // namespace differential

@@ -12,7 +12,7 @@ void create(Walk &w) {
   const unsigned flags = w.dice.one_of({0U, 0U, 1U, 2U, 2U, 3U, 4U, 6U, 7U, 8U, 16U});
   const Argument event{&w.e[k].handle, fmt::format("&e[{}]", k)};
   if (CALL(w, cuEventCreate, event, number(flags)) != CUDA_SUCCESS) w.e[k].handle = nullptr;
-  w.e[k].may_be_waited_for = (flags & CU_EVENT_INTERPROCESS) == 0;
+  w.e[k].is_interprocess = (flags & CU_EVENT_INTERPROCESS) != 0;
 }
 
 void destroy(Walk &w) {
@@ -21,8 +21,9 @@ void destroy(Walk &w) {
     if (w.dice.once_in(4)) CALL(w, cuEventDestroy, Argument<CUevent>{nullptr, "nullptr"});
     return;
   }
+  if (w.is_open_elsewhere(w.e[k])) return;
   if (CALL(w, cuEventDestroy, Argument{w.e[k].handle, fmt::format("e[{}]", k)}) != CUDA_SUCCESS) return;
-  w.e[k] = {};
+  w.has_ended(w.e[k]);
   w.did(fmt::format("e[{}] = nullptr", k));
 }
 

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "as_test.hpp"
+#include "partner.hpp"
 #include "recording.hpp"
 #include "walk.hpp"
 
@@ -24,20 +25,36 @@ using namespace differential;
 // A driver and what lasts on it.
 class Side {
  public:
-  Side(const std::string &name, std::uint64_t settle, bool is_traced) {
-    if (name == "sim") {
+  // Any process that it needs is there afterwards; a driver is not before begin(), as it would not survive
+  // the start of another side's process.
+  Side(std::string name, std::uint64_t settle, bool is_traced, Subject subject)
+      : name_(std::move(name)), settle_(settle), is_traced_(is_traced) {
+    if (subject == Subject::processes)
+      partner_ = std::make_unique<Partner>([this](Partner &partner) {
+        begin();
+        const cushim::ScopedDriver scope(*driver_);
+        partner.serve(*bench_);
+      });
+  }
+
+  void begin() {
+    std::function<std::size_t()> settle = time_to_settle(settle_);
+    if (name_ == "sim") {
       machine_ = std::make_unique<cushim::sim::Machine>(cushim::sim::options_from_environment());
       driver_ = &machine_->driver();
-      settle = 0;
+      settle = [this] {
+        machine_->run();
+        return machine_->unfinished();
+      };
     } else {
       const cushim::Loaded loaded =
-          name == "real" ? cushim::Driver::load() : cushim::Driver::load({.library = name.c_str()});
+          name_ == "real" ? cushim::Driver::load() : cushim::Driver::load({.library = name_.c_str()});
       if (!loaded) throw std::runtime_error(loaded.diagnosis.text());
       driver_ = &*loaded;
     }
     const cushim::ScopedDriver scope(*driver_);
-    bench_ = std::make_unique<Bench>(settle);
-    bench_->is_traced = is_traced;
+    bench_ = std::make_unique<Bench>(std::move(settle));
+    bench_->is_traced = is_traced_;
     char device[256] = "";
     driver_->cuDeviceGetName(device, sizeof device, bench_->device);
     about_ = fmt::format("version {}, {}", driver_->version(), device);
@@ -46,14 +63,19 @@ class Side {
   std::vector<Step> walk(std::uint64_t seed, Kind kind,
                          const std::function<bool(unsigned)> &wanted = {}) const {
     const cushim::ScopedDriver scope(*driver_);
-    Walk walk(seed, kind.subject, *bench_);
-    return walk.run(kind.choices, wanted);
+    Walk walk(seed, kind.subject, *bench_, 0, partner_.get());
+    if (partner_ != nullptr) partner_->begin(seed, walk);
+    return walk.run(kind, wanted);
   }
   const std::string &about() const { return about_; }
 
  private:
+  std::string name_;
+  std::uint64_t settle_;
+  bool is_traced_;
   std::unique_ptr<cushim::sim::Machine> machine_;
   cushim::Driver *driver_ = nullptr;
+  std::unique_ptr<Partner> partner_;
   std::unique_ptr<Bench> bench_;
   std::string about_;
 };
@@ -61,7 +83,7 @@ class Side {
 // The first step whose answers differ; the number of steps if none does.
 std::size_t first_difference(const std::vector<Step> &a, const std::vector<Step> &b) {
   const auto are_alike = [](const Step &x, const Step &y) {
-    return x.call == y.call && x.answer == y.answer;
+    return x.process == y.process && x.call == y.call && x.answer == y.answer;
   };
   return static_cast<std::size_t>(std::ranges::mismatch(a, b, are_alike).in1 - a.begin());
 }
@@ -71,7 +93,8 @@ bool differ(const std::vector<Step> &a, const std::vector<Step> &b) {
 
 void print(const std::vector<Step> &steps, std::size_t first, std::size_t last) {
   for (std::size_t i = first; i < last && i < steps.size(); ++i)
-    std::cout << fmt::format("  {};  // {}\n", steps[i].call, steps[i].answer);
+    std::cout << fmt::format("  {}{};  // {}\n", steps[i].process == 0 ? "" : "[1] ", steps[i].call,
+                             steps[i].answer);
 }
 
 // Leaves out choices as long as the two still differ.
@@ -98,14 +121,13 @@ std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, Kind
 struct Options {
   std::string driver = "sim", against, recorded, write, calls;
   std::uint64_t first = 0, count = 100, settle = 300;
-  unsigned shown = 10;
+  unsigned shown = 10, runs = 4;
   Kind kind;
   double at_least = 100;
   bool is_traced = false;
 };
 
-int compare_drivers(const Options &options, const Side &side) {
-  const Side other(options.against, options.settle, false);
+int compare_drivers(const Options &options, const Side &side, const Side &other) {
   unsigned different = 0;
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
     if (!differ(side.walk(seed, options.kind), other.walk(seed, options.kind))) continue;
@@ -139,8 +161,7 @@ void write_calls(const std::string &name, const std::map<std::string, Count> &co
   if (!file) throw std::runtime_error("cannot write " + name);
 }
 
-int compare_with_recording(const Options &options, const Side &side) {
-  const Recording recording = read(options.recorded);
+int compare_with_recording(const Options &options, const Recording &recording, const Side &side) {
   std::map<std::string, Count> counts;
   std::size_t different = 0, calls = 0;
   for (const auto &[seed, line] : recording.walks) {
@@ -174,12 +195,17 @@ int record(const Options &options, const Side &side) {
   Recording recording{.about = side.about(), .kind = options.kind, .dropped = 0, .walks = {}};
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
     recording.walks[seed] = line_of(side.walk(seed, options.kind));
-  // Again, for what this driver does not answer twice alike says nothing about another.
-  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
-    const Recording::Line again = line_of(side.walk(seed, options.kind));
-    if (again.answers == recording.walks[seed].answers) continue;
-    recording.walks.erase(seed);
-    ++recording.dropped;
+  // Again, there and back, so that each comes after others: what this driver does not always answer alike
+  // says nothing about another.
+  for (unsigned run = 1; run < options.runs; ++run) {
+    for (std::uint64_t i = 0; i < options.count; ++i) {
+      const std::uint64_t seed = options.first + (run % 2 == 0 ? i : options.count - 1 - i);
+      const auto before = recording.walks.find(seed);
+      if (before == recording.walks.end()) continue;
+      if (line_of(side.walk(seed, options.kind)).answers == before->second.answers) continue;
+      recording.walks.erase(before);
+      ++recording.dropped;
+    }
   }
   write(options.write, recording);
   std::cout << fmt::format("{} walks recorded, {} dropped\n", recording.walks.size(), recording.dropped);
@@ -205,17 +231,24 @@ int main(int argc, char **argv) try {
   modes->add_option("--against", options.against,
                     "another driver, asked the same; differences are shrunk and printed as tests");
   auto *recorded = modes->add_option("--recorded", options.recorded, "a file of recorded answers");
-  modes->add_option("--write", options.write, "record the answers into this file");
+  auto *written = modes->add_option("--write", options.write, "record the answers into this file");
   modes->require_option(0, 1);
   app.add_option("--write-calls", options.calls,
                  "write a line an entry point: how many calls were answered alike, and how many otherwise")
       ->needs(recorded);
+  app.add_option("--runs", options.runs,
+                 "how often each is recorded, to be dropped unless always answered alike")
+      ->capture_default_str()
+      ->needs(written);
   app.add_option("--first", options.first, "the first seed")->capture_default_str();
   app.add_option("--count", options.count, "how many seeds")->capture_default_str();
-  app.add_option("--choices", options.kind.choices, "how long a walk is")->capture_default_str();
+  app.add_option("--calls", options.kind.calls, "how long a walk is")->capture_default_str();
+  app.add_option("--choices", options.kind.choices,
+                 "how often it chooses at most; not all choices make a call")
+      ->capture_default_str();
   app.add_option("--subject", options.kind.subject,
                  "work, in contexts that last; contexts: these come and go, too; kinds: memory is of all "
-                 "kinds")
+                 "kinds; processes: work in two processes")
       ->transform(CLI::CheckedTransformer(subjects()))
       ->default_str("work");
   app.add_option("--shown", options.shown, "how many differences are shown")->capture_default_str();
@@ -226,9 +259,17 @@ int main(int argc, char **argv) try {
       ->capture_default_str();
   app.add_flag("--trace", options.is_traced, "say each call before it is made, on stderr");
   CLI11_PARSE(app, argc, argv);
-  const Side side(options.driver, options.settle, options.is_traced);
-  if (!options.against.empty()) return compare_drivers(options, side);
-  if (!options.recorded.empty()) return compare_with_recording(options, side);
+  std::optional<Recording> recording;
+  if (!options.recorded.empty()) options.kind = recording.emplace(read(options.recorded)).kind;
+  Side side(options.driver, options.settle, options.is_traced, options.kind.subject);
+  if (!options.against.empty()) {
+    Side other(options.against, options.settle, options.is_traced, options.kind.subject);
+    side.begin();
+    other.begin();
+    return compare_drivers(options, side, other);
+  }
+  side.begin();
+  if (recording) return compare_with_recording(options, *recording, side);
   if (!options.write.empty()) return record(options, side);
   return show(options, side);
 } catch (const std::exception &error) {

@@ -26,11 +26,11 @@ void free_memory(Walk &w) {
     CALL(w, cuMemFree, Argument{CUdeviceptr{0}, "0"});
     return;
   }
-  if (k == Walk::buffers) return;
+  if (k == Walk::buffers || w.is_open_elsewhere(w.b[k])) return;
   w.finish();
   const std::size_t inside = w.dice.once_in(8) ? 256 : 0;
   if (CALL(w, cuMemFree, w.address_in(k, inside)) != CUDA_SUCCESS) return;
-  w.b[k] = {};
+  w.has_ended(w.b[k]);
   w.did(fmt::format("b[{}] = 0", k));
 }
 

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <cushim/testing/child.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <stdexcept>
 
 #include "walk.hpp"
 
@@ -19,10 +22,11 @@ struct Pinned {
   explicit operator CUdeviceptr() const { return reinterpret_cast<CUdeviceptr>(bytes); }
 };
 
-class Program : public ::testing::Test {
+// The variables of one process and what it does beside its calls.
+class Variables {
  protected:
-  Program() { bench().begin(); }
-  ~Program() override {
+  Variables() { bench().begin(); }
+  ~Variables() {
     release();
     if (!primary_is_active) driver().cuDevicePrimaryCtxRetain(&c[0], bench().device);
     bench().begin();
@@ -40,7 +44,7 @@ class Program : public ::testing::Test {
   }
 
   static Bench &bench() {
-    static Bench bench(300);
+    static Bench bench(time_to_settle(300));
     return bench;
   }
 
@@ -54,6 +58,11 @@ class Program : public ::testing::Test {
   CUdeviceptr words = bench().words_on_device;
   CUmemoryPool pool = bench().pool;
   std::atomic<unsigned> host_functions{0};
+  std::size_t sizes[5]{};  // of b[]
+  struct {
+    CUipcEventHandle event[3];
+    CUipcMemHandle memory[3];
+  } handles{};
 
   static void count(void *counter) { ++*static_cast<std::atomic<unsigned> *>(counter); }
   static void callback(CUstream, CUresult, void *counter) { count(counter); }
@@ -61,18 +70,37 @@ class Program : public ::testing::Test {
   void settle() { bench().settle(); }
   std::vector<CUcontext> active_contexts() const { return bench().active(primary_is_active, m); }
   void finish() { bench().finish(active_contexts()); }
+  void let_go() { bench().let_go(8); }
   void release() { bench().release(8, active_contexts()); }
+  // Whether the call succeeds after a while. The other process may have to do something first.
+  template <class Call>
+  static bool soon(const Call &call) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    CUresult code = call();
+    while (code == CUDA_ERROR_NOT_READY && std::chrono::steady_clock::now() < until) code = call();
+    return code == CUDA_SUCCESS;
+  }
+  // Ends what was opened from the other process; of memory only that can be closed.
+  void close() {
+    for (CUevent &event : e)
+      if (event != nullptr) driver().cuEventDestroy(std::exchange(event, nullptr));
+    for (CUcontext context : c) {
+      driver().cuCtxSetCurrent(context);
+      for (CUdeviceptr &address : b)
+        if (address != 0 && driver().cuIpcCloseMemHandle(address) == CUDA_SUCCESS) address = 0;
+    }
+  }
   void look_at_p0() {}
   void look_at_p1() {}
   void look_at_p2() {}
   void fill(unsigned k, std::size_t size) {
-    sizes_[k] = size;
+    sizes[k] = size;
     bench().fill(k, {b[k], size}, active_contexts());
   }
   std::string name_of(CUcontext context) { return bench().name_of(context, m); }
   std::string name_of(CUdeviceptr address) {
     std::array<Buffer, 5> buffers;
-    for (unsigned k = 0; k < buffers.size(); ++k) buffers[k] = {b[k], sizes_[k]};
+    for (unsigned k = 0; k < buffers.size(); ++k) buffers[k] = {b[k], sizes[k]};
     return differential::name_of(address, buffers, std::array{p[0].bytes, p[1].bytes, p[2].bytes});
   }
   static unsigned char *pages(unsigned k) { return bench().pages(k); }
@@ -84,9 +112,70 @@ class Program : public ::testing::Test {
     made.writeValue.value = value;
     return made;
   }
+};
+
+class Program : public ::testing::Test, protected Variables {};
+
+// A program of two processes: both have the same text, and each does what stands behind an in() of its own.
+class ProgramOfTwo : protected Variables {
+ public:
+  ProgramOfTwo(cushim::testing::Channel &other, unsigned process) : other_(other), process_(process) {}
+
+ protected:
+  // Whether what follows is this process's. It begins when the other one has done all before, and has the
+  // handles.
+  bool in(unsigned process) {
+    if (process == turn_) return process == process_;
+    if (turn_ == process_)
+      other_.send(handles);
+    else
+      handles = other_.receive<decltype(handles)>();
+    turn_ = process;
+    return process == process_;
+  }
+  // Nothing is held any more, nor open; then each may end what is its own.
+  void end() {
+    let_go();
+    meet();
+    release();
+    meet();
+    close();
+    meet();
+  }
 
  private:
-  std::array<std::size_t, 5> sizes_{};
+  void meet() {
+    in(1 - turn_);
+    in(1 - turn_);
+  }
+
+  cushim::testing::Channel &other_;
+  unsigned process_, turn_ = 0;
 };
+
+// PROGRAM_OF_TWO(name) { if (in(0)) { calls } if (in(1)) { calls } ... }
+#define PROGRAM_OF_TWO(name)                                                                      \
+  class name : public ::differential::ProgramOfTwo {                                              \
+   public:                                                                                        \
+    using ProgramOfTwo::ProgramOfTwo;                                                             \
+    void run();                                                                                   \
+    using ProgramOfTwo::end;                                                                      \
+  };                                                                                              \
+  CUSHIM_CHILD(name) {                                                                            \
+    name program(parent, 1);                                                                      \
+    program.run();                                                                                \
+    program.end();                                                                                \
+    if (::testing::Test::HasFailure()) throw std::runtime_error("the second process has failed"); \
+  }                                                                                               \
+  TEST(ProgramOfTwo, name) {                                                                      \
+    ::cushim::testing::Child child(#name);                                                        \
+    {                                                                                             \
+      name program(child, 0);                                                                     \
+      program.run();                                                                              \
+      program.end();                                                                              \
+    }                                                                                             \
+    EXPECT_EQ(child.wait(), 0);                                                                   \
+  }                                                                                               \
+  void name::run()
 
 }  // namespace differential

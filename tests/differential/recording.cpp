@@ -11,8 +11,10 @@
 namespace differential {
 
 const std::map<std::string, Subject> &subjects() {
-  static const std::map<std::string, Subject> all{
-      {"work", Subject::work}, {"contexts", Subject::contexts}, {"kinds", Subject::kinds}};
+  static const std::map<std::string, Subject> all{{"work", Subject::work},
+                                                  {"contexts", Subject::contexts},
+                                                  {"kinds", Subject::kinds},
+                                                  {"processes", Subject::processes}};
   return all;
 }
 
@@ -25,8 +27,12 @@ std::string name_of(Subject subject) {
 Recording::Line line_of(const std::vector<Step> &steps) {
   Recording::Line line;
   std::uint64_t hash = 14695981039346656037U;
+  const auto add = [&hash](char letter) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+  };
   for (const Step &step : steps) {
-    for (char letter : step.call) hash = (hash ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+    if (step.process != 0) add('1');
+    std::ranges::for_each(step.call, add);
     line.answers.push_back(step.answer);
   }
   line.fingerprint = fmt::format("{:016x}", hash);
@@ -37,8 +43,9 @@ void write(const std::string &name, const Recording &recording) {
   std::ofstream file(name);
   file << "# SPDX-License-Identifier: Apache-2.0\n"
        << "# Answers of a CUDA driver to walks: seed, fingerprint of the calls, answers.\n"
-       << "# " << recording.about << "\n# choices " << recording.kind.choices << ", dropped "
-       << recording.dropped << ", about " << name_of(recording.kind.subject) << "\n";
+       << "# " << recording.about << "\n# calls " << recording.kind.calls << ", choices "
+       << recording.kind.choices << ", dropped " << recording.dropped << ", about "
+       << name_of(recording.kind.subject) << "\n";
   for (const auto &[seed, line] : recording.walks)
     file << seed << ' ' << line.fingerprint << ' ' << fmt::format("{}", fmt::join(line.answers, ";")) << "\n";
   file.close();
@@ -54,11 +61,12 @@ Recording read(const std::string &name) {
     if (number == 3) recording.about = text.substr(std::min<std::size_t>(2, text.size()));
     if (number == 4) {
       char subject[16] = "";
-      const int read = std::sscanf(text.c_str(), "# choices %u, dropped %u, about %15s",
-                                   &recording.kind.choices, &recording.dropped, subject);
-      if (read != 3 || !subjects().contains(subject))
-        throw std::runtime_error(
-            fmt::format("{}:{}: not \"# choices N, dropped N, about SUBJECT\": {}", name, number, text));
+      const int read =
+          std::sscanf(text.c_str(), "# calls %u, choices %u, dropped %u, about %15s", &recording.kind.calls,
+                      &recording.kind.choices, &recording.dropped, subject);
+      if (read != 4 || !subjects().contains(subject))
+        throw std::runtime_error(fmt::format(
+            "{}:{}: not \"# calls N, choices N, dropped N, about SUBJECT\": {}", name, number, text));
       recording.kind.subject = subjects().at(subject);
     }
     if (text.starts_with('#')) continue;

@@ -32,7 +32,7 @@ void destroy(Walk &w) {
   const unsigned k = w.dice.below(static_cast<unsigned>(w.s.size()));
   if (w.s[k].handle == nullptr) return;
   if (CALL(w, cuStreamDestroy, Argument{w.s[k].handle, fmt::format("s[{}]", k)}) != CUDA_SUCCESS) return;
-  w.s[k] = {nullptr, w.held != 0};
+  w.s[k] = {nullptr, w.something_is_held()};
   w.did(fmt::format("s[{}] = nullptr", k));
 }
 
@@ -43,13 +43,18 @@ void query(Walk &w) {
 
 void synchronize(Walk &w) { CALL(w, cuStreamSynchronize, w.a_stream()); }
 
-// Not for events with INTERPROCESS: in some of these waits the real driver (580.159) crashes.
+// For events with INTERPROCESS only in streams of their own context: in others the real driver (580.159)
+// crashes.
 void wait_event(Walk &w) {
   const auto event = w.an_event();
-  for (const Event &one : w.e)
-    if (one.handle == event.value && !one.may_be_waited_for) return;
+  const auto found = std::ranges::find_if(
+      w.e, [&](const Event &one) { return one.handle == event.value && one.is_interprocess; });
+  // Programs of other subjects were recorded without such waits.
+  if (found != w.e.end() && w.subject != Subject::processes) return;
   const auto flags = number(w.dice.one_of({0U, 0U, 0U, 0U, 1U, 2U}));
-  CALL(w, cuStreamWaitEvent, w.a_stream(), event, flags);
+  const auto stream = w.a_stream();
+  if (found != w.e.end() && w.owner_of(stream.value) != found->owner) return;
+  CALL(w, cuStreamWaitEvent, stream, event, flags);
 }
 
 void flags(Walk &w) {
@@ -122,13 +127,8 @@ void add_callback(Walk &w) {
        Argument{static_cast<void *>(&w.host_functions), "&host_functions"}, flags);
 }
 
-// Here, what has been held back and what has run are known.
 void release(Walk &w) {
-  if (w.held == 0) return;
-  w.release();
-  w.call("release", "", [] { return CUDA_SUCCESS; });
-  const std::string ran = std::to_string(w.host_functions.load());
-  w.also(ran, "host_functions", ran + "U");
+  if (w.something_is_held()) w.release();
 }
 
 void hold(Walk &w) {

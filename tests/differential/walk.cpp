@@ -28,6 +28,7 @@ std::vector<Choice> choices_of(Subject subject) {
     all.insert(all.end(), some.begin(), some.end());
   if (subject == Subject::contexts) std::ranges::copy(life_choices(), std::back_inserter(all));
   if (subject == Subject::kinds) std::ranges::copy(kind_choices(), std::back_inserter(all));
+  if (subject == Subject::processes) std::ranges::copy(ipc_choices(), std::back_inserter(all));
   return all;
 }
 
@@ -48,7 +49,15 @@ Argument<CUdeviceptr> nowhere_at(CUdeviceptr address) {
   return {address, "nowhere", fmt::format("const CUdeviceptr nowhere = {}", address)};
 }
 
-Bench::Bench(std::uint64_t settle) : settle_microseconds(settle) {
+std::function<std::size_t()> time_to_settle(std::uint64_t microseconds) {
+  return [microseconds]() -> std::size_t {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+    while (std::chrono::steady_clock::now() < until) continue;
+    return 0;
+  };
+}
+
+Bench::Bench(std::function<std::size_t()> so_it_settles) : settle(std::move(so_it_settles)) {
   NEED(cuInit(0));
   NEED(cuDeviceGet(&device, 0));
   NEED(cuDeviceGetDefaultMemPool(&pool, device));
@@ -68,13 +77,27 @@ void Bench::begin() const {
   NEED(cuCtxPushCurrent(c[0]));
 }
 
-Walk::Walk(std::uint64_t seed, Subject subject, const Bench &b)
-    : bench(b), seed_(seed), subject_(subject), stack_{b.c[0]} {
+Walk::Walk(std::uint64_t seed, Subject about, const Bench &b, unsigned number, OtherProcess *other)
+    : bench(b),
+      subject(about),
+      process(number),
+      seed_(seed),
+      other_(other),
+      choices_(choices_of(about)),
+      weights_(std::accumulate(choices_.begin(), choices_.end(), 0U,
+                               [](unsigned sum, const Choice &choice) { return sum + choice.weight; })),
+      stack_{b.c[0]} {
   bench.begin();
 }
 
 Walk::~Walk() {
-  release();
+  // Nothing may end that the other process still has open.
+  if (other_ != nullptr && process == 0) {
+    release();
+    other_->close();
+    close();
+  }
+  release_here();
   if (!primary_is_active) {
     CUcontext again = nullptr;
     driver().cuDevicePrimaryCtxRetain(&again, bench.device);
@@ -92,25 +115,32 @@ Walk::~Walk() {
     if (context != nullptr) driver().cuCtxDestroy(context);
 }
 
-std::vector<Step> Walk::run(unsigned choices, const std::function<bool(unsigned)> &wanted) {
-  const std::vector<Choice> all = choices_of(subject_);
-  const unsigned weights = std::accumulate(
-      all.begin(), all.end(), 0U, [](unsigned sum, const Choice &choice) { return sum + choice.weight; });
-  for (unsigned i = 0; i < choices; ++i) {
-    dice = Dice(seed_ * 1'000'003 + i);
+std::vector<Step> Walk::run(const Kind &kind, const std::function<bool(unsigned)> &wanted) {
+  const auto calls = [this] {
+    return std::ranges::count_if(steps_, [](const Step &step) { return !step.symbol.empty(); });
+  };
+  for (unsigned i = 0; i < kind.choices && calls() < kind.calls; ++i) {
     if (wanted && !wanted(i)) continue;
-    // Without a context most calls answer the same.
-    if (dice.once_in(3) && current() == nullptr &&
-        CALL(*this, cuCtxSetCurrent, Argument{bench.c[0], "c[0]"}) == CUDA_SUCCESS)
-      has_set(bench.c[0]);
-    unsigned rest = dice.below(weights);
-    const Choice *choice = all.data();
-    while (rest >= choice->weight) rest -= (choice++)->weight;
-    if (choice->may_wait && held != 0) continue;
-    choice->make(*this);
-    give_to_current();
+    if (other_ != nullptr && Dice(~(seed_ * 1'000'003 + i)).once_in(2))
+      other_->choose(i);
+    else
+      choose(i);
   }
-  return std::exchange(steps_, {});
+  return take_steps();
+}
+
+void Walk::choose(unsigned number) {
+  dice = Dice(seed_ * 1'000'003 + number);
+  // Without a context most calls answer the same.
+  if (dice.once_in(3) && current() == nullptr &&
+      CALL(*this, cuCtxSetCurrent, Argument{bench.c[0], "c[0]"}) == CUDA_SUCCESS)
+    has_set(bench.c[0]);
+  unsigned rest = dice.below(weights_);
+  const Choice *choice = choices_.data();
+  while (rest >= choice->weight) rest -= (choice++)->weight;
+  if (choice->may_wait && something_is_held()) return;
+  choice->make(*this);
+  give_to_current();
 }
 
 void Walk::note(const char *name, const char *symbol, const std::vector<std::string> &arguments,
@@ -119,9 +149,10 @@ void Walk::note(const char *name, const char *symbol, const std::vector<std::str
                     .call = fmt::format("{}({})", name, fmt::join(arguments, ", ")),
                     .answer = "",
                     .before = std::exchange(before_, {}),
-                    .declarations = declarations});
+                    .declarations = declarations,
+                    .process = process});
   std::erase(steps_.back().declarations, "");
-  if (bench.is_traced) fmt::print(stderr, "  {};\n", steps_.back().call);
+  if (bench.is_traced) fmt::print(stderr, "  {}: {};\n", process, steps_.back().call);
 }
 
 void Walk::also(const std::string &text, const std::string &expression, const std::string &value) {
@@ -157,7 +188,7 @@ Argument<CUevent> Walk::an_event() {
 }
 
 Argument<CUcontext> Walk::a_context() {
-  const unsigned which = dice.below(subject_ == Subject::contexts ? 12 : 8);
+  const unsigned which = dice.below(subject == Subject::contexts ? 12 : 8);
   if (which == 0) return {nullptr, "nullptr"};
   if (const unsigned k = which % 3; which >= 8 && m[k] != nullptr) return {m[k], fmt::format("m[{}]", k)};
   return {bench.c[which % 2], fmt::format("c[{}]", which % 2)};
@@ -178,13 +209,20 @@ Argument<CUdeviceptr> Walk::address_in(unsigned buffer, std::size_t offset) {
 bool Walk::is_registered(unsigned k) const { return p[k] == bench.pages(k); }
 
 bool Walk::stream_of(unsigned buffer, Argument<CUstream> &stream) {
+  // What the other process sees, too, is used only while nothing else is done.
+  if (b[buffer].exported_to || b[buffer].opened_from) return false;
   if (buffer >= s.size()) {
     stream = {nullptr, "nullptr"};
     // The null stream is another in another context. (Programs of other subjects were recorded without this.)
-    return subject_ != Subject::kinds || b[buffer].owner == nullptr || b[buffer].owner == current();
+    return subject != Subject::kinds || b[buffer].owner == nullptr || b[buffer].owner == current();
   }
   stream = {s[buffer].handle, fmt::format("s[{}]", buffer)};
   return s[buffer].handle != nullptr;
+}
+
+CUcontext Walk::owner_of(CUstream stream) const {
+  const auto found = std::ranges::find(s, stream, &Stream::handle);
+  return stream == nullptr || found == s.end() ? current() : found->owner;
 }
 
 void Walk::has_set(CUcontext context) {
@@ -235,7 +273,13 @@ std::string Walk::name_of(CUdeviceptr address) const { return differential::name
 
 void Walk::settle() {
   does("settle()");
-  bench.settle();
+  const auto settle = [this] { return bench.settle() + (other_ != nullptr ? other_->settle() : 0); };
+  // What one has done may be what the other waited for.
+  for (std::size_t before = settle(); other_ != nullptr;) {
+    const std::size_t left = settle();
+    if (left == before) break;
+    before = left;
+  }
 }
 
 void Walk::finish() {
@@ -244,19 +288,39 @@ void Walk::finish() {
 }
 
 void Walk::release() {
+  if (other_ != nullptr) {
+    // Each may hold what the other waits for.
+    bench.let_go(held);
+    call("let_go", "", [] { return CUDA_SUCCESS; });
+    other_->release();
+  }
+  release_here();
+}
+
+// Here, what has been held back and what has run are known.
+void Walk::release_here() {
   bench.release(std::exchange(held, 0), active_contexts());
   for (Stream &stream : s) stream.ended_while_held = false;
+  call("release", "", [] { return CUDA_SUCCESS; });
+  const std::string ran = std::to_string(host_functions.load());
+  also(ran, "host_functions", ran + "U");
+}
+
+void Walk::close() {
+  for (Event &event : e)
+    if (event.opened_from && driver().cuEventDestroy(event.handle) == CUDA_SUCCESS) has_ended(event);
+  for (Buffer &buffer : b) {
+    if (!buffer.opened_from) continue;
+    CUcontext popped = nullptr;
+    NEED(cuCtxPushCurrent(buffer.owner));
+    if (driver().cuIpcCloseMemHandle(buffer.address) == CUDA_SUCCESS) has_ended(buffer);
+    NEED(cuCtxPopCurrent(&popped));
+  }
 }
 
 unsigned char *Bench::pages(unsigned k) const {
   alignas(4096) static std::array<std::array<unsigned char, buffer_bytes>, 3> all;
   return all[k].data();
-}
-
-void Bench::settle() const {
-  // A real device needs time, and nothing tells when it has had enough: what could tell is asked next.
-  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(settle_microseconds);
-  while (std::chrono::steady_clock::now() < until) continue;
 }
 
 void Bench::finish(std::span<const CUcontext> contexts) const {
@@ -268,8 +332,12 @@ void Bench::finish(std::span<const CUcontext> contexts) const {
   }
 }
 
-void Bench::release(unsigned held, std::span<const CUcontext> contexts) const {
+void Bench::let_go(unsigned held) const {
   for (unsigned i = 0; i < held; ++i) std::atomic_ref(words[i]).store(1);
+}
+
+void Bench::release(unsigned held, std::span<const CUcontext> contexts) const {
+  let_go(held);
   finish(contexts);
   for (unsigned i = 0; i < held; ++i) words[i] = 0;
 }

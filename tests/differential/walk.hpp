@@ -7,11 +7,14 @@
 
 #include <cushim/driver.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -94,6 +97,7 @@ struct Step {
   std::string answer;
   // What else a test needs that makes the call; see as_test().
   std::vector<std::string> before{}, declarations{}, after{};
+  unsigned process = 0;  // of two, in walks about processes
 };
 
 constexpr std::size_t buffer_bytes = 4096;
@@ -109,20 +113,52 @@ struct Stream {
 };
 struct Event {
   CUevent handle = nullptr;
-  bool may_be_waited_for = true;  // see wait_event()
+  bool is_interprocess = false;
   CUcontext owner = nullptr;
+  std::optional<unsigned> exported_to{}, opened_from{};  // the place in Handles
 };
 struct Buffer {
   CUdeviceptr address = 0;
   std::size_t bytes = 0;
   CUcontext owner = nullptr;
+  std::optional<unsigned> exported_to{}, opened_from{};
 };
 
 // What walks are about.
 enum class Subject {
-  work,      // streams, events and memory, in contexts that last
-  contexts,  // contexts come and go, too, and with them what they have
-  kinds,     // memory is of all kinds
+  work,       // streams, events and memory, in contexts that last
+  contexts,   // contexts come and go, too, and with them what they have
+  kinds,      // memory is of all kinds
+  processes,  // work in two processes, which open what the other has exported
+};
+
+// What two processes have exported to each other and not ended.
+struct Handles {
+  template <class Handle>
+  struct Place {
+    Handle handle{};
+    bool is_taken = false;
+    unsigned maker = 0;     // the number of the process
+    unsigned opened = 0;    // how often the other one has it open
+    std::size_t bytes = 0;  // of memory
+  };
+  static constexpr unsigned places = 3;
+  std::array<Place<CUipcEventHandle>, places> event;
+  std::array<Place<CUipcMemHandle>, places> memory;
+};
+
+// The other process of a walk about two.
+class OtherProcess {
+ public:
+  virtual ~OtherProcess() = default;
+  // Has it make a choice.
+  virtual void choose(unsigned choice) = 0;
+  // Bench::settle() there.
+  virtual std::size_t settle() = 0;
+  // Has it let go on what it holds, and wait for that.
+  virtual void release() = 0;
+  // Has it close all that it has opened.
+  virtual void close() = 0;
 };
 
 // A stretch of memory by the buffer that it lies in, which addresses of a program are called by.
@@ -134,25 +170,39 @@ void fill_pinned(unsigned number, unsigned char *bytes);
 
 // What determines a walk beside its seed.
 struct Kind {
-  unsigned choices = 200;
+  unsigned calls = 200, choices = 400;  // it ends with the first that is reached
   Subject subject = Subject::work;
+};
+
+// Something that a walk may do next.
+struct Choice {
+  unsigned weight;
+  bool may_wait;  // for work that is held back: not chosen while some is
+  void (*make)(class Walk &);
 };
 
 // What a walk has made and holds. The members bear the names that the program's text uses.
 class Walk {
  public:
-  Walk(std::uint64_t seed, Subject subject, const struct Bench &bench);
-  // Ends all that is left.
+  Walk(std::uint64_t seed, Subject subject, const struct Bench &bench, unsigned process = 0,
+       OtherProcess *other = nullptr);
+  // Ends all that is left. Of two processes, process 0 ends its walk first.
   ~Walk();
   Walk(const Walk &) = delete;
   Walk &operator=(const Walk &) = delete;
 
-  // Makes the number of choices that is asked for; leaves out those that `wanted` does not want. A choice is
-  // the same whether or not others are left out, as far as what it needs is there.
-  std::vector<Step> run(unsigned choices, const std::function<bool(unsigned)> &wanted = {});
+  // Makes choices until there are enough of them or of calls; leaves out those that `wanted` does not want. A
+  // choice is the same whether or not others are left out, as far as what it needs is there.
+  std::vector<Step> run(const Kind &kind, const std::function<bool(unsigned)> &wanted = {});
+  // Makes this choice, in this process.
+  void choose(unsigned choice);
+  void add(std::vector<Step> steps) { std::ranges::move(steps, std::back_inserter(steps_)); }
+  std::vector<Step> take_steps() { return std::exchange(steps_, {}); }
 
   Dice dice{0};
   const struct Bench &bench;
+  const Subject subject;
+  const unsigned process;
   std::array<Stream, 4> s;
   std::array<Event, 5> e;
   std::array<Buffer, 5> b;             // of device memory
@@ -160,6 +210,8 @@ class Walk {
   std::array<CUcontext, 3> m{};        // contexts that it has made
   bool primary_is_active = true;
   unsigned held = 0;                        // how many waits are in streams
+  unsigned held_elsewhere = 0;              // and in those of the other process
+  Handles handles;                          // both processes know the same
   std::atomic<unsigned> host_functions{0};  // how many have run
 
   // Calls the driver, and notes the call and its answer.
@@ -203,6 +255,8 @@ class Walk {
   // The stream that work on a buffer goes through: one stream a buffer, so that no two touch the same bytes.
   // False if there is none just now.
   bool stream_of(unsigned buffer, Argument<CUstream> &stream);
+  // The context that a stream's work is done in.
+  CUcontext owner_of(CUstream stream) const;
   std::string name_of(CUcontext context) const;
   std::string name_of(CUdeviceptr address) const;
 
@@ -218,11 +272,24 @@ class Walk {
   // What went with a context that has ended is not used any more.
   void forget_what_went_with(CUcontext context);
 
-  // As of the bench, and said.
+  // Whether the other process has it open. Then it must not end, which the real driver leaves undefined.
+  bool is_open_elsewhere(const Event &event) const { return is_open(handles.event, event); }
+  bool is_open_elsewhere(const Buffer &buffer) const { return is_open(handles.memory, buffer); }
+  // Nobody opens it any more; or it is open once less.
+  void has_ended(Event &event) { end(handles.event, event); }
+  void has_ended(Buffer &buffer) { end(handles.memory, buffer); }
+
+  // All work that nothing holds back, in both processes, is complete afterwards.
   void settle();
+  // As of the bench, and said.
   void finish();
-  // Lets everything go on, and waits for it.
+  bool something_is_held() const { return held != 0 || held_elsewhere != 0; }
+  // Lets everything go on, in both processes, and waits for it.
   void release();
+  // The same for what this process holds.
+  void release_here();
+  // Closes all that it has opened.
+  void close();
 
  private:
   void note(const char *name, const char *symbol, const std::vector<std::string> &arguments,
@@ -230,25 +297,42 @@ class Walk {
   void also_code(CUresult code) { steps_.back().answer = std::to_string(static_cast<int>(code)); }
   // Whatever is new goes with the current context.
   void give_to_current();
+  template <class Places, class Thing>
+  static bool is_open(const Places &places, const Thing &thing) {
+    return thing.exported_to && places[*thing.exported_to].opened != 0;
+  }
+  template <class Places, class Thing>
+  static void end(Places &places, Thing &thing) {
+    if (thing.exported_to) places[*thing.exported_to] = {};
+    if (thing.opened_from) --places[*thing.opened_from].opened;
+    thing = {};
+  }
 
   std::uint64_t seed_;
-  Subject subject_;
+  OtherProcess *other_;
+  std::vector<Choice> choices_;
+  unsigned weights_;
   std::vector<CUcontext> stack_;
   std::array<CUcontext, 3> owners_of_pinned_{};
   std::vector<Step> steps_;
   std::vector<std::string> before_;
 };
 
+// Time for a device whose driver does not tell what it has done: what could tell is asked next.
+std::function<std::size_t()> time_to_settle(std::uint64_t microseconds);
+
 // What lasts over all walks of a process: making it costs the real driver a tenth of a second and more.
 struct Bench {
-  explicit Bench(std::uint64_t settle_microseconds);
+  // The function gives a driver what it needs to do all work that nothing holds back, and says how much is
+  // left then, if that is known.
+  explicit Bench(std::function<std::size_t()> settle);
   // The first context is the thread's only one afterwards.
   void begin() const;
-  // All work that nothing holds back is complete afterwards.
-  void settle() const;
   // All work of these contexts is complete afterwards; nothing may be held.
   void finish(std::span<const CUcontext> contexts) const;
-  // Lets waits go on that look at this many words, and waits until all work is complete.
+  // Lets waits go on that look at this many words.
+  void let_go(unsigned held) const;
+  // And waits until all work is complete.
   void release(unsigned held, std::span<const CUcontext> contexts) const;
   // New memory of the b[number] of a program gets its first bytes, in the current context.
   void fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const;
@@ -266,19 +350,14 @@ struct Bench {
   // Words for waits, which the device sees at this address. They lie in a context of their own, which lasts.
   std::uint32_t *words = nullptr;
   CUdeviceptr words_on_device = 0;
-  std::uint64_t settle_microseconds;
+  std::function<std::size_t()> settle;
   bool is_traced = false;  // says each call before it is made, for a driver that does not come back
 };
 
-// Something that a walk may do next.
-struct Choice {
-  unsigned weight;
-  bool may_wait;  // for work that is held back: not chosen while some is
-  void (*make)(Walk &);
-};
 std::vector<Choice> context_choices();
 std::vector<Choice> life_choices();  // for walks about contexts only
 std::vector<Choice> kind_choices();  // for walks about kinds of memory only
+std::vector<Choice> ipc_choices();   // for walks about processes only
 std::vector<Choice> stream_choices();
 std::vector<Choice> event_choices();
 std::vector<Choice> memory_choices();

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events and memory from one process to the other. What a handle says is not compared.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "walk.hpp"
+
+namespace differential {
+namespace {
+
+// Where a handle goes: to a place that is free, if the thing has none yet; otherwise nowhere.
+template <class Places, class Thing>
+std::optional<unsigned> a_free_place(Walk &w, const Places &places, const Thing &thing) {
+  const unsigned k = w.dice.below(Handles::places);
+  if (places[k].is_taken || thing.exported_to || thing.opened_from) return std::nullopt;
+  return k;
+}
+
+// In another context than the event's own the real driver (580.159) crashes.
+void export_event(Walk &w) {
+  const auto event = w.an_event();
+  const auto found = std::ranges::find(w.e, event.value, &Event::handle);
+  if (event.value != nullptr && found->owner != w.current()) return;
+  Result<CUipcEventHandle> handle("handle");
+  const auto place = event.value == nullptr ? std::nullopt : a_free_place(w, w.handles.event, *found);
+  if (!place) {
+    CALL(w, cuIpcGetEventHandle, handle.argument(), event);
+    return;
+  }
+  auto &to = w.handles.event[*place];
+  const Argument text{&to.handle, fmt::format("&handles.event[{}]", *place)};
+  if (CALL(w, cuIpcGetEventHandle, text, event) != CUDA_SUCCESS) return;
+  to.is_taken = true;
+  to.maker = w.process;
+  found->exported_to = place;
+}
+
+// More of those that can be exported than there would be otherwise.
+void create_event(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.e.size()));
+  if (w.e[k].handle != nullptr) return;
+  const Argument event{&w.e[k].handle, fmt::format("&e[{}]", k)};
+  const auto flags = number(w.dice.one_of({6U, 7U}));
+  if (CALL(w, cuEventCreate, event, flags) != CUDA_SUCCESS) w.e[k].handle = nullptr;
+  w.e[k].is_interprocess = true;
+}
+
+void open_event(Walk &w) {
+  const unsigned k = w.dice.below(static_cast<unsigned>(w.e.size())), place = w.dice.below(Handles::places);
+  auto &from = w.handles.event[place];
+  if (w.e[k].handle != nullptr || !from.is_taken) return;
+  if (CALL(w, cuIpcOpenEventHandle, Argument{&w.e[k].handle, fmt::format("&e[{}]", k)},
+           Argument{from.handle, fmt::format("handles.event[{}]", place)}) != CUDA_SUCCESS) {
+    w.e[k] = {};
+    return;
+  }
+  w.e[k].is_interprocess = true;
+  w.e[k].opened_from = place;
+  ++from.opened;
+}
+
+void export_memory(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  w.finish();
+  Result<CUipcMemHandle> handle("handle");
+  const auto place = a_free_place(w, w.handles.memory, w.b[k]);
+  const auto address = w.address_in(k, place ? 0 : w.dice.one_of<std::size_t>({0, 256}));
+  if (!place) {
+    CALL(w, cuIpcGetMemHandle, handle.argument(), address);
+    return;
+  }
+  auto &to = w.handles.memory[*place];
+  const Argument text{&to.handle, fmt::format("&handles.memory[{}]", *place)};
+  if (CALL(w, cuIpcGetMemHandle, text, address) != CUDA_SUCCESS) return;
+  to.is_taken = true;
+  to.maker = w.process;
+  to.bytes = w.b[k].bytes;
+  w.b[k].exported_to = place;
+}
+
+void open_memory(Walk &w) {
+  const unsigned k = w.dice.below(Walk::buffers), place = w.dice.below(Handles::places);
+  auto &from = w.handles.memory[place];
+  if (w.b[k].address != 0 || !from.is_taken) return;
+  const auto flags = number(w.dice.one_of({1U, 1U, 1U, 1U, 0U, 2U}));
+  if (CALL(w, cuIpcOpenMemHandle, Argument{&w.b[k].address, fmt::format("&b[{}]", k)},
+           Argument{from.handle, fmt::format("handles.memory[{}]", place)}, flags) != CUDA_SUCCESS) {
+    w.b[k] = {};
+    return;
+  }
+  w.b[k].bytes = from.bytes;
+  w.b[k].opened_from = place;
+  ++from.opened;
+  w.did(fmt::format("sizes[{}] = {}", k, from.bytes));
+}
+
+void close_memory(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers) return;
+  w.finish();
+  const std::size_t inside = w.dice.once_in(8) ? 256 : 0;
+  if (CALL(w, cuIpcCloseMemHandle, w.address_in(k, inside)) != CUDA_SUCCESS) return;
+  w.has_ended(w.b[k]);
+  w.did(fmt::format("b[{}] = 0", k));
+}
+
+}  // namespace
+
+std::vector<Choice> ipc_choices() {
+  return {{12, false, create_event}, {16, false, export_event}, {24, false, open_event},
+          {12, true, export_memory}, {24, true, open_memory},   {4, true, close_memory}};
+}
+
+}  // namespace differential
