@@ -23,13 +23,14 @@ std::shared_ptr<const Layers> counted(Layers layers) {
 
 }  // namespace
 
+inline std::shared_ptr<const Layers> HookStack::layers() const {
+  const std::lock_guard lock(mutex_);
+  return layers_;
+}
+
 thread_local const HookStack::Call *HookStack::Call::innermost_ = nullptr;
 
-HookStack::Call::Call(const HookStack &stack) : outer_(innermost_) {
-  {
-    const std::lock_guard lock(stack.mutex_);
-    layers_ = stack.layers_;
-  }
+HookStack::Call::Call(const HookStack &stack) : outer_(innermost_), layers_(stack.layers()) {
   innermost_ = this;
 }
 
@@ -59,10 +60,7 @@ void HookStack::erase(const AnyLayer &layer) {
       [&](Layers &layers) { std::erase_if(layers, [&](const auto &one) { return one.get() == &layer; }); });
 }
 
-bool HookStack::is_empty() const {
-  const std::lock_guard lock(mutex_);
-  return layers_->empty();
-}
+bool HookStack::is_empty() const { return layers()->empty(); }
 
 }  // namespace mock
 }  // namespace v1

@@ -67,6 +67,7 @@ class HookStack : public std::enable_shared_from_this<HookStack> {
   static bool is_inside(const AnyLayer &layer) noexcept;
 
  private:
+  std::shared_ptr<const Layers> layers() const;
   template <class Edit>
   void change(Edit edit);
 
