@@ -19,7 +19,7 @@
 namespace cushim::check {
 
 constexpr std::size_t kFramesOfProgram = 16;
-constexpr std::size_t kFrames = 40;  // with those of cushim
+constexpr std::size_t kFrames = 40;  // with those of cushim; a multiple of four
 
 struct Place::Stack {
   std::vector<void *> frames;
@@ -56,19 +56,25 @@ _Unwind_Reason_Code visit(_Unwind_Context *context, void *data) {
 // the same call, so where the innermost return address and its cell are as they were, the next lies where it
 // lay; and so on outwards.
 struct Memo {
+  struct Return {
+    void *const *cell = nullptr;
+    void *frame = nullptr;
+  };
   void *const *cell = nullptr;
   void *frame = nullptr;
-  std::size_t count = 0;
-  std::array<void *, kFrames> frames;
-  std::array<void *const *, kFrames> cells;
   Place place;
+  std::size_t count = 0;  // a multiple of four, filled up with the last: four are compared at a time
+  std::array<Return, kFrames> returns{};
 };
 
 __attribute__((no_sanitize("address", "thread"))) bool is_still_so(const Memo &memo, void *const *cell,
                                                                    void *frame) {
   if (memo.cell != cell || memo.frame != frame) return false;
-  for (std::size_t i = 0; i < memo.count; ++i)
-    if (*memo.cells[i] != memo.frames[i]) return false;
+  const Memo::Return *const end = memo.returns.data() + memo.count;
+  for (const Memo::Return *four = memo.returns.data(); four != end; four += 4)
+    if (*four[0].cell != four[0].frame || *four[1].cell != four[1].frame || *four[2].cell != four[2].frame ||
+        *four[3].cell != four[3].frame)
+      return false;
   return true;
 }
 
@@ -81,7 +87,7 @@ struct Memos {
 
 Memos &memos_of(void *const *cell, void *frame) {
   constexpr std::size_t kSets = 8;
-  thread_local std::array<Memos, kSets> sets;
+  static constinit thread_local std::array<Memos, kSets> sets{};
   const auto mixed = reinterpret_cast<std::uintptr_t>(cell) / 16 ^ reinterpret_cast<std::uintptr_t>(frame);
   return sets[(mixed ^ mixed >> 7) % kSets];
 }
@@ -122,9 +128,9 @@ struct Stacks {
     memo.count = 0;
     for (std::size_t i = inner; i < last; ++i) {
       can_be_kept = can_be_kept && *walk.cells[i] == walk.frames[i];
-      memo.frames[memo.count] = walk.frames[i];
-      memo.cells[memo.count++] = walk.cells[i];
+      memo.returns[memo.count++] = {walk.cells[i], walk.frames[i]};
     }
+    for (; memo.count % 4 != 0; ++memo.count) memo.returns[memo.count] = memo.returns[memo.count - 1];
     memo.cell = can_be_kept ? cell : nullptr;
     memo.frame = frame;
     memo.place = place;
