@@ -21,23 +21,31 @@ class HandleMap {
     const Place &place = places_[place_of(handle)];
     return place.handle == 0 ? nullptr : &place.value;
   }
+  Value *find(std::uint64_t handle) noexcept {
+    return const_cast<Value *>(std::as_const(*this).find(handle));
+  }
 
-  // Puts it in the place of what is there.
-  void set(std::uint64_t handle, Value value) {
-    if ((size_ + 1) * 4 > places_.size() * 3) grow();
+  // Made if there is none. Until the map is changed.
+  Value &operator[](std::uint64_t handle) {
+    if ((size_ + 1) * 4 > (mask_ + 1) * 3) grow();
     Place &place = places_[place_of(handle)];
     if (std::exchange(place.handle, handle) == 0) ++size_;
-    place.value = std::move(value);
+    return place.value;
   }
 
   void erase(std::uint64_t handle) noexcept {
+    erase(handle, [](const Value &) { return true; });
+  }
+  // If it is the one.
+  template <class IsIt>
+  void erase(std::uint64_t handle, IsIt is_it) noexcept {
     std::size_t hole = place_of(handle);
-    if (places_[hole].handle == 0) return;
+    if (places_[hole].handle == 0 || !is_it(std::as_const(places_[hole].value))) return;
     --size_;
     // What could lie in the hole moves there, so that no look ends at it too early.
     for (std::size_t next = after(hole); places_[next].handle != 0; next = after(next)) {
-      const std::size_t from_home = (next - home_of(places_[next].handle)) & mask();
-      if (from_home >= ((next - hole) & mask())) {
+      const std::size_t from_home = (next - home_of(places_[next].handle)) & mask_;
+      if (from_home >= ((next - hole) & mask_)) {
         places_[hole] = std::move(places_[next]);
         hole = next;
       }
@@ -49,8 +57,8 @@ class HandleMap {
 
   // In no order.
   template <class Visit>
-  void for_each(Visit visit) const {
-    for (const Place &place : places_)
+  void for_each(Visit visit) {
+    for (Place &place : places_)
       if (place.handle != 0) visit(place.value);
   }
 
@@ -62,8 +70,7 @@ class HandleMap {
     Value value{};
   };
 
-  std::size_t mask() const noexcept { return places_.size() - 1; }
-  std::size_t after(std::size_t place) const noexcept { return (place + 1) & mask(); }
+  std::size_t after(std::size_t place) const noexcept { return (place + 1) & mask_; }
   std::size_t home_of(std::uint64_t handle) const noexcept {
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
     return static_cast<std::size_t>((handle * kGoldenRatio) >> shift_);
@@ -74,15 +81,17 @@ class HandleMap {
     while (places_[place].handle != 0 && places_[place].handle != handle) place = after(place);
     return place;
   }
-  void grow() {
+  [[gnu::cold]] void grow() {
     std::vector<Place> smaller(places_.size() * 2);
     smaller.swap(places_);
+    mask_ = places_.size() - 1;
     --shift_;
     for (Place &place : smaller)
       if (place.handle != 0) places_[place_of(place.handle)] = std::move(place);
   }
 
   std::vector<Place> places_{std::vector<Place>(kAtFirst)};
+  std::size_t mask_ = kAtFirst - 1;
   int shift_ = 64 - std::countr_zero(kAtFirst);
   std::size_t size_ = 0;
 };

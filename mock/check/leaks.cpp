@@ -43,24 +43,23 @@ class Leaks::State final : public Ledger::Heir {
   State &operator=(const State &) = delete;
 
   void bereave(const Ledger::Things &left, const WatchedCall &by, const Place &at) override {
-    for (const std::shared_ptr<Thing> &thing : left) {
+    for (const Thing &thing : left) {
       Finding finding =
-          about(*thing, "gone-with-context", "was still there when " + hex(thing->context) + " ended");
+          about(thing, "gone-with-context", "was still there when " + hex(thing.context) + " ended");
       finding.calls.push_back({"its context was ended by", by.in_words(), at});
-      finding.advice = std::string(advice_on(*thing)) + ", before its context ends";
+      finding.advice = std::string(advice_on(thing)) + ", before its context ends";
       findings.add(std::move(finding));
     }
   }
 
   void finish() {
-    for (const std::shared_ptr<Thing> &thing : ledger->living()) {
-      if (std::exchange(thing->is_reported, true)) continue;
-      Finding finding = thing->is_memory()
-                            ? about(*thing, "never-freed", "of " + hex(thing->context) + " was not freed")
-                            : about(*thing, "never-destroyed",
-                                    (thing->kind == Kind::context ? "" : "of " + hex(thing->context) + " ") +
+    for (const Thing &thing : ledger->tell_living()) {
+      Finding finding = thing.is_memory()
+                            ? about(thing, "never-freed", "of " + hex(thing.context) + " was not freed")
+                            : about(thing, "never-destroyed",
+                                    (thing.kind == Kind::context ? "" : "of " + hex(thing.context) + " ") +
                                         "was not destroyed");
-      finding.advice = advice_on(*thing);
+      finding.advice = advice_on(thing);
       findings.add(std::move(finding));
     }
     if (std::exchange(has_finished, true)) return;

@@ -2,81 +2,12 @@
 #include "ledger.hpp"
 
 #include <algorithm>
-#include <array>
+#include <new>
 #include <string_view>
 #include <utility>
 
 namespace cushim::check {
 namespace {
-
-struct MemoryDeed {
-  std::string_view base;
-  Deed::Act act;
-  const char *noun;
-};
-using enum Deed::Act;
-constexpr MemoryDeed kMemory[] = {
-    {"cuIpcCloseMemHandle", ends, "memory of another process"},
-    {"cuIpcOpenMemHandle", opens, "memory of another process"},
-    {"cuMemAlloc", makes, "device memory"},
-    {"cuMemAllocAsync", makes, "stream-ordered memory"},
-    {"cuMemAllocFromPoolAsync", makes, "stream-ordered memory"},
-    {"cuMemAllocHost", makes, "pinned memory"},
-    {"cuMemAllocManaged", makes, "managed memory"},
-    {"cuMemAllocPitch", makes, "device memory"},
-    {"cuMemFree", ends, "memory"},
-    {"cuMemFreeAsync", ends, "memory"},
-    {"cuMemFreeHost", ends, "memory"},
-    {"cuMemHostAlloc", makes, "pinned memory"},
-    {"cuMemHostRegister", makes, "registered memory"},
-    {"cuMemHostUnregister", ends, "memory"},
-    {"cuMemPoolImportPointer", makes, "stream-ordered memory of another process"},
-};
-
-// Rows that are named so make what they write a handle of.
-bool is_maker(std::string_view base) {
-  return std::ranges::any_of(std::array{"Create", "Load", "OpenEvent", "ImportFrom"},
-                             [&](const char *word) { return base.find(word) != base.npos; });
-}
-bool is_ender(std::string_view base) {
-  return base.ends_with("Destroy") || base.ends_with("Unload") || base == "cuCtxDetach";
-}
-bool changes_current(std::string_view base) {
-  return base.find("CtxCreate") != base.npos || base == "cuCtxDestroy" || base == "cuCtxDetach" ||
-         base == "cuCtxAttach" || base == "cuCtxPopCurrent" || base == "cuCtxPushCurrent" ||
-         base == "cuCtxSetCurrent";
-}
-
-Deed make_deed(int slot) {
-  using Type = Argument::Type;
-  const std::string_view base = cushim_entry(slot)->base;
-  const std::span<const Argument> parameters = parameters_of(slot);
-  Deed deed{.changes_current = changes_current(base)};
-  if (base == "cuDevicePrimaryCtxRetain") deed.act = retains;
-  if (base == "cuDevicePrimaryCtxRelease") deed.act = releases;
-  if (base == "cuDevicePrimaryCtxReset") deed.act = resets;
-  if (deed.act != none) return deed;
-  // The first ABI has addresses of 32 bits, for which no device is left.
-  const bool has_address = std::ranges::any_of(
-      parameters.first(std::min<std::size_t>(1, parameters.size())), [](const Argument &parameter) {
-        return parameter.type == Type::address || parameter.type == Type::address_out ||
-               parameter.type == Type::pointer || parameter.type == Type::pointer_out;
-      });
-  if (const auto memory = std::ranges::find(kMemory, base, &MemoryDeed::base);
-      memory != std::end(kMemory) && has_address) {
-    deed.act = memory->act;
-    deed.memory = memory->noun;
-    return deed;
-  }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].kind == Kind::none) continue;
-    deed.subject = static_cast<std::uint8_t>(i);
-    if (parameters[i].type == Type::handle_out && is_maker(base)) deed.act = makes;
-    if (parameters[i].type == Type::handle && is_ender(base)) deed.act = ends;
-    break;
-  }
-  return deed;
-}
 
 // Null where the size stands in no argument.
 std::uint64_t bytes_of(const WatchedCall &call) {
@@ -86,20 +17,6 @@ std::uint64_t bytes_of(const WatchedCall &call) {
 }
 
 }  // namespace
-
-const Deed &deed_of(int slot) {
-  static const std::vector<Deed> &deeds = *new std::vector<Deed>([] {
-    std::vector<Deed> all;
-    for (int row = 0; row < CUSHIM_ENTRY_COUNT; ++row) all.push_back(make_deed(row));
-    return all;
-  }());
-  return deeds[static_cast<std::size_t>(slot)];
-}
-
-std::string Thing::in_words() const {
-  const std::string words = mock::handle_in_words(noun, reinterpret_cast<const void *>(value));
-  return bytes == 0 ? words : words + " of " + std::to_string(bytes) + " bytes";
-}
 
 std::shared_ptr<Ledger> Ledger::of(Driver &driver) {
   static auto &mutex = *new std::mutex;
@@ -157,27 +74,35 @@ void Ledger::remove(Heir &heir) {
   std::erase(heirs_, &heir);
 }
 
-Thing *Ledger::find(std::uint64_t handle) const {
-  const auto *const found = handles_.find(handle);
-  return found == nullptr ? nullptr : found->get();
-}
-
-Thing *Ledger::find_memory(std::uint64_t address) const {
+const Thing *Ledger::find_memory(std::uint64_t address) const {
   auto next = memory_.upper_bound(address);
   if (next == memory_.begin()) return nullptr;
-  Thing &thing = *(--next)->second;
+  const Thing &thing = (--next)->second;
   return address - thing.value < std::max<std::uint64_t>(thing.bytes, 1) ? &thing : nullptr;
 }
 
-Ledger::Things Ledger::living() const {
+Thing *Ledger::known_memory(std::uint64_t address) {
+  const auto found = memory_.find(address);
+  return found != memory_.end() ? &found->second : nullptr;
+}
+
+// In the order of their values, handles first.
+template <class Visit>
+void Ledger::for_each_living(Visit visit) {
+  std::vector<Thing *> things;
+  handles_.for_each([&](Thing &thing) { things.push_back(&thing); });
+  std::ranges::sort(things, {}, [](const Thing *thing) { return thing->value; });
+  for (auto &[value, thing] : memory_) things.push_back(&thing);
+  for (Thing *thing : things)
+    if (thing->is_alive()) visit(*thing);
+}
+
+Ledger::Things Ledger::tell_living() {
   const std::lock_guard lock(mutex);
   Things living;
-  handles_.for_each([&](const auto &thing) {
-    if (thing->is_alive()) living.push_back(thing);
+  for_each_living([&](Thing &thing) {
+    if (!std::exchange(thing.is_reported, true)) living.push_back(thing);
   });
-  std::ranges::sort(living, {}, [](const auto &thing) { return thing->value; });
-  for (const auto &[value, thing] : memory_)
-    if (thing->is_alive()) living.push_back(thing);
   return living;
 }
 
@@ -191,15 +116,16 @@ std::vector<Retain> Ledger::retains() const {
 void Ledger::before(WatchedCall &call) {
   const Deed &deed = deeds_[call.slot];
   if (deed.act != Deed::Act::ends) return;
+  const Argument &subject = call.arguments[deed.subject];
   // The end of a context is told with its place in any case.
-  const bool is_of_interest = has_judges_ || call.arguments[deed.subject].kind == Kind::context;
-  const Place at = is_of_interest ? Place::of_call() : Place{};
+  const Place at = has_judges_ || subject.kind == Kind::context ? Place::of_call() : Place{};
   const std::lock_guard lock(mutex);
+  Thing *const thing = known(subject.bits, deed.memory != nullptr);
   for (Judge *judge : judges_) {
-    judge->judge(call);
+    judge->judge_end(call, deed, thing);
     if (call.answer) return;
   }
-  end(call, deed, at);
+  end(call, thing, subject, at);
 }
 
 void Ledger::after(WatchedCall &call, CUresult result) {
@@ -221,19 +147,18 @@ void Ledger::after(WatchedCall &call, CUresult result) {
   }
 }
 
-void Ledger::add(std::shared_ptr<Thing> thing) {
-  if (!thing->is_memory()) {
-    const std::uint64_t handle = thing->value;
-    return handles_.set(handle, std::move(thing));
-  }
-  // What was there before is gone.
-  const std::uint64_t end = thing->value + std::max<std::uint64_t>(thing->bytes, 1);
-  auto there = memory_.lower_bound(thing->value);
+// What was there before is gone.
+Thing &Ledger::place_of_memory(std::uint64_t address, std::uint64_t bytes) {
+  const std::uint64_t end = address + std::max<std::uint64_t>(bytes, 1);
+  auto there = memory_.lower_bound(address);
   if (there != memory_.begin())
-    if (const auto before = std::prev(there); before->first + before->second->bytes > thing->value)
-      there = before;
+    if (const auto before = std::prev(there); before->first + before->second.bytes > address) there = before;
   while (there != memory_.end() && there->first < end) there = memory_.erase(there);
-  memory_[thing->value] = std::move(thing);
+  return memory_[address];
+}
+
+void Ledger::add(const Thing &thing) {
+  (thing.is_memory() ? place_of_memory(thing.value, thing.bytes) : handles_[thing.value]) = thing;
 }
 
 void Ledger::make(const WatchedCall &call, const Deed &deed) {
@@ -241,103 +166,104 @@ void Ledger::make(const WatchedCall &call, const Deed &deed) {
   const bool is_out = subject.type == Argument::Type::handle_out ||
                       subject.type == Argument::Type::address_out ||
                       subject.type == Argument::Type::pointer_out;
-  auto thing = std::make_shared<Thing>();
-  thing->kind = subject.kind;
-  thing->value = is_out ? subject.written() : subject.bits;
-  if (thing->value == 0) return;  // no bytes were asked for
-  thing->noun = deed.memory != nullptr ? deed.memory : subject.noun;
-  thing->made_by = call.slot;
-  thing->made_at = Place::of_call();
+  const std::uint64_t value = is_out ? subject.written() : subject.bits;
+  if (value == 0) return;  // no bytes were asked for
+  const Place at = Place::of_call();
+  std::uint64_t bytes = 0;
   if (deed.act == Deed::Act::opens) {
     CUdeviceptr base = 0;
     std::size_t size = 0;
-    if (driver.cuMemGetAddressRange(&base, &size, thing->value) == CUDA_SUCCESS && base == thing->value)
-      thing->bytes = size;
+    if (driver.cuMemGetAddressRange(&base, &size, value) == CUDA_SUCCESS && base == value) bytes = size;
   } else if (deed.memory != nullptr && call.arguments.size() > 1) {
-    thing->bytes = bytes_of(call);
+    bytes = bytes_of(call);
   }
-  thing->context = thing->kind == Kind::context ? thing->value : current();
+  const std::uint64_t context = subject.kind == Kind::context ? value : current();
   const std::lock_guard lock(mutex);
+  unsigned count = 1;
   if (deed.act == Deed::Act::opens)
-    if (Thing *const there = find_memory(thing->value);
-        there != nullptr && there->is_alive() && there->value == thing->value)
-      thing->count = there->count + 1;
-  add(std::move(thing));
+    if (const Thing *const there = known(value, true); there != nullptr && there->is_alive())
+      count = there->count + 1;
+  Thing &place = subject.kind == Kind::none ? place_of_memory(value, bytes) : handles_[value];
+  // Made there: a copy would wait until the parts that were written just now have come to memory.
+  new (&place) Thing{.value = value,
+                     .bytes = bytes,
+                     .context = context,
+                     .made_at = at,
+                     .count = count,
+                     .made_by = static_cast<std::int16_t>(call.slot),
+                     .kind = subject.kind};
 }
 
-// Whoever judges knows it for some time yet.
-void Ledger::bury(const std::shared_ptr<Thing> &thing) {
-  if (judges_.empty()) return forget(thing);
-  const std::shared_ptr<Thing> oldest = std::exchange(ended_[buried_++ % kEndedKept], thing);
-  if (oldest != nullptr && !oldest->is_alive()) forget(oldest);  // alive: its end failed
+void Ledger::mark_ended(Thing &thing, const WatchedCall &by, const Place &at) {
+  thing.ended_by = static_cast<std::int16_t>(by.slot);
+  thing.ended_at = at;
 }
 
-void Ledger::forget(const std::shared_ptr<Thing> &thing) {
-  if (thing->is_memory()) {
-    if (const auto found = memory_.find(thing->value); found != memory_.end() && found->second == thing)
-      memory_.erase(found);
-  } else if (const auto *const found = handles_.find(thing->value); found != nullptr && *found == thing) {
-    handles_.erase(thing->value);
-  }
+// What ended stays where it is: whoever judges knows it for some time yet.
+void Ledger::bury(Thing &thing) {
+  if (judges_.empty()) return forget(thing.value, thing.is_memory(), [](const Thing &) { return true; });
+  const unsigned number = thing.ended_number = ++buried_;
+  const Grave oldest = std::exchange(graves_[number % kEndedKept], {thing.value, thing.is_memory()});
+  if (oldest.value != 0)
+    forget(oldest.value, oldest.is_memory, [number](const Thing &there) {
+      return !there.is_alive() && there.ended_number + kEndedKept == number;
+    });
 }
 
-void Ledger::end(WatchedCall &call, const Deed &deed, const Place &at) {
-  const Argument &subject = call.arguments[deed.subject];
-  std::shared_ptr<Thing> thing;
-  if (deed.memory == nullptr) {
-    if (const auto *const found = handles_.find(subject.bits)) thing = *found;
-    if (thing != nullptr && thing->kind != subject.kind) thing = nullptr;
-  } else if (const auto found = memory_.find(subject.bits); found != memory_.end()) {
-    thing = found->second;
-  }
-  if (thing != nullptr && thing->is_alive()) {
+template <class IsIt>
+void Ledger::forget(std::uint64_t value, bool is_memory, IsIt is_it) {
+  if (!is_memory) return handles_.erase(value, is_it);
+  if (const auto found = memory_.find(value); found != memory_.end() && is_it(found->second))
+    memory_.erase(found);
+}
+
+void Ledger::end(WatchedCall &call, Thing *thing, const Argument &subject, const Place &at) {
+  if (thing != nullptr && thing->kind == subject.kind && thing->is_alive()) {
+    call.ended = *thing;
     if (--thing->count == 0) {
-      thing->ended_by = call.slot;
-      thing->ended_at = at;
-      bury(thing);
+      mark_ended(*thing, call, at);
+      bury(*thing);
     }
-    call.ended = std::move(thing);
   }
   if (subject.kind == Kind::context) end_members(call, subject.bits, at);
 }
 
-Ledger::Things Ledger::members_of(std::uint64_t context) const {
-  Things members;
-  const auto add = [&](const std::shared_ptr<Thing> &thing) {
-    if (thing->is_alive() && thing->context == context && thing->kind != Kind::context)
-      members.push_back(thing);
-  };
-  handles_.for_each(add);
-  std::ranges::sort(members, {}, [](const auto &thing) { return thing->value; });
-  for (const auto &[value, thing] : memory_) add(thing);
-  return members;
-}
-
 void Ledger::end_members(WatchedCall &call, std::uint64_t context, const Place &at) {
-  call.ended_with_it = members_of(context);
-  for (const std::shared_ptr<Thing> &member : call.ended_with_it) {
-    member->ended_by = call.slot;
-    member->ended_at = at;
-    member->ended_with_context = true;
-    bury(member);
-  }
+  call.ended_with_it.clear();
+  for_each_living([&](Thing &thing) {
+    if (thing.context != context || thing.kind == Kind::context) return;
+    mark_ended(thing, call, at);
+    thing.ended_with_context = true;
+    call.ended_with_it.push_back(thing);
+  });
+  // Things move in the map when one is forgotten.
+  for (const Thing &member : call.ended_with_it)
+    if (Thing *const thing = known(member.value, member.is_memory())) bury(*thing);
 }
 
 void Ledger::revive(WatchedCall &call) {
-  if (call.ended == nullptr && call.ended_with_it.empty()) return;
+  if (!call.ended && call.ended_with_it.empty()) return;
   const std::lock_guard lock(mutex);
-  const auto let_live = [this](const std::shared_ptr<Thing> &thing) {
-    thing->ended_by = -1;
-    thing->ended_with_context = false;
+  const auto let_live = [this](Thing &thing) {
+    thing.ended_by = -1;
+    thing.ended_with_context = false;
     add(thing);
   };
-  if (call.ended != nullptr && call.ended->count++ == 0) let_live(call.ended);
-  for (const std::shared_ptr<Thing> &member : call.ended_with_it) let_live(member);
+  if (call.ended) {
+    Thing *const there = known(call.ended->value, call.ended->is_memory());
+    if (there != nullptr && there->is_alive() && deeds_[there->made_by].act == Deed::Act::opens) {
+      ++there->count;
+    } else {
+      call.ended->count = 1;
+      let_live(*call.ended);
+    }
+  }
+  for (Thing &member : call.ended_with_it) let_live(member);
 }
 
 void Ledger::bereave(const Things &left, const WatchedCall &by) {
   if (left.empty()) return;
-  const Place at = left.front()->ended_at;
+  const Place at = left.front().ended_at;
   const std::lock_guard lock(mutex);
   for (Heir *heir : heirs_) heir->bereave(left, by, at);
 }

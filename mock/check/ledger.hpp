@@ -13,31 +13,11 @@
 #include <mutex>
 #include <vector>
 
+#include "deed.hpp"
 #include "handle_map.hpp"
 #include "watch.hpp"
 
 namespace cushim::check {
-
-// A handle or a piece of memory.
-struct Thing {
-  Kind kind = Kind::none;  // none: memory
-  const char *noun = "";   // "stream", "device memory"
-  std::uint64_t value = 0;
-  std::uint64_t bytes = 0;    // of memory
-  std::uint64_t context = 0;  // that it belongs to
-  unsigned count = 1;         // how often it was opened: memory of another process
-  int made_by = 0;            // the row
-  Place made_at{};
-  int ended_by = -1;  // the row; -1 while it lives
-  Place ended_at{};
-  bool ended_with_context = false;
-  bool is_reported = false;  // as leaked
-
-  bool is_alive() const noexcept { return ended_by < 0; }
-  bool is_memory() const noexcept { return kind == Kind::none; }
-  // "event 0x7f10", "device memory 0x7f00 of 4096 bytes"
-  std::string in_words() const;
-};
 
 // The n-th time that a device's primary context was retained.
 struct Retain {
@@ -48,25 +28,16 @@ struct Retain {
   bool was_reset = false;  // since, and not retained again: nothing is left to be released
 };
 
-// What a row does to lives.
-struct Deed {
-  enum class Act : std::uint8_t { none, makes, opens, ends, retains, releases, resets };
-  Act act = Act::none;
-  std::uint8_t subject = 0;      // which argument
-  const char *memory = nullptr;  // the noun, where it is memory
-  bool changes_current = false;  // the thread's current context
-};
-const Deed &deed_of(int slot);
-
 class Ledger final : public Watcher {
  public:
-  using Things = std::vector<std::shared_ptr<Thing>>;
+  using Things = std::vector<Thing>;
 
-  // Looks at calls that are about to end or use something, under the ledger's lock.
+  // Looks at calls that are about to end something, under the ledger's lock. The subject is what is known by
+  // the handle, or to begin at the address; null if nothing is.
   class Judge {
    public:
     virtual ~Judge() = default;
-    virtual void judge(WatchedCall &call) = 0;  // may answer
+    virtual void judge_end(WatchedCall &call, const Deed &deed, const Thing *subject) = 0;  // may answer
   };
   // Hears of what was alive when its context ended.
   class Heir {
@@ -87,39 +58,53 @@ class Ledger final : public Watcher {
   void add(Heir &heir);
   void remove(Heir &heir);
 
-  // With what has ended lately, while there are judges. Null if it is not known.
-  Thing *find(std::uint64_t handle) const;
-  Thing *find_memory(std::uint64_t address) const;
-  void forget_memory(const Thing &thing) { memory_.erase(thing.value); }
+  // With what has ended lately, while there are judges. Null if it is not known. Until the lock is let go.
+  const Thing *find(std::uint64_t handle) const noexcept { return handles_.find(handle); }
+  const Thing *find_memory(std::uint64_t address) const;
   // The thread's current context. Calls the driver if that may have changed.
   std::uint64_t current();
 
-  Things living() const;
+  // Those that live and were not told before.
+  Things tell_living();
   std::vector<Retain> retains() const;
 
   Driver &driver;
-  mutable mock::Mutex mutex;  // over find(), find_memory() and forget_memory()
+  mutable mock::Mutex mutex;  // over find() and find_memory()
 
  private:
   void make(const WatchedCall &call, const Deed &deed);
-  void end(WatchedCall &call, const Deed &deed, const Place &at);
+  void end(WatchedCall &call, Thing *thing, const Argument &subject, const Place &at);
   void revive(WatchedCall &call);
-  void bury(const std::shared_ptr<Thing> &thing);
-  void forget(const std::shared_ptr<Thing> &thing);
-  void add(std::shared_ptr<Thing> thing);
-  Things members_of(std::uint64_t context) const;
+  void mark_ended(Thing &thing, const WatchedCall &by, const Place &at);
+  void bury(Thing &thing);
+  template <class IsIt>
+  void forget(std::uint64_t value, bool is_memory, IsIt is_it);
+  // Memory: that begins there.
+  Thing *known(std::uint64_t value, bool is_memory) {
+    return is_memory ? known_memory(value) : handles_.find(value);
+  }
+  Thing *known_memory(std::uint64_t address);
+  Thing &place_of_memory(std::uint64_t address, std::uint64_t bytes);
+  void add(const Thing &thing);
+  template <class Visit>
+  void for_each_living(Visit visit);
   void end_members(WatchedCall &call, std::uint64_t context, const Place &at);
   void note_primary(const WatchedCall &call, const Deed &deed);
   void bereave(const Things &left, const WatchedCall &by);
 
-  static constexpr std::size_t kEndedKept = 1024;
+  // Where something lies that has ended, unless something new has its place.
+  struct Grave {
+    std::uint64_t value = 0;
+    bool is_memory = false;
+  };
+  static constexpr unsigned kEndedKept = 1024;
 
   const std::uint64_t id_;
   const Deed *const deeds_ = &deed_of(0);  // by row
-  HandleMap<std::shared_ptr<Thing>> handles_;
-  std::map<std::uint64_t, std::shared_ptr<Thing>> memory_;  // by first address
-  Things ended_{kEndedKept};                                // the last ones, in a ring
-  std::size_t buried_ = 0;                                  // how many ended
+  HandleMap<Thing> handles_;
+  std::map<std::uint64_t, Thing> memory_;  // by first address
+  std::vector<Grave> graves_{kEndedKept};  // of the last that ended, in a ring
+  unsigned buried_ = 0;                    // how many ended
   std::vector<Retain> retains_;
   std::vector<Judge *> judges_;
   std::atomic<bool> has_judges_{false};

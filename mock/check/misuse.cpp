@@ -78,7 +78,7 @@ CUresult answer_for(Kind wanted) { return answer_to({.kind = wanted}); }
 
 // Whether its addresses name nothing else once it is freed. Host memory may be the program's own again.
 bool is_gone(const Thing &memory) {
-  const std::string_view noun = memory.noun;
+  const std::string_view noun = memory.noun();
   if (noun == "device memory" || noun == "managed memory" || noun == "memory of another process") return true;
   // Freed in the order of a stream, it may be used in that order: that is for another checker.
   return noun == "stream-ordered memory" && base_of(memory.ended_by) == "cuMemFree";
@@ -104,7 +104,17 @@ class Misuse::State final : public Watcher, public Ledger::Judge {
 
   void before(WatchedCall &call) override {
     const std::lock_guard lock(ledger_->mutex);
-    judge(call);
+    for (const Argument &argument : call.arguments) {
+      judge_use(call, argument);
+      if (call.answer) return;
+    }
+    if (call.arguments.empty() || call.arguments[0].type != Type::other || !is_box_copy(call.slot)) return;
+    for (const Argument &side : sides_of_box_copy(call)) {
+      judge_use(call, side);
+      if (!call.answer) continue;
+      call.answer = CUDA_ERROR_INVALID_VALUE;
+      return;
+    }
   }
 
   void after(WatchedCall &call, CUresult result) override {
@@ -115,43 +125,41 @@ class Misuse::State final : public Watcher, public Ledger::Judge {
     if (base == "cuEventElapsedTime") compare_contexts(call, call.arguments[1], call.arguments[2]);
   }
 
-  void judge(WatchedCall &call) override {
-    const bool ends = deed_of(call.slot).act == Deed::Act::ends;
+  void judge_end(WatchedCall &call, const Deed &deed, const Thing *subject) override {
     for (const Argument &argument : call.arguments) {
-      judge(call, argument, ends);
+      if (!is_judged_handle(argument)) continue;
+      const bool is_subject = &argument == &call.arguments[deed.subject];
+      judge_handle(call, argument, is_subject ? subject : ledger_->find(argument.bits), "double-destroy");
       if (call.answer) return;
     }
-    if (!call.arguments.empty() && call.arguments[0].type == Type::other && is_box_copy(call.slot))
-      for (const Argument &side : sides_of_box_copy(call)) {
-        judge(call, side, false);
-        if (!call.answer) continue;
-        call.answer = CUDA_ERROR_INVALID_VALUE;
-        return;
-      }
-    if (!ends || deed_of(call.slot).memory == nullptr) return;
-    const std::uint64_t address = call.arguments[0].bits;
-    const Thing *const thing = address == 0 ? nullptr : ledger_->find_memory(address);
-    if (thing == nullptr || thing->is_alive() || thing->value != address) return;
-    const CUresult answer = add_ended(call, *thing, "double-free");
+    if (deed.memory == nullptr || subject == nullptr || subject->is_alive()) return;
+    const CUresult answer = add_ended(call, *subject, "double-free");
     if (!is_refused_by_driver(base_of(call.slot))) call.answer = answer;
   }
 
   Findings findings;
 
  private:
-  void judge(WatchedCall &call, const Argument &argument, bool ends) {
-    if (argument.type == Type::handle && argument.kind != Kind::none && !is_everybodys(argument.bits)) {
-      const Thing *const thing = ledger_->find(argument.bits);
-      if (thing == nullptr) return;
-      if (thing->kind == argument.kind && !thing->is_alive())
-        call.answer = add_ended(call, *thing, ends ? "double-destroy" : "use-after-destroy");
-      else if (thing->kind != argument.kind && thing->is_alive())
-        call.answer = add_wrong_kind(call, *thing, argument);
-    } else if (argument.type == Type::address && argument.bits != 0 && !ends) {
-      const Thing *const thing = ledger_->find_memory(argument.bits);
-      if (thing != nullptr && !thing->is_alive() && is_gone(*thing))
-        call.answer = add_ended(call, *thing, "use-after-free");
-    }
+  static bool is_judged_handle(const Argument &argument) {
+    return argument.type == Type::handle && argument.kind != Kind::none && !is_everybodys(argument.bits);
+  }
+
+  void judge_use(WatchedCall &call, const Argument &argument) {
+    if (is_judged_handle(argument))
+      return judge_handle(call, argument, ledger_->find(argument.bits), "use-after-destroy");
+    if (argument.type != Type::address || argument.bits == 0) return;
+    const Thing *const thing = ledger_->find_memory(argument.bits);
+    if (thing != nullptr && !thing->is_alive() && is_gone(*thing))
+      call.answer = add_ended(call, *thing, "use-after-free");
+  }
+
+  void judge_handle(WatchedCall &call, const Argument &argument, const Thing *thing,
+                    const char *rule_of_ended) {
+    if (thing == nullptr) return;
+    if (thing->kind == argument.kind && !thing->is_alive())
+      call.answer = add_ended(call, *thing, rule_of_ended);
+    else if (thing->kind != argument.kind && thing->is_alive())
+      call.answer = add_wrong_kind(call, *thing, argument);
   }
 
   CUresult add_ended(const WatchedCall &call, const Thing &thing, const std::string &rule) {

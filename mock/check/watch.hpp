@@ -16,22 +16,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "kind.hpp"
+#include "thing.hpp"
+
 namespace cushim::check {
-
-// The handles whose lives are known to the checkers.
-enum class Kind : std::uint8_t { none, array, context, event, memory_pool, mipmapped_array, module, stream };
-
-template <class T>
-constexpr Kind kind_of() noexcept {
-  if (std::is_same_v<T, CUarray>) return Kind::array;
-  if (std::is_same_v<T, CUcontext>) return Kind::context;
-  if (std::is_same_v<T, CUevent>) return Kind::event;
-  if (std::is_same_v<T, CUmemoryPool>) return Kind::memory_pool;
-  if (std::is_same_v<T, CUmipmappedArray>) return Kind::mipmapped_array;
-  if (std::is_same_v<T, CUmodule>) return Kind::module;
-  if (std::is_same_v<T, CUstream>) return Kind::stream;
-  return Kind::none;
-}
 
 struct Argument {
   enum class Type : std::uint8_t {
@@ -83,8 +71,6 @@ Argument argument_of(const T &value) noexcept {
   return {Type::other, Kind::none, nullptr, bits_of(value)};
 }
 
-struct Thing;
-
 // A call that runs.
 struct WatchedCall {
   // "cuEventRecord(hEvent = event 0x7f10, hStream = legacy stream)"
@@ -96,8 +82,8 @@ struct WatchedCall {
   // What is answered instead of the driver, if before() says so.
   std::optional<CUresult> answer{};
   // What before() took to end by this call, for after(): its subject, and what goes with it.
-  std::shared_ptr<Thing> ended{};
-  std::vector<std::shared_ptr<Thing>> ended_with_it{};
+  std::optional<Thing> ended{};
+  std::vector<Thing> ended_with_it{};
 };
 
 class Watcher {

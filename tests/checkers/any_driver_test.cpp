@@ -13,11 +13,12 @@
 namespace cushim::check {
 namespace {
 
-// ---- A driver of a few functions, which has one event at most, always at the same address ----
+// ---- A driver of a few functions, which has one event at most, at the address that the test says ----
 
 std::atomic<int> event_calls{0};
 int refused_ends = 0;
-CUevent the_event() { return reinterpret_cast<CUevent>(std::uintptr_t{0x7f10}); }
+std::uintptr_t address = 0;
+CUevent the_event() { return reinterpret_cast<CUevent>(address); }
 
 CUresult create(CUevent *out, unsigned) {
   ++event_calls;
@@ -37,6 +38,11 @@ CUresult create_stream(CUstream *out, unsigned) {
   return CUDA_SUCCESS;
 }
 CUresult use_stream(CUstream) { return CUDA_SUCCESS; }
+CUresult open_memory(CUdeviceptr *out, CUipcMemHandle, unsigned) {
+  *out = 0x10000;
+  return CUDA_SUCCESS;
+}
+CUresult close_memory(CUdeviceptr) { return refused_ends-- > 0 ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS; }
 CUresult current(CUcontext *out) {
   *out = reinterpret_cast<CUcontext>(std::uintptr_t{0x1000});
   return CUDA_SUCCESS;
@@ -55,6 +61,8 @@ void (*resolve(void *, const char *symbol))() {
       {"cuEventDestroy_v2", any(&destroy)},
       {"cuEventQuery", any(&use)},
       {"cuEventSynchronize", any(&use)},
+      {"cuIpcCloseMemHandle", any(&close_memory)},
+      {"cuIpcOpenMemHandle_v2", any(&open_memory)},
       {"cuStreamCreate", any(&create_stream)},
       {"cuStreamQuery", any(&use_stream)},
   };
@@ -64,6 +72,7 @@ void (*resolve(void *, const char *symbol))() {
 
 class OnAnyDriver : public ::testing::Test {
  protected:
+  OnAnyDriver() { address = kFirst; }
   static Driver &fake() {
     static Driver &driver = Driver::from_functions("of tests", 13000, &resolve);
     return driver;
@@ -73,6 +82,14 @@ class OnAnyDriver : public ::testing::Test {
     EXPECT_EQ(driver_.cuEventCreate(&made, 0), CUDA_SUCCESS);
     return made;
   }
+  // As many, each at an address of its own.
+  void make_and_destroy(int events) {
+    for (int i = 0; i < events; ++i) {
+      address += 16;
+      EXPECT_EQ(driver_.cuEventDestroy(event()), CUDA_SUCCESS);
+    }
+  }
+  static constexpr std::uintptr_t kFirst = 0x7f10;
   Driver &driver_ = fake();
 };
 
@@ -99,6 +116,29 @@ TEST_F(OnAnyDriver, A_handle_that_it_gives_again_is_alive_again) {
   EXPECT_TRUE(is_clean(leaks.finish()));
 }
 
+TEST_F(OnAnyDriver, The_last_1024_that_were_destroyed_are_remembered) {
+  Misuse misuse(driver_);
+  const CUevent first = event();
+  EXPECT_EQ(driver_.cuEventDestroy(first), CUDA_SUCCESS);
+  make_and_destroy(1023);
+  EXPECT_EQ(driver_.cuEventQuery(first), CUDA_ERROR_INVALID_HANDLE);
+  make_and_destroy(1);
+  EXPECT_EQ(driver_.cuEventQuery(first), CUDA_SUCCESS);
+  EXPECT_EQ(misuse.finish().size(), 1u) << words_of(misuse.findings());
+}
+
+TEST_F(OnAnyDriver, What_lives_is_not_forgotten_with_what_had_its_handle_before) {
+  Misuse misuse(driver_);
+  Leaks leaks(driver_);
+  EXPECT_EQ(driver_.cuEventDestroy(event()), CUDA_SUCCESS);
+  const CUevent again = event();
+  make_and_destroy(3000);
+  EXPECT_TRUE(is_only(leaks.finish(), "never-destroyed"));
+  EXPECT_EQ(driver_.cuEventDestroy(again), CUDA_SUCCESS);
+  EXPECT_TRUE(is_clean(misuse.finish()));
+  EXPECT_EQ(driver_.cuEventQuery(again), CUDA_ERROR_INVALID_HANDLE);
+}
+
 TEST_F(OnAnyDriver, A_handle_that_it_gives_again_may_be_of_another_kind) {
   Misuse misuse(driver_);
   EXPECT_EQ(driver_.cuEventDestroy(event()), CUDA_SUCCESS);
@@ -119,6 +159,22 @@ TEST_F(OnAnyDriver, What_it_refuses_to_destroy_is_alive) {
   EXPECT_EQ(driver_.cuEventQuery(kept), CUDA_SUCCESS);
   EXPECT_TRUE(is_clean(misuse.finish()));
   EXPECT_TRUE(is_only(leaks.finish(), "never-destroyed"));
+}
+
+TEST_F(OnAnyDriver, Memory_that_it_refuses_to_close_is_open_as_often_as_before) {
+  Misuse misuse(driver_);
+  Leaks leaks(driver_);
+  CUdeviceptr opened = 0;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(driver_.cuIpcOpenMemHandle(&opened, {}, 0), CUDA_SUCCESS);
+  for (int left = 2; left > 0; --left) {
+    refused_ends = 1;
+    EXPECT_EQ(driver_.cuIpcCloseMemHandle(opened), CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT_EQ(driver_.cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  }
+  EXPECT_TRUE(is_clean(misuse.finish()));
+  EXPECT_TRUE(is_clean(leaks.finish()));
+  EXPECT_EQ(driver_.cuIpcCloseMemHandle(opened), CUDA_SUCCESS);
+  EXPECT_TRUE(is_only(misuse.finish(), "double-free"));
 }
 
 TEST_F(OnAnyDriver, What_was_made_before_the_checker_may_be_used_and_destroyed) {

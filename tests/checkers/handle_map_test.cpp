@@ -28,7 +28,7 @@ TEST(HandleMap, Holds_what_a_map_of_the_standard_library_holds_after_each_of_man
       expected.erase(handle);
     } else {
       const std::uint64_t value = random();
-      handles.set(handle, value);
+      handles[handle] = value;
       expected[handle] = value;
     }
     ASSERT_EQ(handles.size(), expected.size());
@@ -51,8 +51,8 @@ TEST(HandleMap, Holds_what_a_map_of_the_standard_library_holds_after_each_of_man
 TEST(HandleMap, Lets_go_of_a_value_that_is_erased_or_replaced) {
   HandleMap<std::shared_ptr<int>> handles;
   const auto first = std::make_shared<int>(1), second = std::make_shared<int>(2);
-  handles.set(16, first);
-  handles.set(16, second);
+  handles[16] = first;
+  handles[16] = second;
   EXPECT_EQ(first.use_count(), 1);
   EXPECT_EQ(*handles.find(16), second);
   handles.erase(16);
@@ -66,7 +66,7 @@ TEST(HandleMap, Finds_nothing_for_0_and_passes_over_the_end_of_what_is_not_there
   handles.erase(0);
   handles.erase(48);
   EXPECT_EQ(handles.size(), 0u);
-  for (std::uint64_t handle = 1; handle <= 1000; ++handle) handles.set(handle, 7);
+  for (std::uint64_t handle = 1; handle <= 1000; ++handle) handles[handle] = 7;
   EXPECT_EQ(handles.find(0), nullptr);
   EXPECT_EQ(handles.size(), 1000u);
 }
