@@ -22,6 +22,7 @@ struct Event final : Object {
   std::uint64_t record_number = 0;  // which record it is, of all that its processes made
 
   bool is_timed() const noexcept { return (flags & CU_EVENT_DISABLE_TIMING) == 0; }
+  bool is_interprocess() const noexcept { return (flags & CU_EVENT_INTERPROCESS) != 0; }
 };
 
 }  // namespace cushim::sim

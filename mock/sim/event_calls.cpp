@@ -31,8 +31,9 @@ CUresult record_with_flags(Call &call, CUevent handle, CUstream into, unsigned f
   require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);  // means something in a capture only
   require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
   Operation operation{.cost = call.costs(*stream.context).event_record};
-  // Records of an INTERPROCESS event come one after the other, whatever their streams. Measured, driver 580.
-  if ((event.flags & CU_EVENT_INTERPROCESS) != 0) operation.come_after(event.record);
+  // Records of an INTERPROCESS event come one after the other, whatever their streams and processes.
+  // Measured, driver 580.
+  if (event.is_interprocess()) operation.come_after(call.work_of(event));
   if (event.shared != nullptr) {
     event.record_number = event.shared->record();
     operation.on_complete = [shared = event.shared, number = event.record_number](Time at) {
@@ -89,16 +90,19 @@ CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned fl
   Event &event = call.event(event_handle);
   require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);
   const Work work = call.work_of(event);
-  if (work == nullptr) return CUDA_SUCCESS;
+  if (work == nullptr && !event.is_interprocess()) return CUDA_SUCCESS;
   // A wait for what is complete puts nothing into the stream that could keep it busy, or that the legacy
-  // stream could hold; but in the legacy stream it comes after what blocking streams do. Measured, driver
-  // 580. What comes later in the stream begins after the event all the same.
-  if (!stream.is_legacy && is_complete(work) && is_complete(stream.tail) && work->fault == CUDA_SUCCESS) {
+  // stream could hold; but in the legacy stream it comes after what blocking streams do, and for INTERPROCESS
+  // events it is work as any other. Measured, driver 580. What comes later in the stream begins after the
+  // event all the same.
+  if (!stream.is_legacy && !event.is_interprocess() && is_complete(work) && is_complete(stream.tail) &&
+      work->fault == CUDA_SUCCESS) {
     call.system.engine.spend(call.costs(*stream.context).call);
     if (stream.tail == nullptr || stream.tail->completed_at < work->completed_at) stream.tail = work;
     return CUDA_SUCCESS;
   }
-  const auto order = is_complete(work) ? Call::Order::of_the_stream : Call::Order::of_the_legacy_stream_too;
+  const auto order = is_complete(work) && !event.is_interprocess() ? Call::Order::of_the_stream
+                                                                   : Call::Order::of_the_legacy_stream_too;
   Operation operation;
   operation.come_after(work);
   call.enqueue(stream, std::move(operation), order);

@@ -28,11 +28,13 @@ void destroy(Walk &w) {
 }
 
 void record(Walk &w) {
+  w.settle_for_the_other();
   const auto stream = w.a_stream();
   CALL(w, cuEventRecord, w.an_event(), stream);
 }
 
 void record_with_flags(Walk &w) {
+  w.settle_for_the_other();
   const auto flags = number(w.dice.one_of({0U, 0U, 1U, 2U}));
   const auto stream = w.a_stream();
   CALL(w, cuEventRecordWithFlags, w.an_event(), stream, flags);

@@ -54,6 +54,7 @@ void wait_event(Walk &w) {
   const auto flags = number(w.dice.one_of({0U, 0U, 0U, 0U, 1U, 2U}));
   const auto stream = w.a_stream();
   if (found != w.e.end() && w.owner_of(stream.value) != found->owner) return;
+  w.settle_for_the_other();
   CALL(w, cuStreamWaitEvent, stream, event, flags);
 }
 

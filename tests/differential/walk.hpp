@@ -281,6 +281,11 @@ class Walk {
 
   // All work that nothing holds back, in both processes, is complete afterwards.
   void settle();
+  // The same if there are two processes, for calls that put nothing into a stream if an event is complete:
+  // between processes that takes time.
+  void settle_for_the_other() {
+    if (other_ != nullptr) settle();
+  }
   // As of the bench, and said.
   void finish();
   bool something_is_held() const { return held != 0 || held_elsewhere != 0; }
