@@ -17,12 +17,11 @@ namespace cushim::check {
 //   host-function   a host function calls the driver, which must not be called there: the call is refused, or
 //                   waits for work that waits for the function. Certain. Queries are let pass.
 //   never           a call that waits was answered CUDA_ERROR_LAUNCH_TIMEOUT while streams wait for words or
-//   host
-//                   functions: so the simulated driver answers where nothing can end the wait. Certain there.
+//                   host functions: so the simulated driver answers where nothing can end the wait. Certain
+//                   there.
 //   still-waits     a call has waited longer than the patience while streams wait for words or host
-//   functions. On a
-//                   real driver another thread, another process or a kernel may still end that: the call goes
-//                   on.
+//                   functions. On a real driver another thread, another process or a kernel may still end
+//                   that: the call goes on.
 // Its calls are the one that waits and the waits that the streams are in, as far as the host knows. Makes the
 // driver calls of check::Hazards. From the first word or host function on that a stream may wait for it has
 // one thread, which looks at the clock twice in the patience.
