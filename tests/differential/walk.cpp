@@ -93,9 +93,13 @@ Walk::Walk(std::uint64_t seed, Subject about, const Bench &b, unsigned number, O
 Walk::~Walk() {
   // Nothing may end that the other process still has open.
   if (other_ != nullptr && process == 0) {
-    release();
-    other_->close();
-    close();
+    try {
+      release();
+      other_->close();
+      close();
+    } catch (const std::runtime_error &) {
+      return;  // it is gone, and what waits for it may never end
+    }
   }
   release_here();
   if (!primary_is_active) {
