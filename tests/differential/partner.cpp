@@ -17,8 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-// What one process says of its walk with each message: what it holds, the handles, and the steps since the
-// last.
+constexpr const char *kSettle = "settle";  // concerns the drivers, and not the walks
+
+// What one process says of its walk: what it holds, the handles, and the steps since the last time.
 json state_of(Walk &walk) {
   json steps = json::array();
   if (walk.process != 0)  // process 0 gathers them all
@@ -80,12 +81,13 @@ void Partner::begin(std::uint64_t seed, Walk &walk) {
   walk_ = &walk;
 }
 void Partner::choose(unsigned choice) { ask({{"do", "choose"}, {"choice", choice}}); }
-std::size_t Partner::settle() { return ask({{"do", "settle"}}).at("left"); }
+std::size_t Partner::settle() { return ask({{"do", kSettle}}).at("left"); }
 void Partner::release() { ask({{"do", "release"}}); }
 void Partner::close() { ask({{"do", "close"}}); }
 
 void Partner::send(json message) const {
-  if (walk_ != nullptr) message["state"] = state_of(*walk_);
+  const bool is_of_walk = !message.contains("left") && message.value("do", "") != kSettle;
+  if (walk_ != nullptr && is_of_walk) message["state"] = state_of(*walk_);
   const std::vector<std::uint8_t> bytes = json::to_cbor(message);
   if (::send(file_, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
     throw std::runtime_error("the other process is gone");
@@ -118,7 +120,7 @@ void Partner::answer(const json &request) {
     walk_ = &*own_;
   } else if (what == "choose") {
     walk_->choose(request.at("choice"));
-  } else if (what == "settle") {
+  } else if (what == kSettle) {
     done["left"] = walk_->bench.settle();
   } else if (what == "release") {
     walk_->release_here();

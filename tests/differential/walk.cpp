@@ -278,12 +278,10 @@ std::string Walk::name_of(CUdeviceptr address) const { return differential::name
 void Walk::settle() {
   does("settle()");
   const auto settle = [this] { return bench.settle() + (other_ != nullptr ? other_->settle() : 0); };
+  std::size_t left = settle();
+  if (other_ == nullptr) return;
   // What one has done may be what the other waited for.
-  for (std::size_t before = settle(); other_ != nullptr;) {
-    const std::size_t left = settle();
-    if (left == before) break;
-    before = left;
-  }
+  for (std::size_t before = left + 1; left != 0 && left != before;) before = std::exchange(left, settle());
 }
 
 void Walk::finish() {
