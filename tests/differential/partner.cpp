@@ -19,32 +19,18 @@ using nlohmann::json;
 
 constexpr const char *kSettle = "settle";  // concerns the drivers, and not the walks
 
-// What one process says of its walk: what it holds, the handles, and the steps since the last time.
-json state_of(Walk &walk) {
-  json steps = json::array();
-  if (walk.process != 0)  // process 0 gathers them all
-    for (const Step &step : walk.take_steps())
-      steps.push_back({step.symbol, step.call, step.answer, step.before, step.declarations, step.after});
-  std::vector<std::uint8_t> handles(sizeof walk.handles);
-  std::memcpy(handles.data(), &walk.handles, handles.size());
-  return {{"held", walk.held}, {"handles", json::binary(handles)}, {"steps", steps}};
+json to_json(const Step &step) {
+  return {step.symbol, step.call, step.answer, step.before, step.declarations, step.after};
 }
 
-void take_state(Walk &walk, const json &state) {
-  walk.held_elsewhere = state.at("held");
-  const std::vector<std::uint8_t> &handles = state.at("handles").get_binary();
-  if (handles.size() != sizeof walk.handles) throw std::runtime_error("the other process is another program");
-  std::memcpy(&walk.handles, handles.data(), handles.size());
-  std::vector<Step> steps;
-  for (const json &step : state.at("steps"))
-    steps.push_back({.symbol = step[0],
-                     .call = step[1],
-                     .answer = step[2],
-                     .before = step[3],
-                     .declarations = step[4],
-                     .after = step[5],
-                     .process = 1 - walk.process});
-  walk.add(steps);
+Step step_of(const json &step, unsigned process) {
+  return {.symbol = step[0],
+          .call = step[1],
+          .answer = step[2],
+          .before = step[3],
+          .declarations = step[4],
+          .after = step[5],
+          .process = process};
 }
 
 }  // namespace
@@ -77,6 +63,7 @@ Partner::~Partner() {
 
 void Partner::begin(std::uint64_t seed, Walk &walk) {
   walk_ = nullptr;  // it has ended
+  known_ = {};
   ask({{"do", "begin"}, {"seed", seed}, {"subject", static_cast<int>(walk.subject)}});
   walk_ = &walk;
 }
@@ -85,22 +72,48 @@ std::size_t Partner::settle() { return ask({{"do", kSettle}}).at("left"); }
 void Partner::release() { ask({{"do", "release"}}); }
 void Partner::close() { ask({{"do", "close"}}); }
 
-void Partner::send(json message) const {
+void Partner::send(json message) {
   const bool is_of_walk = !message.contains("left") && message.value("do", "") != kSettle;
-  if (walk_ != nullptr && is_of_walk) message["state"] = state_of(*walk_);
+  if (walk_ != nullptr && is_of_walk) tell_of_walk(message);
   const std::vector<std::uint8_t> bytes = json::to_cbor(message);
   if (::send(file_, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
     throw std::runtime_error("the other process is gone");
 }
 
 json Partner::receive() {
-  std::vector<std::uint8_t> bytes(1 << 18);
-  const ssize_t size = recv(file_, bytes.data(), bytes.size(), 0);
-  if (size <= 0) throw std::runtime_error("the other process is gone");
-  bytes.resize(static_cast<std::size_t>(size));
+  const ssize_t size = recv(file_, nullptr, 0, MSG_PEEK | MSG_TRUNC);
+  std::vector<std::uint8_t> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
+  if (size <= 0 || recv(file_, bytes.data(), bytes.size(), 0) != size)
+    throw std::runtime_error("the other process is gone");
   json message = json::from_cbor(bytes);
-  if (walk_ != nullptr && message.contains("state")) take_state(*walk_, message.at("state"));
+  if (walk_ != nullptr) learn_of_walk(message);
   return message;
+}
+
+void Partner::tell_of_walk(json &message) {
+  message["held"] = walk_->held;
+  if (std::memcmp(&walk_->handles, &known_, sizeof known_) != 0) {
+    std::memcpy(&known_, &walk_->handles, sizeof known_);
+    std::vector<std::uint8_t> bytes(sizeof known_);
+    std::memcpy(bytes.data(), &known_, sizeof known_);
+    message["handles"] = json::binary(std::move(bytes));
+  }
+  if (walk_->process == 0) return;  // which gathers the steps of both
+  for (const Step &step : walk_->take_steps()) message["steps"].push_back(to_json(step));
+}
+
+void Partner::learn_of_walk(const json &message) {
+  if (message.contains("held")) walk_->held_elsewhere = message["held"];
+  if (message.contains("handles")) {
+    const std::vector<std::uint8_t> &bytes = message["handles"].get_binary();
+    if (bytes.size() != sizeof known_) throw std::runtime_error("the other process is another program");
+    std::memcpy(&known_, bytes.data(), sizeof known_);
+    std::memcpy(&walk_->handles, &known_, sizeof known_);
+  }
+  if (!message.contains("steps")) return;
+  std::vector<Step> steps;
+  for (const json &step : message["steps"]) steps.push_back(step_of(step, 1 - walk_->process));
+  walk_->add(std::move(steps));
 }
 
 json Partner::ask(const json &request) {
@@ -114,7 +127,9 @@ void Partner::answer(const json &request) {
   const std::string what = request.at("do");
   json done{{"done", what}};
   if (what == "begin") {
+    walk_ = nullptr;
     own_.reset();
+    known_ = {};
     own_.emplace(request.at("seed").get<std::uint64_t>(),
                  static_cast<Subject>(request.at("subject").get<int>()), *bench_, 1U, this);
     walk_ = &*own_;

@@ -36,8 +36,12 @@ class Partner : public OtherProcess {
 
  private:
   // These throw std::runtime_error if the other process is gone.
-  void send(nlohmann::json message) const;
+  void send(nlohmann::json message);
   nlohmann::json receive();
+  // What the other process is to know of the walk here, and what it says of its own: what it holds, the
+  // handles if they are others now, its steps since the last time.
+  void tell_of_walk(nlohmann::json &message);
+  void learn_of_walk(const nlohmann::json &message);
   // The answer; what the other one asks in the meantime is done first.
   nlohmann::json ask(const nlohmann::json &request);
   // Does what is asked, and says so.
@@ -48,6 +52,7 @@ class Partner : public OtherProcess {
   const Bench *bench_ = nullptr;  // there
   std::optional<Walk> own_{};     // there
   Walk *walk_ = nullptr;
+  Handles known_{};  // to both
 };
 
 }  // namespace differential
