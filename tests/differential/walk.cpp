@@ -53,7 +53,7 @@ std::function<std::size_t()> time_to_settle(std::uint64_t microseconds) {
   return [microseconds]() -> std::size_t {
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
     while (std::chrono::steady_clock::now() < until) continue;
-    return 0;
+    return 1;
   };
 }
 

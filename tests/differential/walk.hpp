@@ -329,7 +329,7 @@ std::function<std::size_t()> time_to_settle(std::uint64_t microseconds);
 // What lasts over all walks of a process: making it costs the real driver a tenth of a second and more.
 struct Bench {
   // The function gives a driver what it needs to do all work that nothing holds back, and says how much is
-  // left then, if that is known.
+  // left then; not 0 if that is not known.
   explicit Bench(std::function<std::size_t()> settle);
   // The first context is the thread's only one afterwards.
   void begin() const;
