@@ -63,7 +63,7 @@ Partner::~Partner() {
 
 void Partner::begin(std::uint64_t seed, Walk &walk) {
   walk_ = nullptr;  // it has ended
-  known_ = {};
+  known_handles_.clear();
   ask({{"do", "begin"}, {"seed", seed}, {"subject", static_cast<int>(walk.subject)}});
   walk_ = &walk;
 }
@@ -92,11 +92,11 @@ json Partner::receive() {
 
 void Partner::tell_of_walk(json &message) {
   message["held"] = walk_->held;
-  if (std::memcmp(&walk_->handles, &known_, sizeof known_) != 0) {
-    std::memcpy(&known_, &walk_->handles, sizeof known_);
-    std::vector<std::uint8_t> bytes(sizeof known_);
-    std::memcpy(bytes.data(), &known_, sizeof known_);
-    message["handles"] = json::binary(std::move(bytes));
+  std::vector<std::uint8_t> handles(sizeof walk_->handles);
+  std::memcpy(handles.data(), &walk_->handles, handles.size());
+  if (handles != known_handles_) {
+    message["handles"] = json::binary(handles);
+    known_handles_ = std::move(handles);
   }
   if (walk_->process == 0) return;  // which gathers the steps of both
   for (const Step &step : walk_->take_steps()) message["steps"].push_back(to_json(step));
@@ -105,10 +105,10 @@ void Partner::tell_of_walk(json &message) {
 void Partner::learn_of_walk(const json &message) {
   if (message.contains("held")) walk_->held_elsewhere = message["held"];
   if (message.contains("handles")) {
-    const std::vector<std::uint8_t> &bytes = message["handles"].get_binary();
-    if (bytes.size() != sizeof known_) throw std::runtime_error("the other process is another program");
-    std::memcpy(&known_, bytes.data(), sizeof known_);
-    std::memcpy(&walk_->handles, &known_, sizeof known_);
+    known_handles_ = message["handles"].get_binary();
+    if (known_handles_.size() != sizeof walk_->handles)
+      throw std::runtime_error("the other process is another program");
+    std::memcpy(&walk_->handles, known_handles_.data(), known_handles_.size());
   }
   if (!message.contains("steps")) return;
   std::vector<Step> steps;
@@ -129,7 +129,7 @@ void Partner::answer(const json &request) {
   if (what == "begin") {
     walk_ = nullptr;
     own_.reset();
-    known_ = {};
+    known_handles_.clear();
     own_.emplace(request.at("seed").get<std::uint64_t>(),
                  static_cast<Subject>(request.at("subject").get<int>()), *bench_, 1U, this);
     walk_ = &*own_;

@@ -52,7 +52,7 @@ class Partner : public OtherProcess {
   const Bench *bench_ = nullptr;  // there
   std::optional<Walk> own_{};     // there
   Walk *walk_ = nullptr;
-  Handles known_{};  // to both
+  std::vector<std::uint8_t> known_handles_{};  // to both, as bytes; none of a new walk
 };
 
 }  // namespace differential
