@@ -121,7 +121,7 @@ std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, Kind
 struct Options {
   std::string driver = "sim", against, recorded, write, calls;
   std::uint64_t first = 0, count = 100, settle = 300;
-  unsigned shown = 10, runs = 4;
+  unsigned shown = 10, runs = 4, every = 1;
   Kind kind;
   double at_least = 100;
   bool is_traced = false;
@@ -163,8 +163,10 @@ void write_calls(const std::string &name, const std::map<std::string, Count> &co
 
 int compare_with_recording(const Options &options, const Recording &recording, const Side &side) {
   std::map<std::string, Count> counts;
-  std::size_t different = 0, calls = 0;
-  for (const auto &[seed, line] : recording.walks) {
+  std::size_t different = 0, calls = 0, walked = 0;
+  for (std::size_t number = 0; const auto &[seed, line] : recording.walks) {
+    if (number++ % options.every != 0) continue;
+    ++walked;
     const std::vector<Step> steps = side.walk(seed, recording.kind);
     const Recording::Line now = line_of(steps);
     const auto at =
@@ -183,11 +185,11 @@ int compare_with_recording(const Options &options, const Recording &recording, c
                              at < line.answers.size() ? line.answers[at] : "(no more)");
   }
   std::cout << fmt::format("{} of {} walks are answered to the end as recorded ({} calls)\n",
-                           recording.walks.size() - different, recording.walks.size(), calls);
+                           walked - different, walked, calls);
   counts.erase("");  // what is no call of the driver
   if (!options.calls.empty()) write_calls(options.calls, counts);
-  const std::size_t alike = recording.walks.size() - different;
-  const auto all = static_cast<double>(recording.walks.size());
+  const std::size_t alike = walked - different;
+  const auto all = static_cast<double>(walked);
   return all != 0 && 100 * static_cast<double>(alike) >= options.at_least * all ? 0 : 1;
 }
 
@@ -235,6 +237,10 @@ int main(int argc, char **argv) try {
   modes->require_option(0, 1);
   app.add_option("--write-calls", options.calls,
                  "write a line an entry point: how many calls were answered alike, and how many otherwise")
+      ->needs(recorded);
+  app.add_option("--every", options.every, "of the recorded walks, only each n-th")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
       ->needs(recorded);
   app.add_option("--runs", options.runs,
                  "how often each is recorded, to be dropped unless always answered alike")
