@@ -11,7 +11,7 @@ CUresult get_handle(Call &call, CUipcEventHandle *out, CUevent handle) {
   require(out != nullptr && handle != nullptr);
   call.context();
   Event &event = call.event(handle);
-  require((event.flags & CU_EVENT_INTERPROCESS) != 0, CUDA_ERROR_INVALID_HANDLE);
+  require(event.is_interprocess(), CUDA_ERROR_INVALID_HANDLE);
   require(event.shared == nullptr || !event.shared->is_imported(), CUDA_ERROR_INVALID_HANDLE);
   if (event.shared == nullptr) {
     const auto table = call.system.sharing.own();

@@ -16,9 +16,8 @@ namespace cushim::sim {
 namespace {
 
 constexpr std::size_t kAlignment = 512;
-constexpr std::size_t kBlock = Memory::kBlock;
 constexpr std::size_t kChunk = SharedBlocks::kChunk;  // poisoned and given back as one
-constexpr std::size_t kChunksOfBlock = kBlock / kChunk;
+constexpr std::size_t kChunksOfBlock = Memory::kBlock / kChunk;
 constexpr int kPoison = SharedBlocks::kPoison;
 
 constexpr std::size_t rounded_down(std::size_t value, std::size_t to) { return value / to * to; }

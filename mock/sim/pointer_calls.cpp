@@ -27,7 +27,7 @@ struct Mapping {
   std::size_t size;
 };
 Mapping mapping_of(const Allocation &allocation) {
-  const CUdeviceptr page = allocation.kind == MemoryKind::device ? 2u << 20 : 4096u;
+  const CUdeviceptr page = allocation.kind == MemoryKind::device ? Memory::kBlock : 4096u;
   const CUdeviceptr base = allocation.base / page * page;
   return {base, rounded_up(allocation.end(), page) - base};
 }

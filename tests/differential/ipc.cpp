@@ -32,7 +32,6 @@ void export_event(Walk &w) {
   const Argument text{&to.handle, fmt::format("&handles.event[{}]", *place)};
   if (CALL(w, cuIpcGetEventHandle, text, event) != CUDA_SUCCESS) return;
   to.is_taken = true;
-  to.maker = w.process;
   found->exported_to = place;
 }
 
@@ -75,7 +74,6 @@ void export_memory(Walk &w) {
   const Argument text{&to.handle, fmt::format("&handles.memory[{}]", *place)};
   if (CALL(w, cuIpcGetMemHandle, text, address) != CUDA_SUCCESS) return;
   to.is_taken = true;
-  to.maker = w.process;
   to.bytes = w.b[k].bytes;
   w.b[k].exported_to = place;
 }

@@ -138,7 +138,6 @@ struct Handles {
   struct Place {
     Handle handle{};
     bool is_taken = false;
-    unsigned maker = 0;     // the number of the process
     unsigned opened = 0;    // how often the other one has it open
     std::size_t bytes = 0;  // of memory
   };
