@@ -40,7 +40,7 @@ using Make = std::unique_ptr<AnyReceiver> (*)(ExpectedRows &, int slot);
 
 template <class Signature>
 std::unique_ptr<AnyReceiver> make(ExpectedRows &rows, int slot) {
-  return std::make_unique<Row<Signature>>(rows, slot);
+  return std::unique_ptr<AnyReceiver>(new Row<Signature>(rows, slot));
 }
 
 constexpr Make kRows[] = {

@@ -89,7 +89,8 @@ struct Call {
       if (work != nullptr) system.engine.advance_to(work->completed_at);
       return true;
     }
-    const Work kept = work;  // whoever has it may go while the lock is given back
+    // Whoever has it may go while the lock is given back.
+    const Work kept = work;  // NOLINT(performance-unnecessary-copy-initialization)
     return query(std::span(&kept, 1));
   }
 

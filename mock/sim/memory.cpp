@@ -335,7 +335,8 @@ std::vector<Piece> Memory::share(const Allocation &allocation, std::size_t &lead
 Allocation *Memory::add_imported(Device &device, FoundMemory found, const ShareHandle &handle) {
   auto import = std::make_unique<MemoryImport>();
   for (const Piece &piece : found.pieces) import->mapped += piece.size;
-  if (found.lead > import->mapped || found.size > import->mapped - found.lead) return nullptr;
+  if (import->mapped == 0 || found.lead > import->mapped || found.size > import->mapped - found.lead)
+    return nullptr;
   import->addresses = reserve(import->mapped, PROT_NONE);
   import->bytes = import->addresses != nullptr ? reserve(import->mapped, PROT_NONE) : nullptr;
   bool is_mapped = import->bytes != nullptr;

@@ -31,7 +31,8 @@ class NotImplemented<CUresult(Arguments...)> final : public mock::Receiver<CUres
 
 template <class Signature>
 std::unique_ptr<mock::AnyReceiver> make_not_implemented(System &system, int slot) {
-  return std::make_unique<NotImplemented<Signature>>(system, slot);
+  // No make_unique, here and where a row is served: an owner of each type is half of the time of compiling.
+  return std::unique_ptr<mock::AnyReceiver>(new NotImplemented<Signature>(system, slot));
 }
 
 constexpr std::unique_ptr<mock::AnyReceiver> (*kNotImplemented[])(System &, int) = {

@@ -48,7 +48,8 @@ class Service {
   template <Entry entry, auto function, When when = When::initialized>
   void serve() {
     makers_[static_cast<int>(entry)] = [](System &system) -> std::unique_ptr<mock::AnyReceiver> {
-      return std::make_unique<Served<entry, function, when, mock::Signature<entry>>>(system);
+      return std::unique_ptr<mock::AnyReceiver>(
+          new Served<entry, function, when, mock::Signature<entry>>(system));
     };
   }
 

@@ -40,7 +40,7 @@ class Capture {
   int descriptor() const { return fileno(file_); }
 
   std::string text() {
-    std::rewind(file_);
+    std::fseek(file_, 0, SEEK_SET);
     std::string text;
     for (int letter = std::fgetc(file_); letter != EOF; letter = std::fgetc(file_))
       text += static_cast<char>(letter);

@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
         std::cerr << "cannot read " << entry.path() << "\n";
         return 1;
       }
-      std::cout << entry.path().filename() << std::endl;
+      std::cout << entry.path().filename() << "\n" << std::flush;  // before it may crash
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size());
       ++count;
     }

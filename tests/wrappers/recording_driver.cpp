@@ -45,14 +45,14 @@ struct FakeEntry;
 template <int slot, class... Arguments>
 struct FakeEntry<slot, CUresult(Arguments...)> {
   static CUresult CUDAAPI call(Arguments... arguments) {
-    Recording &recording = Recording::active();
     std::string text;
     ((text += (text.empty() ? "" : ", ") + render(arguments)), ...);
-    return recording.enter(slot, cushim_entry(slot)->symbol + ("(" + text + ")"), [&] {
-      const std::any &behaviour = recording.behaviour(slot);
-      if (!behaviour.has_value()) return CUDA_SUCCESS;
-      return std::any_cast<const std::function<CUresult(Arguments...)> &>(behaviour)(arguments...);
-    });
+    const auto [answer, behaviour] =
+        Recording::active().enter(slot, cushim_entry(slot)->symbol + ("(" + text + ")"));
+    if (behaviour == nullptr) return answer.value_or(CUDA_SUCCESS);
+    const CUresult code =
+        static_cast<const Behaviour<CUresult(Arguments...)> *>(behaviour)->run(arguments...);
+    return answer.value_or(code);
   }
 };
 
@@ -116,16 +116,19 @@ std::vector<std::string> Recording::live() const {
   return all;
 }
 
-CUresult Recording::enter(int slot, std::string call, const std::function<CUresult()> &behave) {
+Recording::Entered Recording::enter(int slot, std::string call) {
   calls_.push_back(std::move(call));
   const std::string base = cushim_entry(slot)->base;
-  if (countdown_ > 0 && --countdown_ == 0) {
-    failed_ = base;
-    if (gives_back(base)) behave();
-    return failure_;
+  const AnyBehaviour *const behaviour = behaviours_[static_cast<std::size_t>(slot)].get();
+  if (countdown_ > 0) {
+    --countdown_;
+    if (countdown_ == 0) {
+      failed_ = base;
+      return {failure_, gives_back(base) ? behaviour : nullptr};
+    }
   }
-  if (const auto answer = answers_.find(slot); answer != answers_.end()) return answer->second;
-  return behave();
+  if (const auto answer = answers_.find(slot); answer != answers_.end()) return {answer->second, nullptr};
+  return {std::nullopt, behaviour};
 }
 
 CUresult Recording::give_back(const std::string &what) {

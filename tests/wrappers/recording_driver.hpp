@@ -5,10 +5,11 @@
 
 #include <cushim/cushim.hpp>
 
-#include <any>
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,30 @@ struct SignatureOf;
   template <> struct SignatureOf<slot> { using type = CUresult parameters; };
 #include <cushim/entry_points.inc>
 // clang-format on
+
+// What an entry does.
+class AnyBehaviour {
+ public:
+  virtual ~AnyBehaviour() = default;
+};
+template <class Signature>
+class Behaviour;
+template <class... Arguments>
+class Behaviour<CUresult(Arguments...)> : public AnyBehaviour {
+ public:
+  virtual CUresult run(Arguments... arguments) const = 0;
+};
+template <class Signature>
+class BehaviourOf;
+template <class... Arguments>
+class BehaviourOf<CUresult(Arguments...)> final : public Behaviour<CUresult(Arguments...)> {
+ public:
+  explicit BehaviourOf(std::function<CUresult(Arguments...)> body) : body_(std::move(body)) {}
+  CUresult run(Arguments... arguments) const override { return body_(arguments...); }
+
+ private:
+  std::function<CUresult(Arguments...)> body_;
+};
 
 // One at a time; current while it lives.
 class Recording {
@@ -40,7 +65,8 @@ class Recording {
   // What an entry does from now on.
   template <Entry entry>
   void on(std::function<typename SignatureOf<static_cast<int>(entry)>::type> behaviour) {
-    behaviours_[static_cast<int>(entry)] = std::move(behaviour);
+    using Signature = typename SignatureOf<static_cast<int>(entry)>::type;
+    behaviours_[static_cast<int>(entry)] = std::make_unique<BehaviourOf<Signature>>(std::move(behaviour));
   }
   // What an entry returns from now on.
   void answer(Entry entry, CUresult result) { answers_[static_cast<int>(entry)] = result; }
@@ -65,9 +91,13 @@ class Recording {
   // Host functions and callbacks that were launched and not yet run; runs one and forgets it.
   std::vector<std::function<void()>> launched;
 
-  // For FakeEntry.
-  CUresult enter(int slot, std::string call, const std::function<CUresult()> &behave);
-  const std::any &behaviour(int slot) const { return behaviours_[static_cast<std::size_t>(slot)]; }
+  // For FakeEntry, which passes every row: writes the call down. The code that it returns whatever it does,
+  // if any; and what it does, null for nothing.
+  struct Entered {
+    std::optional<CUresult> answer;
+    const AnyBehaviour *behaviour;
+  };
+  Entered enter(int slot, std::string call);
   static Recording &active();
 
  private:
@@ -82,7 +112,7 @@ class Recording {
   void behave();
 
   std::vector<std::string> calls_;
-  std::array<std::any, CUSHIM_TABLE_CAPACITY> behaviours_;
+  std::array<std::unique_ptr<const AnyBehaviour>, CUSHIM_TABLE_CAPACITY> behaviours_;
   std::map<int, CUresult> answers_;
   std::map<std::string, int> live_;
   std::vector<std::string> wrong_releases_;

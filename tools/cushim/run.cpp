@@ -28,7 +28,7 @@ std::optional<fs::path> find_library() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char *place : {CUSHIM_SIM_FROM_BIN, "../../sim"}) {
-    const fs::path folder = fs::weakly_canonical(here / place, error);
+    fs::path folder = fs::weakly_canonical(here / place, error);
     if (fs::exists(folder / "libcuda.so.1", error)) return folder;
   }
   return std::nullopt;

@@ -155,7 +155,9 @@ using MakeReceiver = std::unique_ptr<mock::AnyReceiver> (*)(mock::Frame &, int s
 template <class Signature>
 std::unique_ptr<mock::AnyReceiver> make_receiver(mock::Frame &frame, int slot, mock::AnyReceiver *below,
                                                  std::shared_ptr<mock::HookStack> stack) {
-  return std::make_unique<mock::HookReceiver<Signature>>(frame, slot, below, std::move(stack));
+  // No make_unique: with an owner of each type, compiling the table of all rows takes four times as long.
+  return std::unique_ptr<mock::AnyReceiver>(
+      new mock::HookReceiver<Signature>(frame, slot, below, std::move(stack)));
 }
 
 template <class Signature, class Body>

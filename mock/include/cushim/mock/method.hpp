@@ -210,7 +210,7 @@ class Method<CUresult(Arguments...)> {
   friend class MockDriver;
   Method(MockDriver &mock, int slot) noexcept : mock_(mock), slot_(slot) {}
   static std::unique_ptr<AnyExpected> make(const MockDriver &mock, const void *owner, int slot) {
-    return std::make_unique<Mocker<Signature>>(mock, owner, slot);
+    return std::unique_ptr<AnyExpected>(new Mocker<Signature>(mock, owner, slot));
   }
 
   MockDriver &mock_;
