@@ -8,9 +8,12 @@
 #include <cushim/detail/flags.hpp>
 #include <cushim/device.hpp>
 
+#include <optional>
+
 namespace cushim {
 inline namespace v1 {
 
+// How a context's waiting threads wait, and other properties.
 enum class ContextFlags : unsigned {
   none = 0,  // waiting threads spin or yield, as the driver thinks best
   spin = CU_CTX_SCHED_SPIN,
@@ -22,6 +25,7 @@ enum class ContextFlags : unsigned {
 };
 constexpr bool is_flags(ContextFlags) { return true; }
 
+// A limit of a context; values in bytes, counts for the device runtime.
 enum class ContextLimit : int {
   stack_size = CU_LIMIT_STACK_SIZE,
   printf_fifo_size = CU_LIMIT_PRINTF_FIFO_SIZE,
@@ -32,6 +36,7 @@ enum class ContextLimit : int {
   persisting_l2_cache_size = CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
 };
 
+// How the memory on the processor is divided between L1 cache and shared memory.
 enum class CachePreference : int {
   none = CU_FUNC_CACHE_PREFER_NONE,
   shared = CU_FUNC_CACHE_PREFER_SHARED,
@@ -45,22 +50,145 @@ struct PriorityRange {
   int greatest;
 };
 
+// Memory of a device in bytes.
 struct MemoryInfo {
   std::size_t free;
   std::size_t total;
 };
 
-// A context, by handle. Owns nothing. What the driver offers only for the current context makes the
-// context current for the duration of the call: cuCtxPushCurrent before, cuCtxPopCurrent after.
-class ContextRef : public detail::Reference<CUcontext> {
+class ContextRef;
+
+// What every context offers, owned or not: ContextRef, PrimaryContext, Context. What the driver offers
+// only for the current context makes the context current for the duration of the call ("push, pop"
+// below): cuCtxPushCurrent before, cuCtxPopCurrent after.
+template <class Self>
+class ContextCalls : public detail::NounBase<Self, CUcontext> {
  public:
+  // Makes this the calling thread's current context, in place of the one on top of its stack; a null
+  // handle only removes that one. Driver calls: cuCtxSetCurrent.
+  void make_current(Where where = Where::current()) const {
+    detail::check(this->driver().cuCtxSetCurrent(this->handle()), "cuCtxSetCurrent", where, self());
+  }
+  // Pushes this onto the calling thread's stack of contexts, so that it is current until
+  // ContextRef::pop(); ScopedContext pops by itself. Driver calls: cuCtxPushCurrent.
+  void push(Where where = Where::current()) const {
+    detail::check(this->driver().cuCtxPushCurrent(this->handle()), "cuCtxPushCurrent", where, self());
+  }
+
+  // Returns the context's device. Driver calls: push, cuCtxGetDevice, pop.
+  Device device(Where where = Where::current()) const {
+    return in_this(where, [&] {
+      CUdevice device = 0;
+      detail::check(this->driver().cuCtxGetDevice(&device), "cuCtxGetDevice", where, self());
+      return Device::from_handle(device, this->driver());
+    });
+  }
+  // Returns the flags that the context was created with, and map_host. Driver calls: push,
+  // cuCtxGetFlags, pop.
+  ContextFlags flags(Where where = Where::current()) const {
+    return in_this(where, [&] {
+      unsigned flags = 0;
+      detail::check(this->driver().cuCtxGetFlags(&flags), "cuCtxGetFlags", where, self());
+      return static_cast<ContextFlags>(flags);
+    });
+  }
+  // Returns whether this is its device's primary context, which the runtime API uses too.
+  // Driver calls: those of device(), cuDevicePrimaryCtxGetState; if that context is active,
+  // cuDevicePrimaryCtxRetain and cuDevicePrimaryCtxRelease.
+  bool is_primary(Where where = Where::current()) const;
+  // Returns the version of the context's API, 3020. Driver calls: cuCtxGetApiVersion.
+  unsigned api_version(Where where = Where::current()) const {
+    unsigned version = 0;
+    detail::check(this->driver().cuCtxGetApiVersion(this->handle(), &version), "cuCtxGetApiVersion", where,
+                  self());
+    return version;
+  }
+  // Returns a number that no other context of this process had or will have. Driver calls: cuCtxGetId.
+  unsigned long long id(Where where = Where::current()) const {
+    unsigned long long id = 0;
+    detail::check(this->driver().cuCtxGetId(this->handle(), &id), "cuCtxGetId", where, self());
+    return id;
+  }
+  // Returns a limit in its own unit (bytes or a count). Driver calls: push, cuCtxGetLimit, pop.
+  std::size_t limit(ContextLimit which, Where where = Where::current()) const {
+    return in_this(where, [&] {
+      std::size_t value = 0;
+      detail::check(this->driver().cuCtxGetLimit(&value, static_cast<CUlimit>(which)), "cuCtxGetLimit", where,
+                    self(), detail::Argument{"limit", static_cast<int>(which)});
+      return value;
+    });
+  }
+  // Sets a limit; the driver may round it. Driver calls: push, cuCtxSetLimit, pop.
+  void set_limit(ContextLimit which, std::size_t value, Where where = Where::current()) const {
+    in_this(where, [&] {
+      detail::check(this->driver().cuCtxSetLimit(static_cast<CUlimit>(which), value), "cuCtxSetLimit", where,
+                    self(), detail::Argument{"limit", static_cast<int>(which)},
+                    detail::Argument{"value", static_cast<long long>(value)});
+    });
+  }
+  // Returns how L1 cache and shared memory are divided. Driver calls: push, cuCtxGetCacheConfig, pop.
+  CachePreference cache_preference(Where where = Where::current()) const {
+    return in_this(where, [&] {
+      CUfunc_cache preference = CU_FUNC_CACHE_PREFER_NONE;
+      detail::check(this->driver().cuCtxGetCacheConfig(&preference), "cuCtxGetCacheConfig", where, self());
+      return static_cast<CachePreference>(preference);
+    });
+  }
+  // Sets how L1 cache and shared memory are divided. Driver calls: push, cuCtxSetCacheConfig, pop.
+  void set_cache_preference(CachePreference preference, Where where = Where::current()) const {
+    in_this(where, [&] {
+      detail::check(this->driver().cuCtxSetCacheConfig(static_cast<CUfunc_cache>(preference)),
+                    "cuCtxSetCacheConfig", where, self(),
+                    detail::Argument{"preference", static_cast<int>(preference)});
+    });
+  }
+  // Returns the priorities that streams may have. Driver calls: push, cuCtxGetStreamPriorityRange, pop.
+  PriorityRange stream_priorities(Where where = Where::current()) const {
+    return in_this(where, [&] {
+      PriorityRange range{};
+      detail::check(this->driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
+                    "cuCtxGetStreamPriorityRange", where, self());
+      return range;
+    });
+  }
+  // Returns free and total memory of the context's device in bytes. Driver calls: push, cuMemGetInfo,
+  // pop.
+  MemoryInfo memory(Where where = Where::current()) const {
+    return in_this(where, [&] {
+      MemoryInfo info{};
+      detail::check(this->driver().cuMemGetInfo(&info.free, &info.total), "cuMemGetInfo", where, self());
+      return info;
+    });
+  }
+  // Waits until all work in the context is done. Driver calls: push, cuCtxSynchronize, pop.
+  void synchronize(Where where = Where::current()) const {
+    in_this(where,
+            [&] { detail::check(this->driver().cuCtxSynchronize(), "cuCtxSynchronize", where, self()); });
+  }
+
+ protected:
+  ContextCalls() = default;
+  ContextCalls(const ContextCalls &) = default;
+  ContextCalls &operator=(const ContextCalls &) = default;
+
+ private:
+  using detail::NounBase<Self, CUcontext>::self;
+  template <class Action>
+  auto in_this(Where where, Action action) const;
+};
+
+// A context, by handle. Owns nothing.
+class ContextRef : public ContextCalls<ContextRef> {
+ public:
+  // Empty.
   ContextRef() = default;
 
+  // Returns a reference to a raw context of this driver. No driver call.
   static ContextRef from_handle(CUcontext handle, Driver &driver = cushim::driver()) noexcept {
     return ContextRef(handle, driver);
   }
 
-  // The calling thread's current context; its handle is null if there is none.
+  // Returns the calling thread's current context; its handle is null if there is none.
   // Driver calls: cuCtxGetCurrent.
   static ContextRef current(Driver &driver = cushim::driver(), Where where = Where::current()) {
     CUcontext handle = nullptr;
@@ -68,52 +196,30 @@ class ContextRef : public detail::Reference<CUcontext> {
     return ContextRef(handle, driver);
   }
 
-  // Makes this the calling thread's current context, in place of the one on top of its stack; a null
-  // handle only takes that away. Driver calls: cuCtxSetCurrent.
-  void make_current(Where where = Where::current()) const {
-    detail::check(driver().cuCtxSetCurrent(handle()), "cuCtxSetCurrent", where, *this);
+  // Pops the calling thread's current context off its stack and returns it. Throws INVALID_CONTEXT if
+  // the stack is empty. Driver calls: cuCtxPopCurrent.
+  static ContextRef pop(Driver &driver = cushim::driver(), Where where = Where::current()) {
+    CUcontext handle = nullptr;
+    detail::check(driver.cuCtxPopCurrent(&handle), "cuCtxPopCurrent", where, detail::Through{&driver});
+    return ContextRef(handle, driver);
   }
 
-  // Driver calls: push, cuCtxGetDevice, pop.
-  Device device(Where where = Where::current()) const;
-  // Driver calls: push, cuCtxGetFlags, pop.
-  ContextFlags flags(Where where = Where::current()) const;
-  // Driver calls: cuCtxGetApiVersion.
-  unsigned api_version(Where where = Where::current()) const {
-    unsigned version = 0;
-    detail::check(driver().cuCtxGetApiVersion(handle(), &version), "cuCtxGetApiVersion", where, *this);
-    return version;
-  }
-  // A number that no other context of this process had or will have. Driver calls: cuCtxGetId.
-  unsigned long long id(Where where = Where::current()) const {
-    unsigned long long id = 0;
-    detail::check(driver().cuCtxGetId(handle(), &id), "cuCtxGetId", where, *this);
-    return id;
-  }
-  // Driver calls: push, cuCtxGetLimit, pop.
-  std::size_t limit(ContextLimit which, Where where = Where::current()) const;
-  // Driver calls: push, cuCtxSetLimit, pop.
-  void set_limit(ContextLimit which, std::size_t value, Where where = Where::current()) const;
-  // Driver calls: push, cuCtxGetCacheConfig, pop.
-  CachePreference cache_preference(Where where = Where::current()) const;
-  // Driver calls: push, cuCtxSetCacheConfig, pop.
-  void set_cache_preference(CachePreference preference, Where where = Where::current()) const;
-  // Driver calls: push, cuCtxGetStreamPriorityRange, pop.
-  PriorityRange stream_priorities(Where where = Where::current()) const;
-  // Free and total memory of the context's device. Driver calls: push, cuMemGetInfo, pop.
-  MemoryInfo memory(Where where = Where::current()) const;
-  // Waits for all work in the context. Driver calls: push, cuCtxSynchronize, pop.
-  void synchronize(Where where = Where::current()) const;
+  // Returns this. No driver call.
+  const ContextRef &ref() const noexcept { return *this; }
 
-  // "context 0x5c10", "no context" (the null handle), "an empty context"
-  friend std::string in_words(const ContextRef &context) {
-    if (!context.is_empty() && context.handle() == nullptr) return "no context";
-    return detail::noun_in_words("context", context);
-  }
+ private:
+  template <class, class>
+  friend class detail::NounBase;
+  ContextRef(CUcontext handle, Driver &driver) noexcept : bound_(handle, driver) {}
 
- protected:
-  ContextRef(CUcontext handle, Driver &driver) noexcept : Reference(handle, driver) {}
+  detail::Bound<CUcontext> bound_;
 };
+
+// Returns "context 0x5c10", "no context" (the null handle) or "an empty context".
+inline std::string in_words(const ContextRef &context) {
+  if (!context.is_empty() && context.handle() == nullptr) return "no context";
+  return detail::noun_in_words("context", context);
+}
 
 // Makes a context current for a scope: pushed at the beginning, popped at the end, which must be on
 // the same thread. Driver calls: cuCtxPushCurrent; cuCtxPopCurrent.
@@ -157,7 +263,7 @@ class RestoredContext {
   RestoredContext(const RestoredContext &) = delete;
   RestoredContext &operator=(const RestoredContext &) = delete;
 
-  // What is going to be current again.
+  // Returns the context that will be current again. No driver call.
   ContextRef before() const noexcept { return before_; }
 
  private:
@@ -166,96 +272,37 @@ class RestoredContext {
 
 namespace detail {
 
-// What `action` returns, done with the context current.
+// Makes the context current, runs the action, and returns what that returned.
 template <class Action>
 auto in_context(ContextRef context, Where where, Action action) {
   ScopedContext scope(context, where);
-  auto result = action();
-  scope.leave(where);
-  return result;
+  if constexpr (std::is_void_v<decltype(action())>) {
+    action();
+    scope.leave(where);
+  } else {
+    auto result = action();
+    scope.leave(where);
+    return result;
+  }
 }
 
 }  // namespace detail
 
-inline Device ContextRef::device(Where where) const {
-  return detail::in_context(*this, where, [&] {
-    CUdevice device = 0;
-    detail::check(driver().cuCtxGetDevice(&device), "cuCtxGetDevice", where, *this);
-    return Device::from_handle(device, driver());
-  });
-}
-
-inline ContextFlags ContextRef::flags(Where where) const {
-  return detail::in_context(*this, where, [&] {
-    unsigned flags = 0;
-    detail::check(driver().cuCtxGetFlags(&flags), "cuCtxGetFlags", where, *this);
-    return static_cast<ContextFlags>(flags);
-  });
-}
-
-inline std::size_t ContextRef::limit(ContextLimit which, Where where) const {
-  return detail::in_context(*this, where, [&] {
-    std::size_t value = 0;
-    detail::check(driver().cuCtxGetLimit(&value, static_cast<CUlimit>(which)), "cuCtxGetLimit", where, *this,
-                  detail::Argument{"limit", static_cast<int>(which)});
-    return value;
-  });
-}
-
-inline void ContextRef::set_limit(ContextLimit which, std::size_t value, Where where) const {
-  ScopedContext scope(*this, where);
-  detail::check(driver().cuCtxSetLimit(static_cast<CUlimit>(which), value), "cuCtxSetLimit", where, *this,
-                detail::Argument{"limit", static_cast<int>(which)},
-                detail::Argument{"value", static_cast<long long>(value)});
-  scope.leave(where);
-}
-
-inline CachePreference ContextRef::cache_preference(Where where) const {
-  return detail::in_context(*this, where, [&] {
-    CUfunc_cache preference = CU_FUNC_CACHE_PREFER_NONE;
-    detail::check(driver().cuCtxGetCacheConfig(&preference), "cuCtxGetCacheConfig", where, *this);
-    return static_cast<CachePreference>(preference);
-  });
-}
-
-inline void ContextRef::set_cache_preference(CachePreference preference, Where where) const {
-  ScopedContext scope(*this, where);
-  detail::check(driver().cuCtxSetCacheConfig(static_cast<CUfunc_cache>(preference)), "cuCtxSetCacheConfig",
-                where, *this, detail::Argument{"preference", static_cast<int>(preference)});
-  scope.leave(where);
-}
-
-inline PriorityRange ContextRef::stream_priorities(Where where) const {
-  return detail::in_context(*this, where, [&] {
-    PriorityRange range{};
-    detail::check(driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
-                  "cuCtxGetStreamPriorityRange", where, *this);
-    return range;
-  });
-}
-
-inline MemoryInfo ContextRef::memory(Where where) const {
-  return detail::in_context(*this, where, [&] {
-    MemoryInfo info{};
-    detail::check(driver().cuMemGetInfo(&info.free, &info.total), "cuMemGetInfo", where, *this);
-    return info;
-  });
-}
-
-inline void ContextRef::synchronize(Where where) const {
-  ScopedContext scope(*this, where);
-  detail::check(driver().cuCtxSynchronize(), "cuCtxSynchronize", where, *this);
-  scope.leave(where);
+template <class Self>
+template <class Action>
+auto ContextCalls<Self>::in_this(Where where, Action action) const {
+  return detail::in_context(self(), where, action);
 }
 
 // Holds a device's primary context: the one that the runtime API uses too. The driver counts the
 // holders; with the last one the context ends. Not made current by this.
-class PrimaryContext : public ContextRef {
+class PrimaryContext : public ContextCalls<PrimaryContext> {
  public:
   // Empty.
   PrimaryContext() = default;
 
-  // Driver calls: cuDevicePrimaryCtxRetain; at the end cuDevicePrimaryCtxRelease.
+  // Retains a device's primary context. Driver calls: cuDevicePrimaryCtxRetain; at the end
+  // cuDevicePrimaryCtxRelease.
   static PrimaryContext retain(Device device, Where where = Where::current()) {
     CUcontext handle = nullptr;
     detail::check(device.driver().cuDevicePrimaryCtxRetain(&handle, device.handle()),
@@ -263,9 +310,8 @@ class PrimaryContext : public ContextRef {
     return PrimaryContext(handle, device);
   }
 
-  PrimaryContext(PrimaryContext &&other) noexcept : ContextRef(other), device_(other.device_) {
-    other.forget();
-  }
+  PrimaryContext(PrimaryContext &&other) noexcept
+      : context_(std::exchange(other.context_, {})), device_(std::exchange(other.device_, {})) {}
   PrimaryContext &operator=(PrimaryContext &&other) noexcept {
     PrimaryContext(std::move(other)).swap(*this);
     return *this;
@@ -275,7 +321,7 @@ class PrimaryContext : public ContextRef {
   }
 
   void swap(PrimaryContext &other) noexcept {
-    std::swap(static_cast<ContextRef &>(*this), static_cast<ContextRef &>(other));
+    std::swap(context_, other.context_);
     std::swap(device_, other.device_);
   }
   friend void swap(PrimaryContext &left, PrimaryContext &right) noexcept { left.swap(right); }
@@ -284,13 +330,19 @@ class PrimaryContext : public ContextRef {
   // Driver calls: cuDevicePrimaryCtxRelease.
   void close(Where where = Where::current()) {
     if (is_empty()) return;
-    const Device device = device_;
-    forget();
+    const Device device = std::exchange(device_, {});
+    context_ = {};
     detail::check(release_device(device), "cuDevicePrimaryCtxRelease", where, device);
   }
 
-  // Known without a driver call.
+  // Returns this context as a reference, which must not outlive it. No driver call.
+  const ContextRef &ref() const noexcept { return context_; }
+  operator const ContextRef &() const noexcept { return context_; }
+
+  // Returns the device that the context was retained on. No driver call.
   Device device() const noexcept { return device_; }
+  // Returns whether this is not empty. No driver call.
+  bool is_primary() const noexcept { return !is_empty(); }
 
   // Sets the flags that a device's primary context has or will have.
   // Driver calls: cuDevicePrimaryCtxSetFlags.
@@ -300,11 +352,12 @@ class PrimaryContext : public ContextRef {
                   detail::Argument{"flags", detail::number(flags)});
   }
 
+  // The flags of a primary context, and whether it is retained.
   struct State {
     ContextFlags flags;
     bool is_active;
   };
-  // Driver calls: cuDevicePrimaryCtxGetState.
+  // Returns flags and state of a device's primary context. Driver calls: cuDevicePrimaryCtxGetState.
   static State state(Device device, Where where = Where::current()) {
     unsigned flags = 0;
     int active = 0;
@@ -313,7 +366,7 @@ class PrimaryContext : public ContextRef {
     return {static_cast<ContextFlags>(flags), active != 0};
   }
 
-  // Ends everything in a device's primary context, whoever holds it. Driver calls:
+  // Destroys everything in a device's primary context, although others hold it. Driver calls:
   // cuDevicePrimaryCtxReset.
   static void reset(Device device, Where where = Where::current()) {
     detail::check(device.driver().cuDevicePrimaryCtxReset(device.handle()), "cuDevicePrimaryCtxReset", where,
@@ -322,21 +375,28 @@ class PrimaryContext : public ContextRef {
 
  private:
   PrimaryContext(CUcontext handle, Device device) noexcept
-      : ContextRef(handle, device.driver()), device_(device) {}
+      : context_(ContextRef::from_handle(handle, device.driver())), device_(device) {}
 
   static CUresult release_device(Device device) noexcept {
     return device.driver().cuDevicePrimaryCtxRelease(device.handle());
   }
-  void forget() noexcept {
-    take();
-    device_ = Device();
-  }
 
+  ContextRef context_;
   Device device_;
 };
 
+template <class Self>
+bool ContextCalls<Self>::is_primary(Where where) const {
+  const Device device = this->self().device(where);
+  if (!PrimaryContext::state(device, where).is_active) return false;
+  PrimaryContext primary = PrimaryContext::retain(device, where);
+  const bool is_this = primary.handle() == this->handle();
+  primary.close(where);
+  return is_this;
+}
+
 // Owns a context of its own on a device.
-class Context : public ContextRef {
+class Context : public ContextCalls<Context> {
  public:
   // Empty.
   Context() = default;
@@ -346,13 +406,20 @@ class Context : public ContextRef {
   // the driver makes a new context current; at the end cuCtxDestroy.
   static Context create(Device device, ContextFlags flags = ContextFlags::none,
                         Where where = Where::current()) {
+    Context context = create_and_push(device, flags, where);
+    CUcontext popped = nullptr;
+    detail::check(context.driver().cuCtxPopCurrent(&popped), "cuCtxPopCurrent", where, context.ref());
+    return context;
+  }
+
+  // Creates a context and leaves it on the calling thread's stack, current until ContextRef::pop() or
+  // its end. Driver calls: cuCtxCreate_v2; at the end cuCtxDestroy.
+  static Context create_and_push(Device device, ContextFlags flags = ContextFlags::none,
+                                 Where where = Where::current()) {
     CUcontext handle = nullptr;
     detail::check(device.driver().cuCtxCreate_v2(&handle, detail::number(flags), device.handle()),
                   "cuCtxCreate", where, device, detail::Argument{"flags", detail::number(flags)});
-    Context context(handle, device.driver());
-    CUcontext popped = nullptr;
-    detail::check(context.driver().cuCtxPopCurrent(&popped), "cuCtxPopCurrent", where, ContextRef(context));
-    return context;
+    return Context(handle, device.driver());
   }
 
   // Owns a context that was made elsewhere. No driver call.
@@ -360,33 +427,36 @@ class Context : public ContextRef {
     return Context(handle, driver);
   }
 
-  Context(Context &&other) noexcept : ContextRef(other) { other.take(); }
+  Context(Context &&other) noexcept : context_(std::exchange(other.context_, {})) {}
   Context &operator=(Context &&other) noexcept {
     Context(std::move(other)).swap(*this);
     return *this;
   }
   ~Context() {
-    if (!is_empty()) detail::report(driver().cuCtxDestroy(handle()), "cuCtxDestroy", ContextRef(*this));
+    if (!is_empty()) detail::report(driver().cuCtxDestroy(handle()), "cuCtxDestroy", ref());
   }
 
-  void swap(Context &other) noexcept {
-    std::swap(static_cast<ContextRef &>(*this), static_cast<ContextRef &>(other));
-  }
+  void swap(Context &other) noexcept { std::swap(context_, other.context_); }
   friend void swap(Context &left, Context &right) noexcept { left.swap(right); }
 
   // Destroys now, and throws if that fails. Again does nothing. Driver calls: cuCtxDestroy.
   void close(Where where = Where::current()) {
     if (is_empty()) return;
-    const ContextRef context(*this);
-    take();
+    const ContextRef context = std::exchange(context_, {});
     detail::check(context.driver().cuCtxDestroy(context.handle()), "cuCtxDestroy", where, context);
   }
 
   // Gives the handle to the caller, who destroys it. Empty afterwards. No driver call.
-  [[nodiscard]] CUcontext release() noexcept { return take(); }
+  [[nodiscard]] CUcontext release() noexcept { return std::exchange(context_, {}).handle(); }
+
+  // Returns this context as a reference, which must not outlive it. No driver call.
+  const ContextRef &ref() const noexcept { return context_; }
+  operator const ContextRef &() const noexcept { return context_; }
 
  private:
-  Context(CUcontext handle, Driver &driver) noexcept : ContextRef(handle, driver) {}
+  Context(CUcontext handle, Driver &driver) noexcept : context_(ContextRef::from_handle(handle, driver)) {}
+
+  ContextRef context_;
 };
 
 // Lets one context use the memory of another's device for a scope.
@@ -421,5 +491,61 @@ class PeerAccess {
   ContextRef to_;
 };
 
+namespace detail {
+
+// The context that an object was created in, as far as it was given; the driver does not tell later of
+// every kind of object. A device's primary context is held until the object's end.
+class HomeContext {
+ public:
+  // Not given: the object was created in the current context.
+  HomeContext() = default;
+  explicit HomeContext(ContextRef context) noexcept : context_(context) {}
+  explicit HomeContext(PrimaryContext primary) noexcept
+      : context_(primary.ref()), primary_(std::move(primary)) {}
+  HomeContext(HomeContext &&other) noexcept
+      : context_(std::exchange(other.context_, ContextRef())), primary_(std::move(other.primary_)) {}
+  HomeContext &operator=(HomeContext &&other) noexcept {
+    context_ = std::exchange(other.context_, ContextRef());
+    primary_ = std::move(other.primary_);
+    return *this;
+  }
+
+  // Empty if not given.
+  ContextRef ref() const noexcept { return context_; }
+  std::optional<ContextRef> context() const noexcept {
+    return context_.is_empty() ? std::nullopt : std::optional(context_);
+  }
+  // Driver calls: none if a device was given, else push, cuCtxGetDevice, pop.
+  std::optional<Device> device(Where where) const {
+    if (!primary_.is_empty()) return primary_.device();
+    if (!context_.is_empty()) return context_.device(where);
+    return std::nullopt;
+  }
+  // Gives a primary context up, and throws if that fails.
+  void close(Where where) { primary_.close(where); }
+
+ private:
+  ContextRef context_;
+  PrimaryContext primary_;
+};
+
+// Creates objects in a context or on a device. Owner::set_home() is private to each owner.
+struct Creation {
+  template <class Create>
+  static auto in(ContextRef context, Where where, Create create) {
+    auto made = in_context(context, where, create);
+    made.set_home(HomeContext(context));
+    return made;
+  }
+  template <class Create>
+  static auto on(Device device, Where where, Create create) {
+    PrimaryContext primary = PrimaryContext::retain(device, where);
+    auto made = in_context(primary.ref(), where, create);
+    made.set_home(HomeContext(std::move(primary)));
+    return made;
+  }
+};
+
+}  // namespace detail
 }  // namespace v1
 }  // namespace cushim

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying and setting memory: copy(to, from), fill(to, value); with a stream as last argument in its
-// order, else done (as the driver means it) when the call returns. Element types and sizes must
-// agree; sizes that differ are refused before the driver sees them.
+// Copying and setting memory: copy(to, from) and fill(to, value) are done, as the driver means it, when
+// they return; copy(to, from, stream) and fill(to, value, stream) are done in the order of the stream and
+// return at once. Those take page-locked memory only: copy_pageable(to, from, stream) takes any, and waits.
+//
+// Ranges are DeviceSpan, PinnedSpan, the owners in cushim/memory.hpp, any contiguous range of the host,
+// and rows and slices (cushim/span.hpp). Element types must agree, which is checked by the compiler, and
+// sizes, which throw INVALID_VALUE before the driver sees them.
 #pragma once
 
 #include <cushim/memory.hpp>
 
 #include <bit>
+#include <cstring>
 #include <memory>
 
 namespace cushim {
@@ -14,9 +19,141 @@ inline namespace v1 {
 
 namespace detail {
 
-// The host's side of a copy whose element type the device's side decides: any contiguous range.
+// ---- Which memory a range is in ----------------------------------------------------------------
+
+enum class MemoryPlace { device, page_locked, pageable };
+
+template <MemoryPlace where, int rank, class T>
+struct Description {
+  static constexpr MemoryPlace place = where;
+  static constexpr int dimensions = rank;
+  using Element = T;
+};
+
+// Describes a view, as view_of() below returns them.
+template <class View>
+struct Described;
 template <class T>
-using HostRange = std::type_identity_t<std::span<T>>;
+struct Described<DeviceSpan<T>> : Description<MemoryPlace::device, 1, T> {};
+template <class T>
+struct Described<PinnedSpan<T>> : Description<MemoryPlace::page_locked, 1, T> {};
+template <class T>
+struct Described<std::span<T>> : Description<MemoryPlace::pageable, 1, T> {};
+template <class T>
+struct Described<DeviceSpan2D<T>> : Description<MemoryPlace::device, 2, T> {};
+template <class T>
+struct Described<PinnedSpan2D<T>> : Description<MemoryPlace::page_locked, 2, T> {};
+template <class T>
+struct Described<HostSpan2D<T>> : Description<MemoryPlace::pageable, 2, T> {};
+template <class T>
+struct Described<DeviceSpan3D<T>> : Description<MemoryPlace::device, 3, T> {};
+template <class T>
+struct Described<PinnedSpan3D<T>> : Description<MemoryPlace::page_locked, 3, T> {};
+template <class T>
+struct Described<HostSpan3D<T>> : Description<MemoryPlace::pageable, 3, T> {};
+
+// No range: what view_of() returns of anything else.
+struct NoView {};
+template <>
+struct Described<NoView> : Description<MemoryPlace::pageable, 0, void> {};
+
+template <class T>
+DeviceSpan<T> own_view(const ManagedBuffer<T> &buffer) {
+  return buffer.device_span();
+}
+template <class Self, class View, class Kind>
+View own_view(const Buffer<Self, View, Kind> &buffer) {
+  return buffer.span();
+}
+template <class T>
+DeviceSpan<T> own_view(const StreamBuffer<T> &buffer) {
+  return buffer.span();
+}
+
+// Returns what a range is without its owner: one of the views above. Managed memory counts as memory of
+// the device.
+template <class Range>
+auto view_of(Range &range) {
+  using Plain = std::remove_const_t<Range>;
+  if constexpr (requires { own_view(range); })
+    return own_view(range);
+  else if constexpr (requires { Described<Plain>::dimensions; })
+    return Plain(range);
+  else if constexpr (std::ranges::contiguous_range<Range &> && std::ranges::sized_range<Range &>)
+    return std::span(std::ranges::data(range), std::ranges::size(range));
+  else
+    return NoView();
+}
+template <class Range>
+using ViewOf = decltype(view_of(std::declval<std::remove_reference_t<Range> &>()));
+template <class Range>
+using Describe = Described<ViewOf<Range>>;
+template <class Range>
+using ElementOf = typename Describe<Range>::Element;
+
+template <class Range>
+inline constexpr bool is_range = Describe<Range>::dimensions != 0;
+template <class Range>
+inline constexpr bool is_pointer = std::is_pointer_v<std::remove_cvref_t<Range>> ||
+                                   std::is_same_v<std::remove_cvref_t<Range>, std::nullptr_t>;
+template <class Range>
+inline constexpr bool is_on_device = Describe<Range>::place == MemoryPlace::device;
+template <class Range>
+inline constexpr bool is_pageable = Describe<Range>::place == MemoryPlace::pageable;
+// A range of the host that ends with the statement, so that nothing could be read from it afterwards.
+template <class To>
+inline constexpr bool is_lost =
+    is_pageable<To> && !std::is_lvalue_reference_v<To> && Describe<To>::dimensions == 1 &&
+    !std::ranges::enable_borrowed_range<std::remove_cvref_t<To>>;
+
+// ---- What can be copied ------------------------------------------------------------------------
+
+// Fails to compile with one message if To and From cannot be copied; is true if they can.
+template <class To, class From>
+constexpr bool check_copyable() {
+  constexpr bool no_pointers = !is_pointer<To> && !is_pointer<From>;
+  static_assert(
+      no_pointers,
+      "cushim: copy() takes ranges, and a pointer has no size: write std::span(&x, 1) for the host, "
+      "DeviceSpan(DevicePtr<T>(address), 1) for the device");
+  constexpr bool ranges = no_pointers && is_range<To> && is_range<From>;
+  static_assert(
+      !no_pointers || ranges,
+      "cushim: copy() takes contiguous ranges: spans and buffers of cushim, std::span, std::vector, "
+      "std::array, arrays");
+  constexpr bool same_shape = ranges && Describe<To>::dimensions == Describe<From>::dimensions;
+  static_assert(
+      !ranges || same_shape,
+      "cushim: copy() takes two ranges of as many dimensions: describe the host's rows by HostSpan2D "
+      "or PinnedSpan2D, its slices by HostSpan3D or PinnedSpan3D");
+  constexpr bool writable = same_shape && !std::is_const_v<ElementOf<To>>;
+  static_assert(!same_shape || writable, "cushim: copy() cannot write to const elements");
+  constexpr bool same_elements =
+      writable && std::is_same_v<ElementOf<To>, std::remove_const_t<ElementOf<From>>>;
+  static_assert(
+      !writable || same_elements,
+      "cushim: copy() takes two ranges of one element type; reinterpret<U>() changes that of a DeviceSpan");
+  constexpr bool trivial = same_elements && std::is_trivially_copyable_v<ElementOf<To>>;
+  static_assert(!same_elements || trivial, "cushim: copy() takes trivially copyable elements");
+  constexpr bool with_device = trivial && (is_on_device<To> || is_on_device<From>);
+  static_assert(
+      !trivial || with_device,
+      "cushim: copy() needs device or managed memory on one side: copy within the host by std::copy");
+  constexpr bool kept = with_device && !is_lost<To>;
+  static_assert(!with_device || kept, "cushim: copy() to a temporary: what is copied would be lost");
+  return kept;
+}
+
+// The same for copies in a stream, which must not wait.
+template <class To, class From>
+constexpr bool check_asynchronous() {
+  constexpr bool page_locked = !is_pageable<To> && !is_pageable<From>;
+  static_assert(
+      page_locked,
+      "cushim: copy() in a stream takes page-locked memory: PinnedBuffer, RegisteredBuffer, PinnedSpan; "
+      "of pageable memory use copy_pageable(), which waits");
+  return page_locked;
+}
 
 inline void check_sizes(std::size_t to, std::size_t from, const char *routine, Where where) {
   if (to != from) [[unlikely]]
@@ -27,72 +164,20 @@ inline void check_sizes(std::size_t to, std::size_t from, const char *routine, W
 
 inline Argument bytes_argument(std::size_t bytes) { return {"bytes", static_cast<long long>(bytes)}; }
 
-template <class T>
-inline constexpr bool is_fillable = std::is_trivially_copyable_v<T> &&
-                                    (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
-
-// The bits of a value of 1, 2 or 4 bytes, as the driver's call for that width takes them.
-template <class T>
-auto bits_of(const T &value) noexcept {
-  if constexpr (sizeof(T) == 1)
-    return std::bit_cast<unsigned char>(value);
-  else if constexpr (sizeof(T) == 2)
-    return std::bit_cast<unsigned short>(value);
-  else
-    return std::bit_cast<unsigned>(value);
-}
-
-// What a type that is, or derives from, a span of rows or slices is a span of.
-template <class T>
-HostSpan2D<T> rows_of(const HostSpan2D<T> &span) {
-  return span;
-}
-template <class T>
-DeviceSpan2D<T> rows_of(const DeviceSpan2D<T> &span) {
-  return span;
-}
-template <class T>
-HostSpan3D<T> slices_of(const HostSpan3D<T> &span) {
-  return span;
-}
-template <class T>
-DeviceSpan3D<T> slices_of(const DeviceSpan3D<T> &span) {
-  return span;
-}
-
-// The element type of such a span, and where it is.
-template <class Span>
-using ElementOf = typename std::pointer_traits<decltype(Span::data)>::element_type;
-template <class Span>
-inline constexpr bool is_on_host = std::is_pointer_v<decltype(Span::data)>;
-
-// Two spans of one element type, of which at least one is on the device.
-template <class To, class From>
-concept Copyable = std::is_same_v<ElementOf<To>, std::remove_const_t<ElementOf<From>>> &&
-    std::is_trivially_copyable_v<ElementOf<To>> && !(is_on_host<To> && is_on_host<From>);
-template <class To, class From>
-concept Rows = requires(const To &to, const From &from) {
-  requires Copyable<decltype(rows_of(to)), decltype(rows_of(from))>;
-};
-template <class To, class From>
-concept Slices = requires(const To &to, const From &from) {
-  requires Copyable<decltype(slices_of(to)), decltype(slices_of(from))>;
-};
-
 // The driver's description of a 2D or 3D copy, as far as both have it.
-template <class Description, class To, class From>
-Description describe(const To &to, const From &from, const char *routine, Where where) {
+template <class Driver2D3D, class To, class From>
+Driver2D3D describe(const To &to, const From &from, const char *routine, Where where) {
   check_sizes(to.width, from.width, routine, where);
   check_sizes(to.height, from.height, routine, where);
-  Description description{};
-  if constexpr (is_on_host<From>) {
+  Driver2D3D description{};
+  if constexpr (!is_on_device<From>) {
     description.srcMemoryType = CU_MEMORYTYPE_HOST;
     description.srcHost = from.data;
   } else {
     description.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     description.srcDevice = from.data.address();
   }
-  if constexpr (is_on_host<To>) {
+  if constexpr (!is_on_device<To>) {
     description.dstMemoryType = CU_MEMORYTYPE_HOST;
     description.dstHost = to.data;
   } else {
@@ -116,196 +201,277 @@ CUDA_MEMCPY3D describe_slices(const To &to, const From &from, const char *routin
   return description;
 }
 
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+// Copies between views that check_copyable() accepts.
+template <class To, class From>
+void copy_views(const To &to, const From &from, Driver &driver, Where where) {
+  const Through through{&driver};
+  if constexpr (Described<To>::dimensions == 2) {
+    const auto copy = describe<CUDA_MEMCPY2D>(to, from, "cuMemcpy2D", where);
+    check(driver.cuMemcpy2D(&copy), "cuMemcpy2D", where, through);
+  } else if constexpr (Described<To>::dimensions == 3) {
+    const auto copy = describe_slices(to, from, "cuMemcpy3D", where);
+    check(driver.cuMemcpy3D(&copy), "cuMemcpy3D", where, through);
+  } else if constexpr (!is_on_device<From>) {
+    check_sizes(to.size(), from.size(), "cuMemcpyHtoD", where);
+    check(driver.cuMemcpyHtoD(to.data().address(), from.data(), from.size_bytes()), "cuMemcpyHtoD", where,
+          through, Address{"to", to.data().address()}, bytes_argument(from.size_bytes()));
+  } else if constexpr (!is_on_device<To>) {
+    check_sizes(to.size(), from.size(), "cuMemcpyDtoH", where);
+    check(driver.cuMemcpyDtoH(to.data(), from.data().address(), from.size_bytes()), "cuMemcpyDtoH", where,
+          through, Address{"from", from.data().address()}, bytes_argument(from.size_bytes()));
+  } else {
+    check_sizes(to.size(), from.size(), "cuMemcpyDtoD", where);
+    check(driver.cuMemcpyDtoD(to.data().address(), from.data().address(), from.size_bytes()), "cuMemcpyDtoD",
+          where, through, Address{"to", to.data().address()}, Address{"from", from.data().address()},
+          bytes_argument(from.size_bytes()));
+  }
+}
+
+template <class To, class From>
+void copy_views(const To &to, const From &from, const StreamRef &stream, Where where) {
+  Driver &driver = stream.driver();
+  if constexpr (Described<To>::dimensions == 2) {
+    const auto copy = describe<CUDA_MEMCPY2D>(to, from, "cuMemcpy2DAsync", where);
+    check(driver.cuMemcpy2DAsync(&copy, stream.handle()), "cuMemcpy2DAsync", where, stream);
+  } else if constexpr (Described<To>::dimensions == 3) {
+    const auto copy = describe_slices(to, from, "cuMemcpy3DAsync", where);
+    check(driver.cuMemcpy3DAsync(&copy, stream.handle()), "cuMemcpy3DAsync", where, stream);
+  } else if constexpr (!is_on_device<From>) {
+    check_sizes(to.size(), from.size(), "cuMemcpyHtoDAsync", where);
+    check(driver.cuMemcpyHtoDAsync(to.data().address(), from.data(), from.size_bytes(), stream.handle()),
+          "cuMemcpyHtoDAsync", where, stream, Address{"to", to.data().address()},
+          bytes_argument(from.size_bytes()));
+  } else if constexpr (!is_on_device<To>) {
+    check_sizes(to.size(), from.size(), "cuMemcpyDtoHAsync", where);
+    check(driver.cuMemcpyDtoHAsync(to.data(), from.data().address(), from.size_bytes(), stream.handle()),
+          "cuMemcpyDtoHAsync", where, stream, Address{"from", from.data().address()},
+          bytes_argument(from.size_bytes()));
+  } else {
+    check_sizes(to.size(), from.size(), "cuMemcpyDtoDAsync", where);
+    check(driver.cuMemcpyDtoDAsync(to.data().address(), from.data().address(), from.size_bytes(),
+                                   stream.handle()),
+          "cuMemcpyDtoDAsync", where, stream, Address{"to", to.data().address()},
+          Address{"from", from.data().address()}, bytes_argument(from.size_bytes()));
+  }
+}
+
+}  // namespace CUSHIM_DEFAULT_STREAM
+
+// ---- What can be set ---------------------------------------------------------------------------
+
+// Takes the place of an element where there is none, so that check_fillable() gets to say why.
+struct AnyValue {
+  template <class T>
+  constexpr AnyValue(const T &) noexcept {}
+};
+template <class To>
+using ValueFor = std::conditional_t<is_range<To>, std::remove_const_t<ElementOf<To>>, AnyValue>;
+
+template <class T>
+inline constexpr bool is_fillable = std::is_trivially_copyable_v<T> &&
+                                    (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+template <>
+inline constexpr bool is_fillable<void> = false;
+
+// Fails to compile with one message if To cannot be set; is true if it can.
+template <class To>
+constexpr bool check_fillable() {
+  constexpr bool range = is_range<To>;
+  static_assert(range, "cushim: fill() takes a range: a DeviceSpan, a buffer, rows or slices of the device");
+  constexpr bool reached = range && !is_pageable<To> && (is_on_device<To> || Describe<To>::dimensions == 1);
+  static_assert(!range || reached,
+                "cushim: fill() sets memory that the device reaches: set pageable memory by std::fill");
+  constexpr bool writable = reached && !std::is_const_v<ElementOf<To>>;
+  static_assert(!reached || writable, "cushim: fill() cannot write to const elements");
+  constexpr bool width = writable && is_fillable<std::remove_const_t<ElementOf<To>>>;
+  static_assert(!writable || width, "cushim: fill() takes trivially copyable elements of 1, 2, 4 or 8 bytes");
+  return width;
+}
+
+// The bits of a value of 1, 2 or 4 bytes, as the driver's call for that width takes them.
+template <class T>
+auto bits_of(const T &value) noexcept {
+  if constexpr (sizeof(T) == 1)
+    return std::bit_cast<unsigned char>(value);
+  else if constexpr (sizeof(T) == 2)
+    return std::bit_cast<unsigned short>(value);
+  else
+    return std::bit_cast<unsigned>(value);
+}
+
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+// The driver's calls that set memory: at once (Order is Through), or in stream order (Order is StreamRef).
+template <class Order>
+class Setter {
+ public:
+  Setter(const Order &order, Where where) : order_(order), where_(where) {}
+
+  // Sets count elements of 1, 2 or 4 bytes.
+  void set(CUdeviceptr to, unsigned char bits, std::size_t count) const {
+    if constexpr (is_in_order)
+      done(driver().cuMemsetD8Async(to, bits, count, order_.handle()), "cuMemsetD8Async", to);
+    else
+      done(driver().cuMemsetD8(to, bits, count), "cuMemsetD8", to);
+  }
+  void set(CUdeviceptr to, unsigned short bits, std::size_t count) const {
+    if constexpr (is_in_order)
+      done(driver().cuMemsetD16Async(to, bits, count, order_.handle()), "cuMemsetD16Async", to);
+    else
+      done(driver().cuMemsetD16(to, bits, count), "cuMemsetD16", to);
+  }
+  void set(CUdeviceptr to, unsigned bits, std::size_t count) const {
+    if constexpr (is_in_order)
+      done(driver().cuMemsetD32Async(to, bits, count, order_.handle()), "cuMemsetD32Async", to);
+    else
+      done(driver().cuMemsetD32(to, bits, count), "cuMemsetD32", to);
+  }
+
+  // Sets height rows of width elements of 1, 2 or 4 bytes.
+  void set(CUdeviceptr to, std::size_t pitch, unsigned char bits, std::size_t width,
+           std::size_t height) const {
+    if constexpr (is_in_order)
+      done(driver().cuMemsetD2D8Async(to, pitch, bits, width, height, order_.handle()), "cuMemsetD2D8Async",
+           to);
+    else
+      done(driver().cuMemsetD2D8(to, pitch, bits, width, height), "cuMemsetD2D8", to);
+  }
+  void set(CUdeviceptr to, std::size_t pitch, unsigned short bits, std::size_t width,
+           std::size_t height) const {
+    if constexpr (is_in_order)
+      done(driver().cuMemsetD2D16Async(to, pitch, bits, width, height, order_.handle()), "cuMemsetD2D16Async",
+           to);
+    else
+      done(driver().cuMemsetD2D16(to, pitch, bits, width, height), "cuMemsetD2D16", to);
+  }
+  void set(CUdeviceptr to, std::size_t pitch, unsigned bits, std::size_t width, std::size_t height) const {
+    if constexpr (is_in_order)
+      done(driver().cuMemsetD2D32Async(to, pitch, bits, width, height, order_.handle()), "cuMemsetD2D32Async",
+           to);
+    else
+      done(driver().cuMemsetD2D32(to, pitch, bits, width, height), "cuMemsetD2D32", to);
+  }
+
+  // Elements of 8 bytes, which the driver does not set: as words of 4 bytes where both halves are equal;
+  // else first all lower halves, then all upper ones, as columns of rows of 8 bytes.
+  template <class T>
+  void fill(CUdeviceptr to, const T &value, std::size_t count) const {
+    if constexpr (sizeof(T) != 8) {
+      set(to, bits_of(value), count);
+    } else {
+      const Halves halves = halves_of(value);
+      if (halves.first == halves.second) return set(to, halves.first, 2 * count);
+      set(to, 8, halves.first, 1, count);
+      set(to + 4, 8, halves.second, 1, count);
+    }
+  }
+  template <class T>
+  void fill(CUdeviceptr to, std::size_t pitch, const T &value, std::size_t width, std::size_t height) const {
+    if constexpr (sizeof(T) != 8) {
+      set(to, pitch, bits_of(value), width, height);
+    } else {
+      const Halves halves = halves_of(value);
+      if (halves.first == halves.second) return set(to, pitch, halves.first, 2 * width, height);
+      for (std::size_t row = 0; row < height; ++row) fill(to + row * pitch, value, width);
+    }
+  }
+
+ private:
+  static constexpr bool is_in_order = std::is_same_v<Order, StreamRef>;
+
+  struct Halves {
+    unsigned first, second;
+  };
+  template <class T>
+  static Halves halves_of(const T &value) noexcept {
+    return std::bit_cast<Halves>(value);
+  }
+
+  Driver &driver() const noexcept { return order_.driver(); }
+  void done(CUresult result, const char *routine, CUdeviceptr to) const {
+    check(result, routine, where_, order_, Address{"to", to});
+  }
+
+  Order order_;
+  Where where_;
+};
+
+template <class Order, class View, class T>
+void fill_view(const Order &order, const View &to, const T &value, Where where) {
+  const Setter<Order> setter(order, where);
+  if constexpr (Described<View>::dimensions == 1) {
+    if constexpr (is_on_device<View>)
+      setter.fill(to.data().address(), value, to.size());
+    else
+      fill_view(order, pinned_device_span(to, order.driver(), where), value, where);
+  } else if constexpr (Described<View>::dimensions == 2) {
+    setter.fill(to.data.address(), to.pitch, value, to.width, to.height);
+  } else if (to.rows == to.height) {
+    setter.fill(to.data.address(), to.pitch, value, to.width, to.height * to.depth);
+  } else {
+    for (std::size_t slice = 0; slice < to.depth; ++slice)
+      setter.fill(to.data.address() + slice * to.rows * to.pitch, to.pitch, value, to.width, to.height);
+  }
+}
+
+}  // namespace CUSHIM_DEFAULT_STREAM
 }  // namespace detail
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// ---- From the host to the device ---------------------------------------------------------------
-
-// Driver calls: cuMemcpyHtoD.
-template <class T>
-requires(!std::is_const_v<T> && std::is_trivially_copyable_v<T>) void copy(DeviceSpan<T> to,
-                                                                           detail::HostRange<const T> from,
-                                                                           Driver &driver = cushim::driver(),
-                                                                           Where where = Where::current()) {
-  detail::check_sizes(to.size(), from.size(), "cuMemcpyHtoD", where);
-  detail::check(driver.cuMemcpyHtoD(to.data().address(), from.data(), from.size_bytes()), "cuMemcpyHtoD",
-                where, detail::Through{&driver}, detail::Address{"to", to.data().address()},
-                detail::bytes_argument(from.size_bytes()));
-}
-// Host memory that is not pinned is read before this returns. Driver calls: cuMemcpyHtoDAsync.
-template <class T>
-requires(!std::is_const_v<T> &&
-         std::is_trivially_copyable_v<T>) void copy(DeviceSpan<T> to, detail::HostRange<const T> from,
-                                                    const StreamRef &stream, Where where = Where::current()) {
-  detail::check_sizes(to.size(), from.size(), "cuMemcpyHtoDAsync", where);
-  detail::check(
-      stream.driver().cuMemcpyHtoDAsync(to.data().address(), from.data(), from.size_bytes(), stream.handle()),
-      "cuMemcpyHtoDAsync", where, stream, detail::Address{"to", to.data().address()},
-      detail::bytes_argument(from.size_bytes()));
+// Copies from one range to another, of which one at least is in device or managed memory, between
+// devices too. Host memory may be used again when this returns. Throws INVALID_VALUE if sizes differ.
+// Driver calls: cuMemcpyHtoD, cuMemcpyDtoH or cuMemcpyDtoD; of rows cuMemcpy2D, of slices cuMemcpy3D.
+template <class To, class From>
+void copy(To &&to, const From &from, Driver &driver = cushim::driver(), Where where = Where::current()) {
+  if constexpr (detail::check_copyable<To, const From>())
+    detail::copy_views(detail::view_of(to), detail::view_of(from), driver, where);
 }
 
-// ---- From the device to the host ---------------------------------------------------------------
+// Copies in the order of a stream, and returns at once: host memory must be page-locked, and must live
+// and stay unchanged until the stream has come there. Throws INVALID_VALUE if sizes differ.
+// Driver calls: cuMemcpyHtoDAsync, cuMemcpyDtoHAsync or cuMemcpyDtoDAsync; of rows cuMemcpy2DAsync, of
+// slices cuMemcpy3DAsync.
+template <class To, class From>
+void copy(To &&to, const From &from, const StreamRef &stream, Where where = Where::current()) {
+  if constexpr (detail::check_copyable<To, const From>()) {
+    if constexpr (detail::check_asynchronous<To, const From>())
+      detail::copy_views(detail::view_of(to), detail::view_of(from), stream, where);
+  }
+}
 
-// Driver calls: cuMemcpyDtoH.
-template <class T>
-requires std::is_trivially_copyable_v<T>
-void copy(detail::HostRange<std::remove_const_t<T>> to, DeviceSpan<T> from, Driver &driver = cushim::driver(),
+// Copies in the order of a stream from or to any host memory, pageable too. The driver moves pageable
+// memory through a buffer of its own, for which this call waits: to the host, until the copy is done, so
+// that whatever the stream waits for must come from elsewhere than the calling thread; from the host,
+// until the memory was read. Throws INVALID_VALUE if sizes differ.
+// Driver calls: those of copy() in a stream.
+template <class To, class From>
+void copy_pageable(To &&to, const From &from, const StreamRef &stream, Where where = Where::current()) {
+  if constexpr (detail::check_copyable<To, const From>())
+    detail::copy_views(detail::view_of(to), detail::view_of(from), stream, where);
+}
+
+// Sets all elements of a range: device, managed or page-locked memory, rows or slices of the device.
+// Elements have 1, 2, 4 or 8 bytes.
+// Driver calls: cuMemsetD8, cuMemsetD16 or cuMemsetD32; of rows cuMemsetD2D8, 16 or 32; of slices one
+// such call, or one a slice if there are unused rows between them; of page-locked memory before it
+// cuMemHostGetDevicePointer. Of 8 bytes: cuMemsetD32 or cuMemsetD2D32 if both halves are equal, else
+// cuMemsetD2D32 twice, of rows twice a row.
+template <class To>
+void fill(To &&to, const detail::ValueFor<To> &value, Driver &driver = cushim::driver(),
           Where where = Where::current()) {
-  detail::check_sizes(to.size(), from.size(), "cuMemcpyDtoH", where);
-  detail::check(driver.cuMemcpyDtoH(to.data(), from.data().address(), from.size_bytes()), "cuMemcpyDtoH",
-                where, detail::Through{&driver}, detail::Address{"from", from.data().address()},
-                detail::bytes_argument(from.size_bytes()));
+  if constexpr (detail::check_fillable<To>())
+    detail::fill_view(detail::Through{&driver}, detail::view_of(to), value, where);
 }
-// Driver calls: cuMemcpyDtoHAsync.
-template <class T>
-requires std::is_trivially_copyable_v<T>
-void copy(detail::HostRange<std::remove_const_t<T>> to, DeviceSpan<T> from, const StreamRef &stream,
+
+// Sets all elements in the order of a stream. Driver calls: as above, cuMemsetD8Async and so on.
+template <class To>
+void fill(To &&to, const detail::ValueFor<To> &value, const StreamRef &stream,
           Where where = Where::current()) {
-  detail::check_sizes(to.size(), from.size(), "cuMemcpyDtoHAsync", where);
-  detail::check(
-      stream.driver().cuMemcpyDtoHAsync(to.data(), from.data().address(), from.size_bytes(), stream.handle()),
-      "cuMemcpyDtoHAsync", where, stream, detail::Address{"from", from.data().address()},
-      detail::bytes_argument(from.size_bytes()));
-}
-
-// ---- From device to device ---------------------------------------------------------------------
-
-// Also between devices. Driver calls: cuMemcpyDtoD.
-template <class T, class U>
-requires(std::is_same_v<T, std::remove_const_t<U>> &&std::is_trivially_copyable_v<T>) void copy(
-    DeviceSpan<T> to, DeviceSpan<U> from, Driver &driver = cushim::driver(), Where where = Where::current()) {
-  detail::check_sizes(to.size(), from.size(), "cuMemcpyDtoD", where);
-  detail::check(driver.cuMemcpyDtoD(to.data().address(), from.data().address(), from.size_bytes()),
-                "cuMemcpyDtoD", where, detail::Through{&driver}, detail::Address{"to", to.data().address()},
-                detail::Address{"from", from.data().address()}, detail::bytes_argument(from.size_bytes()));
-}
-// Driver calls: cuMemcpyDtoDAsync.
-template <class T, class U>
-requires(std::is_same_v<T, std::remove_const_t<U>> &&std::is_trivially_copyable_v<T>) void copy(
-    DeviceSpan<T> to, DeviceSpan<U> from, const StreamRef &stream, Where where = Where::current()) {
-  detail::check_sizes(to.size(), from.size(), "cuMemcpyDtoDAsync", where);
-  detail::check(stream.driver().cuMemcpyDtoDAsync(to.data().address(), from.data().address(),
-                                                  from.size_bytes(), stream.handle()),
-                "cuMemcpyDtoDAsync", where, stream, detail::Address{"to", to.data().address()},
-                detail::Address{"from", from.data().address()}, detail::bytes_argument(from.size_bytes()));
-}
-
-// ---- Rows and slices ---------------------------------------------------------------------------
-// Any two of HostSpan2D and DeviceSpan2D, or HostSpan3D and DeviceSpan3D, but not both on the host.
-
-// Driver calls: cuMemcpy2D.
-template <class To, class From>
-requires detail::Rows<To, From>
-void copy(const To &to, const From &from, Driver &driver = cushim::driver(), Where where = Where::current()) {
-  const auto copy =
-      detail::describe<CUDA_MEMCPY2D>(detail::rows_of(to), detail::rows_of(from), "cuMemcpy2D", where);
-  detail::check(driver.cuMemcpy2D(&copy), "cuMemcpy2D", where, detail::Through{&driver});
-}
-// Driver calls: cuMemcpy2DAsync.
-template <class To, class From>
-requires detail::Rows<To, From>
-void copy(const To &to, const From &from, const StreamRef &stream, Where where = Where::current()) {
-  const auto copy =
-      detail::describe<CUDA_MEMCPY2D>(detail::rows_of(to), detail::rows_of(from), "cuMemcpy2DAsync", where);
-  detail::check(stream.driver().cuMemcpy2DAsync(&copy, stream.handle()), "cuMemcpy2DAsync", where, stream);
-}
-// Driver calls: cuMemcpy3D.
-template <class To, class From>
-requires detail::Slices<To, From>
-void copy(const To &to, const From &from, Driver &driver = cushim::driver(), Where where = Where::current()) {
-  const auto copy =
-      detail::describe_slices(detail::slices_of(to), detail::slices_of(from), "cuMemcpy3D", where);
-  detail::check(driver.cuMemcpy3D(&copy), "cuMemcpy3D", where, detail::Through{&driver});
-}
-// Driver calls: cuMemcpy3DAsync.
-template <class To, class From>
-requires detail::Slices<To, From>
-void copy(const To &to, const From &from, const StreamRef &stream, Where where = Where::current()) {
-  const auto copy =
-      detail::describe_slices(detail::slices_of(to), detail::slices_of(from), "cuMemcpy3DAsync", where);
-  detail::check(stream.driver().cuMemcpy3DAsync(&copy, stream.handle()), "cuMemcpy3DAsync", where, stream);
-}
-
-// ---- Setting -----------------------------------------------------------------------------------
-// Elements of 1, 2 or 4 bytes: the driver sets no others.
-
-// Driver calls: cuMemsetD8, cuMemsetD16 or cuMemsetD32.
-template <class T>
-requires(detail::is_fillable<T> &&
-         !std::is_const_v<T>) void fill(DeviceSpan<T> to, std::type_identity_t<T> value,
-                                        Driver &driver = cushim::driver(), Where where = Where::current()) {
-  const CUdeviceptr address = to.data().address();
-  const auto bits = detail::bits_of(value);
-  const detail::Address words{"to", address};
-  if constexpr (sizeof(T) == 1)
-    detail::check(driver.cuMemsetD8(address, bits, to.size()), "cuMemsetD8", where, detail::Through{&driver},
-                  words);
-  else if constexpr (sizeof(T) == 2)
-    detail::check(driver.cuMemsetD16(address, bits, to.size()), "cuMemsetD16", where,
-                  detail::Through{&driver}, words);
-  else
-    detail::check(driver.cuMemsetD32(address, bits, to.size()), "cuMemsetD32", where,
-                  detail::Through{&driver}, words);
-}
-// Driver calls: cuMemsetD8Async, cuMemsetD16Async or cuMemsetD32Async.
-template <class T>
-requires(detail::is_fillable<T> &&
-         !std::is_const_v<T>) void fill(DeviceSpan<T> to, std::type_identity_t<T> value,
-                                        const StreamRef &stream, Where where = Where::current()) {
-  const CUdeviceptr address = to.data().address();
-  const auto bits = detail::bits_of(value);
-  const detail::Address words{"to", address};
-  Driver &driver = stream.driver();
-  const CUstream handle = stream.handle();
-  if constexpr (sizeof(T) == 1)
-    detail::check(driver.cuMemsetD8Async(address, bits, to.size(), handle), "cuMemsetD8Async", where, stream,
-                  words);
-  else if constexpr (sizeof(T) == 2)
-    detail::check(driver.cuMemsetD16Async(address, bits, to.size(), handle), "cuMemsetD16Async", where,
-                  stream, words);
-  else
-    detail::check(driver.cuMemsetD32Async(address, bits, to.size(), handle), "cuMemsetD32Async", where,
-                  stream, words);
-}
-// Driver calls: cuMemsetD2D8, cuMemsetD2D16 or cuMemsetD2D32.
-template <class T>
-requires(detail::is_fillable<T> &&
-         !std::is_const_v<T>) void fill(DeviceSpan2D<T> to, std::type_identity_t<T> value,
-                                        Driver &driver = cushim::driver(), Where where = Where::current()) {
-  const CUdeviceptr address = to.data.address();
-  const auto bits = detail::bits_of(value);
-  const detail::Address words{"to", address};
-  const detail::Through through{&driver};
-  if constexpr (sizeof(T) == 1)
-    detail::check(driver.cuMemsetD2D8(address, to.pitch, bits, to.width, to.height), "cuMemsetD2D8", where,
-                  through, words);
-  else if constexpr (sizeof(T) == 2)
-    detail::check(driver.cuMemsetD2D16(address, to.pitch, bits, to.width, to.height), "cuMemsetD2D16", where,
-                  through, words);
-  else
-    detail::check(driver.cuMemsetD2D32(address, to.pitch, bits, to.width, to.height), "cuMemsetD2D32", where,
-                  through, words);
-}
-// Driver calls: cuMemsetD2D8Async, cuMemsetD2D16Async or cuMemsetD2D32Async.
-template <class T>
-requires(detail::is_fillable<T> &&
-         !std::is_const_v<T>) void fill(DeviceSpan2D<T> to, std::type_identity_t<T> value,
-                                        const StreamRef &stream, Where where = Where::current()) {
-  const CUdeviceptr address = to.data.address();
-  const auto bits = detail::bits_of(value);
-  const detail::Address words{"to", address};
-  Driver &driver = stream.driver();
-  const CUstream handle = stream.handle();
-  if constexpr (sizeof(T) == 1)
-    detail::check(driver.cuMemsetD2D8Async(address, to.pitch, bits, to.width, to.height, handle),
-                  "cuMemsetD2D8Async", where, stream, words);
-  else if constexpr (sizeof(T) == 2)
-    detail::check(driver.cuMemsetD2D16Async(address, to.pitch, bits, to.width, to.height, handle),
-                  "cuMemsetD2D16Async", where, stream, words);
-  else
-    detail::check(driver.cuMemsetD2D32Async(address, to.pitch, bits, to.width, to.height, handle),
-                  "cuMemsetD2D32Async", where, stream, words);
+  if constexpr (detail::check_fillable<To>())
+    detail::fill_view(stream.ref(), detail::view_of(to), value, where);
 }
 
 }  // namespace CUSHIM_DEFAULT_STREAM

@@ -13,4 +13,5 @@
 #include <cushim/memop.hpp>
 #include <cushim/memory.hpp>
 #include <cushim/pointer.hpp>
+#include <cushim/span.hpp>
 #include <cushim/stream.hpp>

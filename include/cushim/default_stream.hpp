@@ -10,12 +10,16 @@
 // raw handle. Drivers, errors, devices and contexts are the same types in both.
 #pragma once
 
+#include <cushim/detail/cxx20.hpp>
+
 #include <cuda.h>
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define CUSHIM_DEFAULT_STREAM per_thread_default_stream
 #define CUSHIM_EXACT_PTSZ(entry) ::cushim::exact::entry##_ptsz
 #else
+// The inline namespace of this file's choice.
 #define CUSHIM_DEFAULT_STREAM shared_default_stream
+// The entry as this file's choice means it, by its exact symbol.
 #define CUSHIM_EXACT_PTSZ(entry) ::cushim::exact::entry
 #endif

@@ -11,8 +11,8 @@
 namespace cushim {
 inline namespace v1 {
 
-// Initializes the driver; everything else needs this first (or LoadOptions::initialize). Again does
-// no harm. Driver calls: cuInit.
+// Initializes the driver, which every other call needs (LoadOptions::initialize does the same). May be
+// called again. Driver calls: cuInit.
 inline void init(Driver &driver = cushim::driver(), Where where = Where::current()) {
   if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
     throw Error(result, "cuInit", driver.explain(result).text(), where);
@@ -24,7 +24,7 @@ struct Uuid {
 
   friend bool operator==(const Uuid &, const Uuid &) = default;
 
-  // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi and CUDA_VISIBLE_DEVICES write it.
+  // Returns "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi and CUDA_VISIBLE_DEVICES write it.
   std::string text() const {
     std::string text = "GPU";
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -38,11 +38,11 @@ struct Uuid {
 };
 
 // A device, by handle. Owns nothing.
-class Device : public detail::Reference<CUdevice> {
+class Device : public detail::NounBase<Device, CUdevice> {
  public:
   Device() = default;
 
-  // The device of this ordinal. Driver calls: cuDeviceGet.
+  // Returns the device of this ordinal. Throws INVALID_DEVICE if there is none. Driver calls: cuDeviceGet.
   static Device get(int ordinal, Driver &driver = cushim::driver(), Where where = Where::current()) {
     CUdevice handle = 0;
     if (const CUresult result = driver.cuDeviceGet(&handle, ordinal); result != CUDA_SUCCESS)
@@ -51,7 +51,7 @@ class Device : public detail::Reference<CUdevice> {
     return Device(handle, driver);
   }
 
-  // The device with this PCI address, "0000:3b:00.0". Driver calls: cuDeviceGetByPCIBusId.
+  // Returns the device with this PCI address, "0000:3b:00.0". Driver calls: cuDeviceGetByPCIBusId.
   static Device by_pci_bus_id(const std::string &address, Driver &driver = cushim::driver(),
                               Where where = Where::current()) {
     CUdevice handle = 0;
@@ -61,14 +61,14 @@ class Device : public detail::Reference<CUdevice> {
     return Device(handle, driver);
   }
 
-  // How many devices the driver shows. Driver calls: cuDeviceGetCount.
+  // Returns the number of devices that the driver shows. Driver calls: cuDeviceGetCount.
   static int count(Driver &driver = cushim::driver(), Where where = Where::current()) {
     int count = 0;
     detail::check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount", where, detail::Through{&driver});
     return count;
   }
 
-  // All devices. Driver calls: cuDeviceGetCount, cuDeviceGet for each.
+  // Returns all devices. Driver calls: cuDeviceGetCount, cuDeviceGet for each.
   static std::vector<Device> all(Driver &driver = cushim::driver(), Where where = Where::current()) {
     std::vector<Device> devices;
     const int number = count(driver, where);
@@ -76,11 +76,12 @@ class Device : public detail::Reference<CUdevice> {
     return devices;
   }
 
+  // Refers to a raw handle of this driver. No driver call.
   static Device from_handle(CUdevice handle, Driver &driver = cushim::driver()) noexcept {
     return Device(handle, driver);
   }
 
-  // Driver calls: cuDeviceGetAttribute.
+  // Returns an attribute as its own type. Driver calls: cuDeviceGetAttribute.
   template <class T>
   T attribute(DeviceAttribute<T> which, Where where = Where::current()) const {
     int value = 0;
@@ -90,14 +91,14 @@ class Device : public detail::Reference<CUdevice> {
     return static_cast<T>(value);
   }
 
-  // Driver calls: cuDeviceGetName.
+  // Returns the name, "NVIDIA H200". Driver calls: cuDeviceGetName.
   std::string name(Where where = Where::current()) const {
     char name[256] = "";
     detail::check(driver().cuDeviceGetName(name, sizeof name, handle()), "cuDeviceGetName", where, *this);
     return name;
   }
 
-  // Driver calls: cuDeviceGetUuid_v2 (which tells MIG instances apart).
+  // Returns the UUID. Driver calls: cuDeviceGetUuid_v2, which tells MIG instances apart.
   Uuid uuid(Where where = Where::current()) const {
     CUuuid raw{};
     detail::check(driver().cuDeviceGetUuid_v2(&raw, handle()), "cuDeviceGetUuid", where, *this);
@@ -107,7 +108,7 @@ class Device : public detail::Reference<CUdevice> {
     return uuid;
   }
 
-  // "0000:3b:00.0". Driver calls: cuDeviceGetPCIBusId.
+  // Returns the PCI address, "0000:3b:00.0". Driver calls: cuDeviceGetPCIBusId.
   std::string pci_bus_id(Where where = Where::current()) const {
     char address[32] = "";
     detail::check(driver().cuDeviceGetPCIBusId(address, sizeof address, handle()), "cuDeviceGetPCIBusId",
@@ -115,14 +116,14 @@ class Device : public detail::Reference<CUdevice> {
     return address;
   }
 
-  // Bytes of device memory. Driver calls: cuDeviceTotalMem.
+  // Returns the bytes of device memory. Driver calls: cuDeviceTotalMem.
   std::size_t total_memory(Where where = Where::current()) const {
     std::size_t bytes = 0;
     detail::check(driver().cuDeviceTotalMem(&bytes, handle()), "cuDeviceTotalMem", where, *this);
     return bytes;
   }
 
-  // Whether contexts of this device can be given access to the peer's memory.
+  // Returns whether contexts of this device can be given access to the peer's memory.
   // Driver calls: cuDeviceCanAccessPeer.
   bool can_access(Device peer, Where where = Where::current()) const {
     detail::require(peer, "cuDeviceCanAccessPeer", where);
@@ -132,13 +133,39 @@ class Device : public detail::Reference<CUdevice> {
     return can != 0;
   }
 
-  // "device 0"
+  // Returns an attribute of the way from this device to a peer. Throws INVALID_DEVICE if the two are
+  // one device. Driver calls: cuDeviceGetP2PAttribute.
+  template <class T>
+  T peer_attribute(PeerAttribute<T> which, Device peer, Where where = Where::current()) const {
+    detail::require(peer, "cuDeviceGetP2PAttribute", where);
+    int value = 0;
+    detail::check(driver().cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(which.number),
+                                                   handle(), peer.handle()),
+                  "cuDeviceGetP2PAttribute", where, *this, peer, detail::Argument{"attribute", which.number});
+    return static_cast<T>(value);
+  }
+
+  // Returns the device's ordinal, which get() takes: the driver's handles are ordinals. Throws
+  // INVALID_HANDLE if this is empty. No driver call.
+  int ordinal(Where where = Where::current()) const {
+    detail::require(*this, "cuDeviceGet", where);
+    return handle();
+  }
+
+  // Returns this. No driver call.
+  const Device &ref() const noexcept { return *this; }
+
+  // Returns "device 0" or "an empty device".
   friend std::string in_words(const Device &device) {
     return device.is_empty() ? "an empty device" : "device " + std::to_string(device.handle());
   }
 
  private:
-  Device(CUdevice handle, Driver &driver) noexcept : Reference(handle, driver) {}
+  template <class, class>
+  friend class detail::NounBase;
+  Device(CUdevice handle, Driver &driver) noexcept : bound_(handle, driver) {}
+
+  detail::Bound<CUdevice> bound_;
 };
 
 }  // namespace v1

@@ -4,6 +4,8 @@
 // CUDA 13.5, whatever the headers in use; a driver that does not know one refuses it.
 #pragma once
 
+#include <cushim/detail/cxx20.hpp>
+
 #include <cuda.h>
 
 #include <cstddef>
@@ -186,5 +188,22 @@ inline constexpr DeviceAttribute<std::size_t> tensor_map_large_tensor_min_size{1
 inline constexpr DeviceAttribute<bool> gpu_direct_rdma_with_localized_memory_supported{161};
 
 }  // namespace attribute
+
+// An attribute of the way from one device to another whose value reads as T; see
+// Device::peer_attribute().
+template <class T>
+struct PeerAttribute {
+  int number;  // its CUdevice_P2PAttribute
+};
+
+// Names and numbers are the driver's, up to CUDA 13.0, whatever the headers in use.
+namespace peer_attribute {
+inline constexpr PeerAttribute<int> performance_rank{1};  // 0 is the best
+inline constexpr PeerAttribute<bool> access_supported{2};
+inline constexpr PeerAttribute<bool> native_atomic_supported{3};
+inline constexpr PeerAttribute<bool> cuda_array_access_supported{4};
+inline constexpr PeerAttribute<bool> only_partial_native_atomic_supported{5};
+}  // namespace peer_attribute
+
 }  // namespace v1
 }  // namespace cushim

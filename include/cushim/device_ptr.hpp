@@ -6,6 +6,8 @@
 #include <cushim/detail/reference.hpp>
 
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 namespace cushim {
@@ -24,7 +26,7 @@ class DevicePtr {
   requires std::is_convertible_v<U (*)[], T (*)[]>
   constexpr DevicePtr(DevicePtr<U> other) noexcept : address_(other.address()) {}
 
-  // The raw address.
+  // Returns the raw address.
   constexpr CUdeviceptr address() const noexcept { return address_; }
   explicit constexpr operator bool() const noexcept { return address_ != 0; }
 
@@ -41,6 +43,20 @@ class DevicePtr {
  private:
   CUdeviceptr address_ = 0;
 };
+
+namespace detail {
+
+// Throws std::out_of_range: count elements from offset on are not within a range of size elements.
+[[noreturn]] inline void fail_range(const char *range, std::size_t offset, std::size_t count,
+                                    std::size_t size) {
+  throw std::out_of_range("cushim: " + std::to_string(count) + " elements from " + std::to_string(offset) +
+                          " on are asked of a " + range + " of " + std::to_string(size));
+}
+constexpr void check_range(const char *range, std::size_t offset, std::size_t count, std::size_t size) {
+  if (offset > size || count > size - offset) fail_range(range, offset, count, size);
+}
+
+}  // namespace detail
 
 // A range of elements in memory that the device sees. Owns nothing.
 template <class T>
@@ -60,20 +76,58 @@ class DeviceSpan {
   constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
   constexpr bool empty() const noexcept { return size_ == 0; }
 
-  // The address of one element; index may be size().
+  // Returns the address of one element; index may be size().
   constexpr DevicePtr<T> operator[](std::size_t index) const noexcept {
     return data_ + static_cast<std::ptrdiff_t>(index);
   }
-  // count elements from offset on; both must be within.
-  constexpr DeviceSpan subspan(std::size_t offset, std::size_t count) const noexcept {
+  // Returns count elements from offset on. Throws std::out_of_range if they are not within.
+  constexpr DeviceSpan subspan(std::size_t offset, std::size_t count) const {
+    detail::check_range("DeviceSpan", offset, count, size_);
     return {(*this)[offset], count};
   }
-  constexpr DeviceSpan first(std::size_t count) const noexcept { return subspan(0, count); }
+  // Returns the elements from offset on. Throws std::out_of_range if offset is beyond size().
+  constexpr DeviceSpan subspan(std::size_t offset) const {
+    detail::check_range("DeviceSpan", offset, 0, size_);
+    return {(*this)[offset], size_ - offset};
+  }
+  // Returns the first or the last count elements. Throws std::out_of_range if there are fewer.
+  constexpr DeviceSpan first(std::size_t count) const { return subspan(0, count); }
+  constexpr DeviceSpan last(std::size_t count) const {
+    detail::check_range("DeviceSpan", 0, count, size_);
+    return {(*this)[size_ - count], count};
+  }
+
+  // Returns the same bytes as elements of U, const if T is. Throws std::invalid_argument if the bytes
+  // are not a whole number of elements of U or do not begin at a multiple of U's alignment.
+  template <class U>
+  constexpr auto reinterpret() const {
+    using Element = std::conditional_t<std::is_const_v<T>, const U, U>;
+    if (size_bytes() % sizeof(U) != 0)
+      throw std::invalid_argument("cushim: " + std::to_string(size_bytes()) +
+                                  " bytes are no whole number of elements of " + std::to_string(sizeof(U)));
+    if (data_.address() % alignof(U) != 0)
+      throw std::invalid_argument("cushim: the address is no multiple of the alignment " +
+                                  std::to_string(alignof(U)));
+    return DeviceSpan<Element>(DevicePtr<Element>(data_.address()), size_bytes() / sizeof(U));
+  }
+
+  // Returns whether both begin at the same address and have the same size.
+  friend constexpr bool operator==(const DeviceSpan &, const DeviceSpan &) = default;
 
  private:
   DevicePtr<T> data_;
   std::size_t size_ = 0;
 };
+
+// Returns the bytes of a range, as std::as_bytes does for the host.
+template <class T>
+constexpr DeviceSpan<const std::byte> as_bytes(DeviceSpan<T> span) noexcept {
+  return {DevicePtr<const std::byte>(span.data().address()), span.size_bytes()};
+}
+template <class T>
+requires(!std::is_const_v<T>) constexpr DeviceSpan<std::byte> as_writable_bytes(DeviceSpan<T> span) noexcept {
+  return {DevicePtr<std::byte>(span.data().address()), span.size_bytes()};
+}
 
 }  // namespace v1
 }  // namespace cushim

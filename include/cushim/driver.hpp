@@ -14,7 +14,7 @@
 namespace cushim {
 inline namespace v1 {
 
-// What happened, what was tried, what to do. See docs/errors.md for each id.
+// What happened, what was tried, what to do. See docs/reference/errors.md for each id.
 class Diagnosis {
  public:
   Diagnosis() : plain_{} {}
@@ -42,6 +42,7 @@ class Diagnosis {
   CushimDiagnosis plain_;
 };
 
+// What load() opens, and what it requires.
 struct LoadOptions {
   const char *library = nullptr;  // a library to open instead of the default driver
   int at_least = 0;               // refuse a driver below this version: 12040 is 12.4
@@ -140,9 +141,14 @@ class CurrentDriver : public CushimCurrentEntries {
   Driver *operator->() const noexcept { return &current_driver(); }
 };
 
+namespace detail {
+inline constexpr CurrentDriver current_driver_of_the_moment{};
+}
+
 // Raw calls: cushim::driver().cuMemAlloc(&pointer, bytes). Two loads and one indirect jump, reached by
-// a direct call. What else is asked of the current driver: cushim::driver()->version().
-inline CurrentDriver driver() noexcept { return {}; }
+// a direct call. What else is asked of the current driver: cushim::driver()->version(). What is kept of
+// it, auto &driver = cushim::driver(), goes on meaning the driver of the moment.
+inline const CurrentDriver &driver() noexcept { return detail::current_driver_of_the_moment; }
 
 // Opens the default driver; see cushim_load(). The current driver stays what it is.
 inline Loaded load(const LoadOptions &options = {}) { return Driver::load(options); }
@@ -181,6 +187,7 @@ struct Copy {
   bool is_this_one;
 };
 
+// Returns the copies of cushim in this process. Each static copy has its own current driver.
 inline std::vector<Copy> copies() {
   std::vector<Copy> found;
   cushim_copies(

@@ -2,6 +2,8 @@
 // Naming an entry point: by enumerator, by the function of <cuda.h>, or by name and version.
 #pragma once
 
+#include <cushim/detail/cxx20.hpp>
+
 #include <cushim/table.h>
 
 #include <cstddef>

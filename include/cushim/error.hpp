@@ -72,6 +72,19 @@ class Category final : public std::error_category {
   }
 };
 
+// What to do about results whose reason lies elsewhere than in the call: the advice of `cushim explain`.
+constexpr std::string_view advice_on(CUresult result) noexcept {
+  switch (result) {
+    case CUDA_ERROR_NOT_INITIALIZED:
+      return "Call cuInit(0) and check its result before anything else. Create worker processes with exec "
+             "(\"spawn\"), or before the parent first uses the driver.";
+    case CUDA_ERROR_INVALID_CONTEXT:
+      return "Call cuCtxSetCurrent in each thread that uses the driver, and keep the context alive as long.";
+    default:
+      return {};
+  }
+}
+
 }  // namespace detail
 
 // The category of driver results, "cuda". Comparable with std::errc where a result has a namesake:
@@ -81,6 +94,7 @@ inline const std::error_category &category() noexcept {
   return category;
 }
 
+// Lets a CUresult convert to std::error_code.
 inline std::error_code make_error_code(CUresult result) noexcept {
   return {static_cast<int>(result), category()};
 }
@@ -88,6 +102,8 @@ inline std::error_code make_error_code(CUresult result) noexcept {
 // A driver call that failed, or an argument that the driver would have refused. what() reads
 //
 //   cuEventRecord: CUDA_ERROR_INVALID_HANDLE (400, invalid handle): event 0x7f10, stream 0x7f20 (main.cpp:12)
+//
+// and ends with advice for NOT_INITIALIZED and INVALID_CONTEXT.
 class Error : public std::system_error {
  public:
   // words: the handles and arguments in words, and what is known about the reason; may be empty.
@@ -97,6 +113,7 @@ class Error : public std::system_error {
         where_(where),
         what_(compose(result, routine, words, where)) {}
 
+  // Routine, name, code, text, handles and call site.
   const char *what() const noexcept override { return what_.what(); }
   // The driver's routine, "cuEventRecord", without the suffixes of ABIs and per-thread variants.
   const char *routine() const noexcept { return routine_; }
@@ -116,6 +133,11 @@ class Error : public std::system_error {
     if (!words.empty()) text += ": " + words;
     if (where.line() != 0)
       text += std::string(" (") + where.file_name() + ":" + std::to_string(where.line()) + ")";
+    // Opening a handle in the process that exported it is refused so, too, and the words tell it.
+    const bool is_exporter =
+        result == CUDA_ERROR_INVALID_CONTEXT && std::string_view(routine).starts_with("cuIpcOpen");
+    if (const std::string_view advice = detail::advice_on(result); !advice.empty() && !is_exporter)
+      text.append(". ").append(advice);
     return text;
   }
 

@@ -13,12 +13,14 @@
 namespace cushim {
 inline namespace v1 {
 
+// How synchronize() waits.
 enum class EventFlags : unsigned {
   none = CU_EVENT_DEFAULT,                 // synchronize() spins
   blocking_sync = CU_EVENT_BLOCKING_SYNC,  // synchronize() sleeps
 };
 constexpr bool is_flags(EventFlags) { return true; }
 
+// How an event is recorded during capture.
 enum class RecordFlags : unsigned {
   none = CU_EVENT_RECORD_DEFAULT,
   external = CU_EVENT_RECORD_EXTERNAL,  // in capture: an external record node
@@ -30,94 +32,115 @@ using Milliseconds = std::chrono::duration<float, std::milli>;
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// An event, by handle. Owns nothing.
-class EventRef : public detail::Reference<CUevent> {
+class EventRef;
+
+// What every event offers, owned or not: EventRef, TimedEventRef, Event, TimedEvent, IpcEvent.
+template <class Self>
+class EventCalls : public detail::Waitable<Self, CUevent> {
  public:
-  EventRef() = default;
-
-  // A raw event, a cudaEvent_t too.
-  static EventRef from_handle(CUevent handle, Driver &driver = cushim::driver()) noexcept {
-    return EventRef(handle, driver);
-  }
-
   // Marks the work that is now in the stream, which must be of the event's context.
   // Driver calls: cuEventRecord.
   void record(const StreamRef &stream, Where where = Where::current()) const {
-    detail::check(stream.driver().cuEventRecord(handle(), stream.handle()), "cuEventRecord", where, *this,
-                  stream);
+    detail::check(stream.driver().cuEventRecord(this->handle(), stream.handle()), "cuEventRecord", where,
+                  self(), stream);
   }
-  // Driver calls: cuEventRecordWithFlags.
+  // Marks it with flags; external is for streams in capture. Driver calls: cuEventRecordWithFlags.
   void record(const StreamRef &stream, RecordFlags flags, Where where = Where::current()) const {
-    detail::check(stream.driver().cuEventRecordWithFlags(handle(), stream.handle(), detail::number(flags)),
-                  "cuEventRecordWithFlags", where, *this, stream,
-                  detail::Argument{"flags", detail::number(flags)});
+    detail::check(
+        stream.driver().cuEventRecordWithFlags(this->handle(), stream.handle(), detail::number(flags)),
+        "cuEventRecordWithFlags", where, self(), stream, detail::Argument{"flags", detail::number(flags)});
   }
-  // In the default stream of the current context. Driver calls: cuEventRecord.
-  void record(Where where = Where::current()) const { record(default_stream(driver()), where); }
+  // Marks the work in the default stream of the current context. Driver calls: cuEventRecord.
+  void record(Where where = Where::current()) const { record(default_stream(this->driver()), where); }
 
-  // Whether the marked work is done; also true of an event that was never recorded.
+  // Returns whether the marked work is done; true too of an event that was never recorded.
   // Driver calls: cuEventQuery.
   bool is_done(Where where = Where::current()) const {
-    const CUresult result = driver().cuEventQuery(handle());
+    const CUresult result = this->driver().cuEventQuery(this->handle());
     if (result == CUDA_ERROR_NOT_READY) return false;
-    detail::check(result, "cuEventQuery", where, *this);
+    detail::check(result, "cuEventQuery", where, self());
     return true;
   }
 
   // Waits until the marked work is done. Driver calls: cuEventSynchronize.
   void synchronize(Where where = Where::current()) const {
-    detail::check(driver().cuEventSynchronize(handle()), "cuEventSynchronize", where, *this);
+    detail::check(this->driver().cuEventSynchronize(this->handle()), "cuEventSynchronize", where, self());
   }
 
-  // Waits until the marked work is done (true) or the time is over (false); negative timeouts are
-  // refused. Driver calls: cuEventQuery, repeatedly.
-  template <class Rep, class Period>
-  bool synchronize_for(std::chrono::duration<Rep, Period> timeout, Where where = Where::current()) const {
-    if (timeout < timeout.zero())
-      detail::fail(CUDA_ERROR_INVALID_VALUE, "cuEventQuery", where, *this,
-                   detail::Remark{"timeout is negative"});
-    return synchronize_until(detail::deadline_after(timeout), where);
-  }
-  template <class Clock, class Duration>
-  bool synchronize_until(std::chrono::time_point<Clock, Duration> deadline,
-                         Where where = Where::current()) const {
-    return detail::poll_until(deadline, [&] { return is_done(where); });
-  }
-
-  // "event 0x7f10", "an empty event"
-  friend std::string in_words(const EventRef &event) { return detail::noun_in_words("event", event); }
+  static constexpr const char *kQuery = "cuEventQuery";
 
  protected:
-  EventRef(CUevent handle, Driver &driver) noexcept : Reference(handle, driver) {}
+  EventCalls() = default;
+  EventCalls(const EventCalls &) = default;
+  EventCalls &operator=(const EventCalls &) = default;
+
+ private:
+  using detail::NounBase<Self, CUevent>::self;
 };
 
-// An event that was made with timing, by handle. Owns nothing.
-class TimedEventRef : public EventRef {
+// An event, by handle. Owns nothing.
+class EventRef : public EventCalls<EventRef> {
  public:
+  // Empty: no event.
+  EventRef() = default;
+
+  // A raw event of the current driver, a cudaEvent_t too. Literal zeros do not compile.
+  EventRef(CUevent handle) noexcept : bound_(handle, cushim::driver()) {}
+  EventRef(std::nullptr_t) = delete;
+  EventRef(int) = delete;
+
+  // Returns a reference to a raw event of this driver. No driver call.
+  static EventRef from_handle(CUevent handle, Driver &driver = cushim::driver()) noexcept {
+    return EventRef(handle, driver);
+  }
+
+  // Returns this. No driver call.
+  const EventRef &ref() const noexcept { return *this; }
+
+ private:
+  template <class, class>
+  friend class detail::NounBase;
+  EventRef(CUevent handle, Driver &driver) noexcept : bound_(handle, driver) {}
+
+  detail::Bound<CUevent> bound_;
+};
+
+// Returns "event 0x7f10" or "an empty event".
+inline std::string in_words(const EventRef &event) { return detail::noun_in_words("event", event); }
+
+// An event that was made with timing, by handle. Owns nothing. Converts to EventRef.
+class TimedEventRef : public EventCalls<TimedEventRef> {
+ public:
+  // Empty: no event.
   TimedEventRef() = default;
 
-  // A raw event that was made with timing, a cudaEvent_t too.
+  // Returns a reference to a raw event that was made with timing, a cudaEvent_t too. No driver call.
   static TimedEventRef from_handle(CUevent handle, Driver &driver = cushim::driver()) noexcept {
-    return TimedEventRef(handle, driver, false);
+    return TimedEventRef(EventRef::from_handle(handle, driver), false);
   }
+
+  // Returns this without its timing. No driver call.
+  const EventRef &ref() const noexcept { return event_; }
+  operator const EventRef &() const noexcept { return event_; }
 
  private:
   friend class TimedEvent;
   friend class ElapsedTime;
-  TimedEventRef(CUevent handle, Driver &driver, bool is_surely_timed) noexcept
-      : EventRef(handle, driver), is_surely_timed_(is_surely_timed) {}
+  TimedEventRef(const EventRef &event, bool is_surely_timed) noexcept
+      : event_(event), is_surely_timed_(is_surely_timed) {}
 
+  EventRef event_;
   bool is_surely_timed_ = false;  // for the words of errors
 };
 
-// The time from start to end. Both must have been recorded, in streams of one context, and be done;
+// Returns the time from start to end. Both must have been recorded, in streams of one context, and be done;
 // else the error says which was not timed, not recorded or not complete.
 // Driver calls: cuEventElapsedTime; where the headers mean its second ABI (13.0 and newer) and the
 // driver is older than that (12.8), the first. After a failure, to tell the reason: cuEventQuery and
 // cuEventElapsedTime of each event with itself.
 Milliseconds elapsed(TimedEventRef start, TimedEventRef end, Where where = Where::current());
 
-// end - start is elapsed(start, end).
+// Returns elapsed(start, end).
 inline Milliseconds operator-(TimedEventRef end, TimedEventRef start) { return elapsed(start, end, Where{}); }
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -125,47 +148,38 @@ inline Milliseconds operator-(TimedEventRef end, TimedEventRef start) { return e
 namespace detail {
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// Where an owned event lives and what it was made with; the driver does not tell later.
-struct EventOrigin {
-  unsigned flags = 0;
-  ContextRef context;      // if it is known
-  PrimaryContext primary;  // held for the event's life, if it was made on a device
-};
-
-// Creation, for each type of event: Self with flags that make it what it is.
+// What the owners of events share: Self, with the flags of creation that make its type what it is.
 template <class Self, unsigned type_flags>
-class EventCreation {
+class EventOwner : public Owner<Self, EventRef, EventCalls> {
+  using Base = Owner<Self, EventRef, EventCalls>;
+
  public:
-  // In the current context. Driver calls: cuEventCreate; at the end cuEventDestroy.
+  // Creates an event in the current context. Driver calls: cuEventCreate; at the end cuEventDestroy.
   static Self create(EventFlags flags = EventFlags::none, Driver &driver = cushim::driver(),
                      Where where = Where::current()) {
     const unsigned all = number(flags) | type_flags;
     CUevent handle = nullptr;
     check(driver.cuEventCreate(&handle, all), "cuEventCreate", where, Through{&driver},
           Argument{"flags", all});
-    return Self(handle, driver, EventOrigin{all, {}, {}});
+    return Self(handle, driver, all);
   }
 
-  // In a given context. Driver calls: cuCtxPushCurrent, cuEventCreate, cuCtxPopCurrent.
+  // Creates an event in a given context. Driver calls: push, cuEventCreate, pop; at the end
+  // cuEventDestroy.
   static Self create(ContextRef context, EventFlags flags = EventFlags::none,
                      Where where = Where::current()) {
-    Self event = in_context(context, where, [&] { return create(flags, context.driver(), where); });
-    event.origin_.context = context;
-    return event;
+    return Creation::in(context, where, [&] { return create(flags, context.driver(), where); });
   }
 
-  // In a device's primary context, which the event holds for its life. Driver calls:
-  // cuDevicePrimaryCtxRetain, cuCtxPushCurrent, cuEventCreate, cuCtxPopCurrent; at the end
-  // cuEventDestroy, cuDevicePrimaryCtxRelease.
+  // Creates an event in a device's primary context, which the event holds for its life. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, cuEventCreate, pop; at the end cuEventDestroy,
+  // cuDevicePrimaryCtxRelease.
   static Self create(Device device, EventFlags flags = EventFlags::none, Where where = Where::current()) {
-    PrimaryContext primary = PrimaryContext::retain(device, where);
-    Self event = create(ContextRef(primary), flags, where);
-    event.hold(std::move(primary));
-    return event;
+    return Creation::on(device, where, [&] { return create(flags, device.driver(), where); });
   }
 
-  // In the context of a stream, and recorded there. Driver calls: cuStreamGetCtx, cuCtxPushCurrent,
-  // cuEventCreate, cuCtxPopCurrent, cuEventRecord.
+  // Creates an event in the context of a stream, and records it there. Driver calls: cuStreamGetCtx,
+  // push, cuEventCreate, pop, cuEventRecord; at the end cuEventDestroy.
   static Self recorded(const StreamRef &stream, EventFlags flags = EventFlags::none,
                        Where where = Where::current()) {
     Self event = create(stream.context(where), flags, where);
@@ -176,8 +190,32 @@ class EventCreation {
   // Owns an event that was made elsewhere, with these flags and the type's own. No driver call.
   static Self adopt(CUevent handle, EventFlags flags = EventFlags::none,
                     Driver &driver = cushim::driver()) noexcept {
-    return Self(handle, driver, EventOrigin{number(flags) | type_flags, {}, {}});
+    return Self(handle, driver, number(flags) | type_flags);
   }
+
+  // Return whether the event was created, or adopted, with these properties; false if it is empty. No
+  // driver call.
+  bool is_timing_enabled() const noexcept {
+    return !this->is_empty() && (this->creation_flags() & CU_EVENT_DISABLE_TIMING) == 0;
+  }
+  bool is_blocking_sync() const noexcept { return (this->creation_flags() & CU_EVENT_BLOCKING_SYNC) != 0; }
+  bool is_ipc_enabled() const noexcept { return (this->creation_flags() & CU_EVENT_INTERPROCESS) != 0; }
+
+  // Returns the context that the event is in, if it was given at creation: the driver does not tell
+  // later. No driver call.
+  std::optional<ContextRef> context() const noexcept { return this->home().context(); }
+  // Returns the event's device, if that or the context was given at creation. Driver calls: none if it
+  // was created on a device, else push, cuCtxGetDevice, pop.
+  std::optional<Device> device(Where where = Where::current()) const { return this->home().device(where); }
+
+ protected:
+  EventOwner() = default;
+  using Base::Base;
+
+ private:
+  friend Base;
+  static constexpr const char *kDestroy = "cuEventDestroy";
+  static CUresult destroy(EventRef event) noexcept { return event.driver().cuEventDestroy(event.handle()); }
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -187,96 +225,35 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 
 // Owns an event that keeps no time. To share one, put it into a std::shared_ptr: the last owner
 // destroys it.
-class Event : public EventRef, public detail::EventCreation<Event, CU_EVENT_DISABLE_TIMING> {
+class Event : public detail::EventOwner<Event, CU_EVENT_DISABLE_TIMING> {
  public:
   // Empty.
   Event() = default;
 
-  Event(Event &&other) noexcept : EventRef(other), origin_(std::exchange(other.origin_, {})) { other.take(); }
-  Event &operator=(Event &&other) noexcept {
-    Event(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~Event() {
-    if (!is_empty()) detail::report(driver().cuEventDestroy(handle()), "cuEventDestroy", EventRef(*this));
-  }
-
-  void swap(Event &other) noexcept {
-    std::swap(static_cast<EventRef &>(*this), static_cast<EventRef &>(other));
-    std::swap(origin_, other.origin_);
-  }
-  friend void swap(Event &left, Event &right) noexcept { left.swap(right); }
-
-  // Destroys now, and throws if that fails. Again does nothing.
-  // Driver calls: cuEventDestroy; cuDevicePrimaryCtxRelease if the event was made on a device.
-  void close(Where where = Where::current()) {
-    if (is_empty()) return;
-    const EventRef event(*this);
-    detail::EventOrigin origin = std::exchange(origin_, {});
-    take();
-    detail::check(event.driver().cuEventDestroy(event.handle()), "cuEventDestroy", where, event);
-    origin.primary.close(where);
-  }
-
-  // Gives the handle to the caller, who destroys it. Empty afterwards.
-  // Driver calls: cuDevicePrimaryCtxRelease if the event was made on a device.
-  [[nodiscard]] CUevent release() noexcept {
-    origin_ = {};
-    return take();
-  }
-
-  bool is_timing_enabled() const noexcept {
-    return !is_empty() && (origin_.flags & CU_EVENT_DISABLE_TIMING) == 0;
-  }
-  bool is_blocking_sync() const noexcept { return (origin_.flags & CU_EVENT_BLOCKING_SYNC) != 0; }
-  bool is_ipc_enabled() const noexcept { return (origin_.flags & CU_EVENT_INTERPROCESS) != 0; }
-
-  // The context that the event is in, if it was told at creation: the driver does not tell later.
-  // No driver call.
-  std::optional<ContextRef> context() const noexcept {
-    return origin_.context.is_empty() ? std::nullopt : std::optional(origin_.context);
-  }
-  // Its device, if that or the context was told at creation. Driver calls: none if it was made on a
-  // device, else push, cuCtxGetDevice, pop.
-  std::optional<Device> device(Where where = Where::current()) const {
-    if (!origin_.primary.is_empty()) return origin_.primary.device();
-    if (!origin_.context.is_empty()) return origin_.context.device(where);
-    return std::nullopt;
-  }
-
- protected:
-  Event(CUevent handle, Driver &driver, detail::EventOrigin origin) noexcept
-      : EventRef(handle, driver), origin_(std::move(origin)) {}
-  void hold(PrimaryContext primary) noexcept { origin_.primary = std::move(primary); }
-
  private:
-  template <class Self, unsigned type_flags>
-  friend class detail::EventCreation;
-
-  detail::EventOrigin origin_;
+  friend EventOwner;
+  using EventOwner::EventOwner;
 };
 
 // Owns an event that keeps time.
-class TimedEvent : public Event, public detail::EventCreation<TimedEvent, CU_EVENT_DEFAULT> {
- private:
-  using Creation = detail::EventCreation<TimedEvent, CU_EVENT_DEFAULT>;
-  friend Creation;
-  using Event::Event;
-
+class TimedEvent : public detail::EventOwner<TimedEvent, CU_EVENT_DEFAULT> {
  public:
   // Empty.
   TimedEvent() = default;
 
-  using Creation::adopt;
-  using Creation::create;
-  using Creation::recorded;
+  // Returns this event as a reference with its timing, which must not outlive it. No driver call.
+  operator TimedEventRef() const noexcept { return TimedEventRef(ref(), true); }
 
-  operator TimedEventRef() const noexcept { return TimedEventRef(handle(), driver(), true); }
+ private:
+  friend EventOwner;
+  using EventOwner::EventOwner;
 };
 
 // elapsed(), and why it failed.
 class ElapsedTime {
  public:
+  // Returns the time between two events. Driver calls: cuEventElapsedTime; after an error, those that explain
+  // it.
   static Milliseconds between(TimedEventRef start, TimedEventRef end, Where where) {
     float milliseconds = 0;
     const CUresult result = call(start, end, milliseconds);
@@ -286,7 +263,7 @@ class ElapsedTime {
   }
 
  private:
-  static CUresult call(EventRef start, EventRef end, float &milliseconds) {
+  static CUresult call(const EventRef &start, const EventRef &end, float &milliseconds) {
     const CUresult result = start.driver().cuEventElapsedTime(&milliseconds, start.handle(), end.handle());
     if (result != CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND) [[likely]]
       return result;
@@ -301,7 +278,7 @@ class ElapsedTime {
       add(reasons, "end", end);
       if (reasons.empty() && result == CUDA_ERROR_INVALID_HANDLE) reasons = "the events are of two contexts";
     }
-    detail::fail(result, "cuEventElapsedTime", where, EventRef(start), EventRef(end),
+    detail::fail(result, "cuEventElapsedTime", where, start.ref(), end.ref(),
                  detail::Remark{reasons.c_str()});
   }
 
@@ -329,12 +306,14 @@ inline Milliseconds elapsed(TimedEventRef start, TimedEventRef end, Where where)
 
 // ---- What streams do with events ------------------------------------------------------------------
 
-inline void StreamRef::wait(const EventRef &event, WaitFlags flags, Where where) const {
-  detail::check(driver().cuStreamWaitEvent(handle(), event.handle(), detail::number(flags)),
-                "cuStreamWaitEvent", where, *this, event);
+template <class Self>
+void StreamCalls<Self>::wait(const EventRef &event, WaitFlags flags, Where where) const {
+  detail::check(this->driver().cuStreamWaitEvent(this->handle(), event.handle(), detail::number(flags)),
+                "cuStreamWaitEvent", where, self(), event);
 }
 
-inline void StreamRef::wait(const StreamRef &other, Where where) const {
+template <class Self>
+void StreamCalls<Self>::wait(const StreamRef &other, Where where) const {
   Event done = Event::recorded(other, EventFlags::none, where);
   wait(done, WaitFlags::none, where);
   done.close(where);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of entry points that plain <cuda.h> does not declare, in cushim's own words: the first
  * ABI's structures, and what the EGL and VDPAU interop calls take. The list of entry points uses
- * them so that it needs no graphics header. tests/check/entry_points_check.cpp asserts size,
+ * them so that it needs no graphics header. tests/toolkits/entry_points_check.cpp asserts size,
  * alignment and offsets against the headers of every supported toolkit. */
 #ifndef CUSHIM_FOREIGN_TYPES_H
 #define CUSHIM_FOREIGN_TYPES_H
 
-#if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
-#error "cushim supports Linux on x86-64 and aarch64 only, for now"
+#if defined(__has_include)
+#if __has_include(<features.h>)
+#include <features.h> /* says which C library this is */
+#endif
+#endif
+
+#if !defined(__linux__) || !defined(__GLIBC__) || !(defined(__x86_64__) || defined(__aarch64__))
+#error "cushim supports Linux with glibc on x86-64 and aarch64 only, for now"
 #endif
 
 #include <cuda.h>

@@ -20,7 +20,7 @@ inline namespace v1 {
 
 namespace detail {
 
-// A handle from bytes that were received; a handle of another size is refused.
+// Returns a handle from bytes that were received. Throws INVALID_VALUE if their number differs.
 template <class Handle>
 Handle handle_from_bytes(std::span<const std::byte> bytes, const char *routine, Where where) {
   static_assert(std::is_trivially_copyable_v<Handle>);
@@ -68,78 +68,71 @@ struct handle_t {
   std::span<const std::byte, sizeof(CUipcEventHandle)> bytes() const noexcept {
     return std::as_bytes(std::span<const CUipcEventHandle, 1>(&raw, 1));
   }
-  // A handle that was received as bytes; any number but 64 is refused.
+  // Returns a handle that was received as bytes. Throws INVALID_VALUE if they are not 64.
   static handle_t from_bytes(std::span<const std::byte> bytes, Where where = Where::current()) {
     return detail::handle_from_bytes<handle_t>(bytes, "cuIpcOpenEventHandle", where);
   }
 };
 static_assert(sizeof(handle_t) == 64);
 
-// Driver calls: cuIpcGetEventHandle.
+// Exports an event. Driver calls: cuIpcGetEventHandle.
 handle_t export_(const IpcEvent &event, Where where = Where::current());
-// The event of another process, in a device's primary context, which is held for the event's life.
+// Opens the event of another process in a device's primary context, which is held for the event's life.
 // Driver calls: cuDevicePrimaryCtxRetain, push, cuIpcOpenEventHandle, pop; at the end cuEventDestroy,
 // cuDevicePrimaryCtxRelease.
 IpcEvent import(Device device, const handle_t &handle, Where where = Where::current());
-// The same in a given context. Driver calls: push, cuIpcOpenEventHandle, pop; at the end
+// Opens it in a given context. Driver calls: push, cuIpcOpenEventHandle, pop; at the end
 // cuEventDestroy.
 IpcEvent import(ContextRef context, const handle_t &handle, Where where = Where::current());
 
 }  // namespace event::ipc
 
 // Owns an event that other processes can open. Keeps no time: the driver allows no both.
-class IpcEvent : public Event,
-                 public detail::EventCreation<IpcEvent, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS> {
- private:
-  using Creation = detail::EventCreation<IpcEvent, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS>;
-  friend Creation;
-  friend IpcEvent event::ipc::import(Device, const event::ipc::handle_t &, Where);
-  friend IpcEvent event::ipc::import(ContextRef, const event::ipc::handle_t &, Where);
-  using Event::Event;
-
+class IpcEvent : public detail::EventOwner<IpcEvent, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS> {
  public:
   // Empty.
   IpcEvent() = default;
 
-  using Creation::adopt;
-  using Creation::create;
-  using Creation::recorded;
-
-  // event::ipc::export_(*this)
+  // Returns event::ipc::export_(*this).
   event::ipc::handle_t ipc_descriptor(Where where = Where::current()) const {
     return event::ipc::export_(*this, where);
   }
-  // event::ipc::import(place, descriptor), where place is a device or a context.
+  // Returns event::ipc::import(place, descriptor), where place is a device or a context.
   template <class Place>
   static IpcEvent from_ipc_descriptor(const Place &place, const event::ipc::handle_t &descriptor,
                                       Where where = Where::current()) {
     return event::ipc::import(place, descriptor, where);
+  }
+
+ private:
+  friend EventOwner;
+  friend IpcEvent event::ipc::import(Device, const event::ipc::handle_t &, Where);
+  friend IpcEvent event::ipc::import(ContextRef, const event::ipc::handle_t &, Where);
+  using EventOwner::EventOwner;
+
+  template <class Place>
+  static IpcEvent open(const Place &place, const event::ipc::handle_t &handle, Where where) {
+    CUevent raw = nullptr;
+    const CUresult result = place.driver().cuIpcOpenEventHandle(&raw, handle.raw);
+    detail::check(result, "cuIpcOpenEventHandle", where, place,
+                  detail::Remark{detail::import_remark(result)});
+    return adopt(raw, EventFlags::none, place.driver());
   }
 };
 
 inline event::ipc::handle_t event::ipc::export_(const IpcEvent &event, Where where) {
   handle_t handle{};
   detail::check(event.driver().cuIpcGetEventHandle(&handle.raw, event.handle()), "cuIpcGetEventHandle", where,
-                EventRef(event));
+                event.ref());
   return handle;
 }
 
 inline IpcEvent event::ipc::import(ContextRef context, const handle_t &handle, Where where) {
-  return detail::in_context(context, where, [&] {
-    CUevent raw = nullptr;
-    const CUresult result = context.driver().cuIpcOpenEventHandle(&raw, handle.raw);
-    detail::check(result, "cuIpcOpenEventHandle", where, context,
-                  detail::Remark{detail::import_remark(result)});
-    return IpcEvent(raw, context.driver(),
-                    detail::EventOrigin{CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS, context, {}});
-  });
+  return detail::Creation::in(context, where, [&] { return IpcEvent::open(context, handle, where); });
 }
 
 inline IpcEvent event::ipc::import(Device device, const handle_t &handle, Where where) {
-  PrimaryContext primary = PrimaryContext::retain(device, where);
-  IpcEvent event = import(ContextRef(primary), handle, where);
-  event.hold(std::move(primary));
-  return event;
+  return detail::Creation::on(device, where, [&] { return IpcEvent::open(device, handle, where); });
 }
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -157,15 +150,15 @@ struct handle_t {
   std::span<const std::byte, sizeof(CUipcMemHandle) + 16> bytes() const noexcept {
     return std::as_bytes(std::span<const handle_t, 1>(this, 1));
   }
-  // A handle that was received as bytes; any number but 80 is refused.
+  // Returns a handle that was received as bytes. Throws INVALID_VALUE if they are not 80.
   static handle_t from_bytes(std::span<const std::byte> bytes, Where where = Where::current()) {
     return detail::handle_from_bytes<handle_t>(bytes, "cuIpcOpenMemHandle", where);
   }
 };
 static_assert(sizeof(handle_t) == 80);
 
-// The pointer may lie inside an allocation of cuMemAlloc; managed memory and memory from pools cannot
-// be exported so, nor what was itself imported.
+// Exports device memory. The pointer may lie inside an allocation of cuMemAlloc; managed memory and
+// memory from pools cannot be exported so, nor what was itself imported.
 // Driver calls: cuMemGetAddressRange, cuIpcGetMemHandle.
 inline handle_t export_(CUdeviceptr address, Driver &driver = cushim::driver(),
                         Where where = Where::current()) {
@@ -202,19 +195,18 @@ class Mapping {
   }
   void swap(Mapping &other) noexcept {
     memory_.swap(other.memory_);
-    primary_.swap(other.primary_);
     std::swap(offset_, other.offset_);
     std::swap(size_, other.size_);
   }
   friend void swap(Mapping &left, Mapping &right) noexcept { left.swap(right); }
 
-  // The pointer that was exported, in this process.
-  CUdeviceptr address() const noexcept { return memory_.handle() + offset_; }
-  // The allocation's base, in this process.
-  CUdeviceptr base() const noexcept { return memory_.handle(); }
-  // Bytes from address() to the allocation's end.
+  // Returns the pointer that was exported, in this process.
+  CUdeviceptr address() const noexcept { return memory_.address() + offset_; }
+  // Returns the allocation's base, in this process.
+  CUdeviceptr base() const noexcept { return memory_.address(); }
+  // Returns the bytes from address() to the allocation's end.
   std::size_t size_bytes() const noexcept { return size_; }
-  // address() and size_bytes() as elements.
+  // Returns address() and size_bytes() as elements.
   template <class T>
   DeviceSpan<T> span() const noexcept {
     return {DevicePtr<T>(address()), size_ / sizeof(T)};
@@ -228,24 +220,21 @@ class Mapping {
     Mapping closing;
     closing.swap(*this);
     closing.memory_.close(where);
-    closing.primary_.close(where);
   }
 
   // Leaves the mapping to the caller, who closes its base. Empty afterwards.
   // Driver calls: cuDevicePrimaryCtxRelease if it was opened on a device.
   [[nodiscard]] CUdeviceptr release() noexcept {
-    memory_.set_context(ContextRef());
-    const CUdeviceptr base = memory_.take();
+    const CUdeviceptr base = memory_.release();
     Mapping().swap(*this);
     return base;
   }
 
  private:
+  friend detail::Creation;
   friend Mapping import(const handle_t &, Driver &, Where);
-  friend Mapping import(ContextRef, const handle_t &, Where);
-  friend Mapping import(Device, const handle_t &, Where);
+  void set_home(detail::HomeContext home) noexcept { memory_.set_home(std::move(home)); }
 
-  PrimaryContext primary_;  // before memory_, so that it outlives it
   detail::OwnedMemory<detail::IpcMapping> memory_;
   std::uint64_t offset_ = 0;
   std::size_t size_ = 0;
@@ -264,22 +253,16 @@ inline Mapping import(const handle_t &handle, Driver &driver = cushim::driver(),
   mapping.size_ = static_cast<std::size_t>(handle.size);
   return mapping;
 }
-// In a given context. Driver calls: push, cuIpcOpenMemHandle, pop; at the end push,
+// Maps it in a given context. Driver calls: push, cuIpcOpenMemHandle, pop; at the end push,
 // cuIpcCloseMemHandle, pop.
 inline Mapping import(ContextRef context, const handle_t &handle, Where where = Where::current()) {
-  Mapping mapping =
-      detail::in_context(context, where, [&] { return import(handle, context.driver(), where); });
-  mapping.memory_.set_context(context);
-  return mapping;
+  return detail::Creation::in(context, where, [&] { return import(handle, context.driver(), where); });
 }
-// In a device's primary context, which is held for the mapping's life. Driver calls:
+// Maps it in a device's primary context, which is held for the mapping's life. Driver calls:
 // cuDevicePrimaryCtxRetain, push, cuIpcOpenMemHandle, pop; at the end push, cuIpcCloseMemHandle, pop,
 // cuDevicePrimaryCtxRelease.
 inline Mapping import(Device device, const handle_t &handle, Where where = Where::current()) {
-  PrimaryContext primary = PrimaryContext::retain(device, where);
-  Mapping mapping = import(ContextRef(primary), handle, where);
-  mapping.primary_ = std::move(primary);
-  return mapping;
+  return detail::Creation::on(device, where, [&] { return import(handle, device.driver(), where); });
 }
 
 }  // namespace memory::ipc

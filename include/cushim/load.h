@@ -17,7 +17,7 @@ extern "C" {
 
 /* ---- Diagnoses --------------------------------------------------------------------------------
  * One row each: CUSHIM_DIAGNOSIS(enumerator, id). The id is what messages show and what programs
- * and documentation (docs/errors.md#id) may rely on; it never changes its meaning. */
+ * and documentation (docs/reference/errors.md#id) may rely on; it never changes its meaning. */
 #define CUSHIM_DIAGNOSES(CUSHIM_DIAGNOSIS)                          \
   CUSHIM_DIAGNOSIS(CUSHIM_OK, "ok")                                 \
   CUSHIM_DIAGNOSIS(CUSHIM_NO_DRIVER, "no-driver")                   \
@@ -40,6 +40,7 @@ extern "C" {
   CUSHIM_DIAGNOSIS(CUSHIM_UNKNOWN, "unknown")                       \
   CUSHIM_DIAGNOSIS(CUSHIM_INIT_FAILED, "init-failed")
 
+/* The stable ids of diagnoses; docs/reference/errors.md explains each. */
 typedef enum CushimDiagnosisId {
 #define CUSHIM_DIAGNOSIS(enumerator, id) enumerator,
   CUSHIM_DIAGNOSES(CUSHIM_DIAGNOSIS)
@@ -53,7 +54,7 @@ CUSHIM_API const char *cushim_diagnosis_name(CushimDiagnosisId id);
 typedef struct CushimAttempt {
   CushimDiagnosisId outcome; /* CUSHIM_OK for the one that was accepted */
   char place[24];            /* why it was tried: "soname", "CUSHIM_LIBRARY", "WSL", ... */
-  char library[256];         /* as given to dlopen */
+  char library[256];         /* as given to dlopen, cut to fit */
   char detail[256];          /* dlerror's text or what validation found; empty if "absent" says it all */
 } CushimAttempt;
 
@@ -76,6 +77,7 @@ CUSHIM_API size_t cushim_diagnosis_text(const CushimDiagnosis *diagnosis, char *
 
 /* ---- Loading ----------------------------------------------------------------------------------*/
 
+/* What cushim_load() opens, and what it requires. */
 typedef struct CushimLoadOptions {
   size_t size;         /* sizeof(CushimLoadOptions), for later additions */
   const char *library; /* a path or soname to open instead of the default driver; or null */
@@ -87,9 +89,10 @@ typedef struct CushimLoadOptions {
  *
  * Without options->library this is the process's default driver: what CUSHIM_LIBRARY names (a
  * library, or "none"; ignored in setuid programs and when built with CUSHIM_NO_ENVIRONMENT), else
- * libcuda.so.1 as the dynamic linker finds it, else the documented places of WSL, Tegra, containers
- * and NixOS. A library already loaded under that soname is used. Each candidate is validated by
- * asking its version; the toolkit's link stub and things that are no driver are passed over.
+ * libcuda.so.1 where the dynamic linker would look, else the documented places of WSL, Tegra,
+ * containers and NixOS. A library already loaded under that soname is used. Each candidate is opened by
+ * its absolute path, after a look at the file, and validated by asking its version; relative folders of
+ * the path, the toolkit's link stub and things that are no driver are passed over.
  *
  * Returns the driver, or null with the reason in *diagnosis (which may be null, and is also written
  * on success: what was tried and found). A too old driver is refused, but stays the default driver:
@@ -124,6 +127,7 @@ CUSHIM_API const char *cushim_driver_name(const CushimDriver *driver);
 /* 12040 for a driver that serves CUDA 12.4; 0 if not opened. */
 CUSHIM_API int cushim_driver_version(const CushimDriver *driver);
 
+/* How the entry points of a driver were found. */
 typedef enum CushimLookup {
   CUSHIM_LOOKUP_NONE,        /* not opened */
   CUSHIM_LOOKUP_GET_PROC_V2, /* cuGetProcAddress_v2, drivers of 12.0 and later */
@@ -145,7 +149,7 @@ typedef struct CushimEntryInfo {
   const char *thread; /* "", "_ptds" or "_ptsz" */
 } CushimEntryInfo;
 
-/* How many entries this library knows, and one of them; slot is its place in tools/slots.txt.
+/* How many entries this library knows, and one of them; slot is its place in tools/generator/slots.txt.
  * Null beyond the last. */
 CUSHIM_API int cushim_entry_count(void);
 CUSHIM_API const CushimEntryInfo *cushim_entry(int slot);
@@ -186,7 +190,9 @@ typedef struct CushimScope {
   struct CushimScope *newer;
 } CushimScope;
 
+/* Makes the driver current for all threads until cushim_leave(). */
 CUSHIM_API void cushim_enter(CushimScope *scope, CushimDriver *driver);
+/* Ends a scope. Scopes may end in any order. */
 CUSHIM_API void cushim_leave(CushimScope *scope);
 
 /* ---- Copies -----------------------------------------------------------------------------------*/

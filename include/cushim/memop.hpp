@@ -21,43 +21,68 @@
 namespace cushim {
 inline namespace v1 {
 
-// A word of 32 or 64 bits that streams wait on and write: device memory, or pinned host memory.
-// Neither null nor misaligned, which the driver would refuse.
+namespace detail {
+
+// The word that elements of T are for a stream: T is an integer of 32 or 64 bits.
+template <class T>
+using WordElement = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+template <class U, class T>
+concept SameWord = std::integral<U> && !std::is_const_v<U> && sizeof(U) == sizeof(T);
+
+}  // namespace detail
+
+// The address of a word of 32 or 64 bits that streams wait on and write: device memory, or page-locked
+// host memory (PinnedBuffer::device_ptr()). The driver refuses null, misaligned and managed addresses.
 template <class T>
 class Word {
   static_assert(std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>,
-                "streams wait for words of 32 or 64 bits: std::uint32_t or std::uint64_t");
+                "cushim: streams wait on words of 32 or 64 bits: std::uint32_t or std::uint64_t");
 
  public:
-  explicit Word(CUdeviceptr address, Where where = Where::current()) : address_(address) {
-    if (address == 0 || address % sizeof(T) != 0) [[unlikely]]
-      refuse(address, where);
-  }
-  Word(DevicePtr<T> pointer, Where where = Where::current()) : Word(pointer.address(), where) {}
+  explicit constexpr Word(CUdeviceptr address) noexcept : address_(address) {}
+  // The address of any integer of this width, signed or not.
+  template <detail::SameWord<T> U>
+  constexpr Word(DevicePtr<U> pointer) noexcept : address_(pointer.address()) {}
 
-  CUdeviceptr address() const noexcept { return address_; }
+  constexpr CUdeviceptr address() const noexcept { return address_; }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(CUdeviceptr address, Where where) {
-    detail::fail(CUDA_ERROR_INVALID_VALUE, sizeof(T) == 4 ? "cuStreamWaitValue32" : "cuStreamWaitValue64",
-                 where, detail::Address{"address", address},
-                 detail::Remark{address == 0     ? "address is null"
-                                : sizeof(T) == 4 ? "address is not a multiple of 4"
-                                                 : "address is not a multiple of 8"});
-  }
-
   CUdeviceptr address_;
 };
+template <class U>
+Word(DevicePtr<U>) -> Word<detail::WordElement<U>>;
 
-// What a word is compared with. A condition fits a word that is at least as wide as its value.
+// A value to write to a word of type T: an integer that is not wider than the word. Narrower ones are
+// extended as C++ does it, so that -1 sets all bits.
+template <class T>
+class WordValue {
+ public:
+  template <class U>
+  constexpr WordValue(U value) noexcept : value_(static_cast<T>(value)) {
+    static_assert(std::is_integral_v<U>, "cushim: streams write integers to words");
+    static_assert(
+        !std::is_integral_v<U> || sizeof(U) <= sizeof(T),
+        "cushim: the value is wider than the word that it is written to: cast it, or use a wider word");
+  }
+  constexpr T value() const noexcept { return value_; }
+
+ private:
+  T value_;
+};
+
+// A comparison of a word with a value, which must not be wider than the word.
 template <class T>
 class ValueCondition {
  public:
   constexpr ValueCondition(T value, CUstreamWaitValue_flags comparison) noexcept
       : value_(value), comparison_(comparison) {}
-  template <std::integral U>
-  requires(sizeof(U) <= sizeof(T)) constexpr ValueCondition(const ValueCondition<U> &narrower) noexcept
-      : value_(static_cast<T>(narrower.value())), comparison_(narrower.comparison()) {}
+  template <class U>
+  constexpr ValueCondition(const ValueCondition<U> &narrower) noexcept
+      : value_(static_cast<T>(narrower.value())), comparison_(narrower.comparison()) {
+    static_assert(
+        sizeof(U) <= sizeof(T),
+        "cushim: the value is wider than the word that it is compared with: cast it, or use a wider word");
+  }
 
   constexpr T value() const noexcept { return value_; }
   constexpr CUstreamWaitValue_flags comparison() const noexcept { return comparison_; }
@@ -67,27 +92,28 @@ class ValueCondition {
   CUstreamWaitValue_flags comparison_;
 };
 
-// word >= value, as signed distance: counters may wrap around.
+// Returns the condition word >= value, as signed distance: counters may wrap around.
 template <std::integral T>
 constexpr ValueCondition<T> geq(T value) noexcept {
   return {value, CU_STREAM_WAIT_VALUE_GEQ};
 }
-// word == value
+// Returns the condition word == value.
 template <std::integral T>
 constexpr ValueCondition<T> equal(T value) noexcept {
   return {value, CU_STREAM_WAIT_VALUE_EQ};
 }
-// (word & bits) != 0
+// Returns the condition (word & bits) != 0.
 template <std::integral T>
 constexpr ValueCondition<T> any_bit(T bits) noexcept {
   return {bits, CU_STREAM_WAIT_VALUE_AND};
 }
-// ~(word | bits) != 0; not on every device, see mem_op_support()
+// Returns the condition ~(word | bits) != 0, which not every device has: see mem_op_support().
 template <std::integral T>
 constexpr ValueCondition<T> nor(T bits) noexcept {
   return {bits, CU_STREAM_WAIT_VALUE_NOR};
 }
 
+// Who sees the memory operations before a barrier: the system, or the device.
 enum class BarrierScope : unsigned {
   system = CU_STREAM_MEMORY_BARRIER_TYPE_SYS,
   device = CU_STREAM_MEMORY_BARRIER_TYPE_GPU,
@@ -104,7 +130,8 @@ struct MemOpSupport {
   bool flush;    // RemoteWrites::flush and the flush operation
 };
 
-// Driver calls: cuDeviceGetAttribute three times; for the first generation four.
+// Returns what a device can do. Driver calls: cuDeviceGetAttribute three times; for the first generation
+// four.
 template <MemOpAbi abi = MemOpAbi::v2>
 MemOpSupport mem_op_support(Device device, Where where = Where::current()) {
   const bool flush = device.attribute(attribute::can_flush_remote_writes, where);
@@ -124,21 +151,84 @@ constexpr unsigned wait_flags(CUstreamWaitValue_flags comparison, RemoteWrites w
          (writes == RemoteWrites::flush ? static_cast<unsigned>(CU_STREAM_WAIT_VALUE_FLUSH) : 0u);
 }
 
-// What may be missing where a device refuses a wait.
-inline const char *wait_remark(CUresult result, unsigned flags) {
-  if (result != CUDA_ERROR_NOT_SUPPORTED) return nullptr;
+// Returns why the driver may have refused a word, or null. Driver calls: cuPointerGetAttributes, unless
+// the address alone tells.
+inline const char *word_remark(Driver &driver, CUdeviceptr address, std::size_t size) {
+  if (address == 0) return "address is null";
+  if (address % size != 0)
+    return size == 4 ? "address is not a multiple of 4" : "address is not a multiple of 8";
+  unsigned long long memory_type = 0, is_managed = 0;
+  CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  void *values[] = {&memory_type, &is_managed};
+  if (driver.cuPointerGetAttributes(2, which, values, address) != CUDA_SUCCESS) return nullptr;
+  if (is_managed != 0) return "address is managed memory, on which streams cannot wait or write words";
+  if (memory_type == 0) return "address is neither device memory nor page-locked memory";
+  return nullptr;
+}
+
+// Returns what a device may lack that refuses an operation with these flags, or null.
+inline const char *support_remark(unsigned flags, std::size_t size) {
   if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) return "the device may not be able to flush remote writes";
   if (flags == CU_STREAM_WAIT_VALUE_NOR) return "the device may not have the condition nor";
+  if (size == 8) return "the device may not have memory operations of 64 bits";
   return nullptr;
+}
+
+// An operation that may be the reason why the driver refused it.
+struct Suspect {
+  CUdeviceptr address;
+  std::size_t size;  // bytes of its word; 0 if it has none
+  unsigned flags;
+
+  const char *remark(CUresult result, Driver &driver) const {
+    if (result == CUDA_ERROR_NOT_SUPPORTED) return support_remark(flags, size);
+    if (result == CUDA_ERROR_INVALID_VALUE && size != 0) return word_remark(driver, address, size);
+    return nullptr;
+  }
+};
+
+inline Suspect suspect_of(const CUstreamBatchMemOpParams &operation) {
+  switch (operation.operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+      return {operation.waitValue.address, 4, operation.waitValue.flags};
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+      return {operation.waitValue.address, 8, operation.waitValue.flags};
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+      return {operation.writeValue.address, 4, 0};
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+      return {operation.writeValue.address, 8, 0};
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+      return {0, 0, CU_STREAM_WAIT_VALUE_FLUSH};
+    default:
+      return {0, 0, 0};
+  }
 }
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_wait(CUresult result, const char *routine,
-                                                             Where where, const StreamRef &stream,
-                                                             CUdeviceptr address, unsigned flags) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_word(CUresult result, const char *routine,
+                                                             Where where, StreamRef stream,
+                                                             CUdeviceptr address, std::size_t size,
+                                                             unsigned flags) {
+  const Suspect suspect{address, size, flags};
   fail(result, routine, where, stream, Address{"address", address}, Argument{"flags", flags},
-       Remark{wait_remark(result, flags)});
+       Remark{suspect.remark(result, stream.driver())});
+}
+
+// Names the first operation that explains the result, and why. first is the index of the part.
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_batch(
+    CUresult result, const char *routine, Where where, StreamRef stream, std::size_t first,
+    std::span<const CUstreamBatchMemOpParams> part) {
+  const Argument count{"operations", static_cast<long long>(part.size())};
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const Suspect suspect = suspect_of(part[i]);
+    const char *const remark = suspect.remark(result, stream.driver());
+    if (remark == nullptr) continue;
+    const Argument index{"operation", static_cast<long long>(first + i)};
+    if (suspect.size == 0) fail(result, routine, where, stream, count, index, Remark{remark});
+    fail(result, routine, where, stream, count, index, Address{"address", suspect.address}, Remark{remark});
+  }
+  fail(result, routine, where, stream, count);
 }
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -146,32 +236,42 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-inline void StreamRef::wait_value(Word<std::uint32_t> word, ValueCondition<std::uint32_t> condition,
-                                  RemoteWrites writes, Where where) const {
+template <class Self>
+void StreamCalls<Self>::wait_value(Word<std::uint32_t> word, ValueCondition<std::uint32_t> condition,
+                                   RemoteWrites writes, Where where) const {
   const unsigned flags = detail::wait_flags(condition.comparison(), writes);
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v11070)(driver())(handle(), word.address(),
-                                                                                  condition.value(), flags);
+  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v11070)(this->driver())(
+      this->handle(), word.address(), condition.value(), flags);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_wait(result, "cuStreamWaitValue32", where, *this, word.address(), flags);
+    detail::fail_word(result, "cuStreamWaitValue32", where, self(), word.address(), 4, flags);
 }
 
-inline void StreamRef::wait_value(Word<std::uint64_t> word, ValueCondition<std::uint64_t> condition,
-                                  RemoteWrites writes, Where where) const {
+template <class Self>
+void StreamCalls<Self>::wait_value(Word<std::uint64_t> word, ValueCondition<std::uint64_t> condition,
+                                   RemoteWrites writes, Where where) const {
   const unsigned flags = detail::wait_flags(condition.comparison(), writes);
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v11070)(driver())(handle(), word.address(),
-                                                                                  condition.value(), flags);
+  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v11070)(this->driver())(
+      this->handle(), word.address(), condition.value(), flags);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_wait(result, "cuStreamWaitValue64", where, *this, word.address(), flags);
+    detail::fail_word(result, "cuStreamWaitValue64", where, self(), word.address(), 8, flags);
 }
 
-inline void StreamRef::write_value(Word<std::uint32_t> word, std::uint32_t value, Where where) const {
-  detail::check(CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v11070)(driver())(handle(), word.address(), value, 0),
-                "cuStreamWriteValue32", where, *this, detail::Address{"address", word.address()});
+template <class Self>
+void StreamCalls<Self>::write_value(Word<std::uint32_t> word, WordValue<std::uint32_t> value,
+                                    Where where) const {
+  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v11070)(this->driver())(
+      this->handle(), word.address(), value.value(), 0);
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    detail::fail_word(result, "cuStreamWriteValue32", where, self(), word.address(), 4, 0);
 }
 
-inline void StreamRef::write_value(Word<std::uint64_t> word, std::uint64_t value, Where where) const {
-  detail::check(CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v11070)(driver())(handle(), word.address(), value, 0),
-                "cuStreamWriteValue64", where, *this, detail::Address{"address", word.address()});
+template <class Self>
+void StreamCalls<Self>::write_value(Word<std::uint64_t> word, WordValue<std::uint64_t> value,
+                                    Where where) const {
+  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v11070)(this->driver())(
+      this->handle(), word.address(), value.value(), 0);
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    detail::fail_word(result, "cuStreamWriteValue64", where, self(), word.address(), 8, 0);
 }
 
 // Operations that a stream does in order, submitted in one call: either all of them are accepted or
@@ -182,6 +282,7 @@ class BasicMemOpBatch {
   // Operations that the driver takes in one call.
   static constexpr std::size_t limit = 255;
 
+  // Adds a wait until the word meets the condition. No driver call.
   BasicMemOpBatch &wait_value(Word<std::uint32_t> word, ValueCondition<std::uint32_t> condition,
                               RemoteWrites writes = RemoteWrites::leave) {
     CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WAIT_VALUE_32);
@@ -199,52 +300,56 @@ class BasicMemOpBatch {
     return *this;
   }
 
-  BasicMemOpBatch &write_value(Word<std::uint32_t> word, std::uint32_t value) {
+  // Adds a write of the word, which earlier writes are visible before. No driver call.
+  BasicMemOpBatch &write_value(Word<std::uint32_t> word, WordValue<std::uint32_t> value) {
     CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WRITE_VALUE_32);
     operation.writeValue.address = word.address();
-    operation.writeValue.value = value;
+    operation.writeValue.value = value.value();
     return *this;
   }
-  BasicMemOpBatch &write_value(Word<std::uint64_t> word, std::uint64_t value) {
+  BasicMemOpBatch &write_value(Word<std::uint64_t> word, WordValue<std::uint64_t> value) {
     CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WRITE_VALUE_64);
     operation.writeValue.address = word.address();
-    operation.writeValue.value64 = value;
+    operation.writeValue.value64 = value.value();
     return *this;
   }
 
-  // A write that earlier writes need not be visible before. First generation only.
+  // Adds a write that earlier writes need not be visible before. First generation only.
   template <class T>
-  BasicMemOpBatch &write_value_without_barrier(Word<T> word,
-                                               std::type_identity_t<T> value) requires(abi == MemOpAbi::v1) {
+  BasicMemOpBatch &write_value_without_barrier(
+      Word<T> word, std::type_identity_t<WordValue<T>> value) requires(abi == MemOpAbi::v1) {
     write_value(word, value);
     operations_.back().writeValue.flags = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
     return *this;
   }
 
-  // Memory operations before it are visible before those after it. Second generation only.
+  // Adds a barrier: memory operations before it are visible before those after it. Second generation
+  // only.
   BasicMemOpBatch &barrier(BarrierScope scope = BarrierScope::system) requires(abi == MemOpAbi::v2) {
     add(CU_STREAM_MEM_OP_BARRIER).memoryBarrier.flags = static_cast<unsigned>(scope);
     return *this;
   }
 
-  // Remote writes that reached the device before it are visible after it.
+  // Adds a flush: remote writes that reached the device before it are visible after it.
   BasicMemOpBatch &flush_remote_writes() {
     add(CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES);
     return *this;
   }
 
   std::size_t size() const noexcept { return operations_.size(); }
+  // Removes all operations.
   void clear() noexcept { operations_.clear(); }
 
-  // Submits all operations, and keeps them: a batch may be submitted again. More than the limit are
-  // refused; an empty batch makes no call. Driver calls: cuStreamBatchMemOp_v2 (first generation:
-  // cuStreamBatchMemOp).
+  // Submits all operations, and keeps them: a batch may be submitted again. Throws INVALID_VALUE, without
+  // a driver call, if there are more than 255; makes no call for none. An error names the first operation
+  // that explains it by its index, from 0, and says why. Driver calls: cuStreamBatchMemOp_v2 (first
+  // generation: cuStreamBatchMemOp); after INVALID_VALUE, to tell the reason, cuPointerGetAttributes.
   void submit(const StreamRef &stream, Where where = Where::current()) {
     if (size() > limit)
       detail::fail(CUDA_ERROR_INVALID_VALUE, routine, where, stream,
                    detail::Argument{"operations", static_cast<long long>(size())},
                    detail::Remark{"the driver takes 255 in one batch; submit_split() submits several"});
-    submit_part(stream, operations_, where);
+    submit_part(stream, 0, operations_, where);
   }
 
   // Submits all operations in as few batches as the limit allows; if one fails, those before it are
@@ -252,7 +357,7 @@ class BasicMemOpBatch {
   void submit_split(const StreamRef &stream, Where where = Where::current()) {
     const std::span<CUstreamBatchMemOpParams> all(operations_);
     for (std::size_t first = 0; first < all.size(); first += limit)
-      submit_part(stream, all.subspan(first, std::min(limit, all.size() - first)), where);
+      submit_part(stream, first, all.subspan(first, std::min(limit, all.size() - first)), where);
   }
 
  private:
@@ -264,7 +369,8 @@ class BasicMemOpBatch {
     return operation;
   }
 
-  static void submit_part(const StreamRef &stream, std::span<CUstreamBatchMemOpParams> part, Where where) {
+  static void submit_part(const StreamRef &stream, std::size_t first,
+                          std::span<CUstreamBatchMemOpParams> part, Where where) {
     if (part.empty()) return;  // the driver refuses, or trips over, a null array
     const unsigned count = static_cast<unsigned>(part.size());
     const auto &entry = [&]() -> const auto & {
@@ -274,20 +380,24 @@ class BasicMemOpBatch {
         return CUSHIM_EXACT_PTSZ(cuStreamBatchMemOp_v11070)(stream.driver());
     }
     ();
-    detail::check(entry(stream.handle(), count, part.data(), 0), routine, where, stream,
-                  detail::Argument{"operations", count});
+    const CUresult result = entry(stream.handle(), count, part.data(), 0);
+    if (result != CUDA_SUCCESS) [[unlikely]]
+      detail::fail_batch(result, routine, where, stream, first, part);
   }
 
   std::vector<CUstreamBatchMemOpParams> operations_;
 };
 
+// A batch of stream memory operations.
 using MemOpBatch = BasicMemOpBatch<MemOpAbi::v2>;
 
 // The first generation of the driver's calls.
 namespace memop_v1 {
 
+// A batch through the first generation.
 using MemOpBatch = BasicMemOpBatch<MemOpAbi::v1>;
 
+// How a word is written.
 enum class WriteFlags : unsigned {
   none = CU_STREAM_WRITE_VALUE_DEFAULT,
   no_memory_barrier =
@@ -295,7 +405,7 @@ enum class WriteFlags : unsigned {
 };
 constexpr bool is_flags(WriteFlags) { return true; }
 
-// Driver calls: cuStreamWaitValue32 or 64, the first ABI.
+// As wait_value() of a stream, through the first ABI. Driver calls: cuStreamWaitValue32 or 64.
 inline void wait_value(const StreamRef &stream, Word<std::uint32_t> word,
                        ValueCondition<std::uint32_t> condition, RemoteWrites writes = RemoteWrites::leave,
                        Where where = Where::current()) {
@@ -303,7 +413,7 @@ inline void wait_value(const StreamRef &stream, Word<std::uint32_t> word,
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v8000)(stream.driver())(
       stream.handle(), word.address(), condition.value(), flags);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_wait(result, "cuStreamWaitValue32", where, stream, word.address(), flags);
+    detail::fail_word(result, "cuStreamWaitValue32", where, stream, word.address(), 4, flags);
 }
 inline void wait_value(const StreamRef &stream, Word<std::uint64_t> word,
                        ValueCondition<std::uint64_t> condition, RemoteWrites writes = RemoteWrites::leave,
@@ -312,23 +422,25 @@ inline void wait_value(const StreamRef &stream, Word<std::uint64_t> word,
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v9000)(stream.driver())(
       stream.handle(), word.address(), condition.value(), flags);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_wait(result, "cuStreamWaitValue64", where, stream, word.address(), flags);
+    detail::fail_word(result, "cuStreamWaitValue64", where, stream, word.address(), 8, flags);
 }
 
-// Driver calls: cuStreamWriteValue32 or 64, the first ABI.
-inline void write_value(const StreamRef &stream, Word<std::uint32_t> word, std::uint32_t value,
+// As write_value() of a stream, through the first ABI. Driver calls: cuStreamWriteValue32 or 64.
+inline void write_value(const StreamRef &stream, Word<std::uint32_t> word, WordValue<std::uint32_t> value,
                         WriteFlags flags = WriteFlags::none, Where where = Where::current()) {
-  detail::check(CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v8000)(stream.driver())(
-                    stream.handle(), word.address(), value, detail::number(flags)),
-                "cuStreamWriteValue32", where, stream, detail::Address{"address", word.address()},
-                detail::Argument{"flags", detail::number(flags)});
+  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v8000)(stream.driver())(
+      stream.handle(), word.address(), value.value(), detail::number(flags));
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    detail::fail_word(result, "cuStreamWriteValue32", where, stream, word.address(), 4,
+                      detail::number(flags));
 }
-inline void write_value(const StreamRef &stream, Word<std::uint64_t> word, std::uint64_t value,
+inline void write_value(const StreamRef &stream, Word<std::uint64_t> word, WordValue<std::uint64_t> value,
                         WriteFlags flags = WriteFlags::none, Where where = Where::current()) {
-  detail::check(CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v9000)(stream.driver())(
-                    stream.handle(), word.address(), value, detail::number(flags)),
-                "cuStreamWriteValue64", where, stream, detail::Address{"address", word.address()},
-                detail::Argument{"flags", detail::number(flags)});
+  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v9000)(stream.driver())(
+      stream.handle(), word.address(), value.value(), detail::number(flags));
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    detail::fail_word(result, "cuStreamWriteValue64", where, stream, word.address(), 8,
+                      detail::number(flags));
 }
 
 }  // namespace memop_v1

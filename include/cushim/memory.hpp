@@ -4,15 +4,15 @@
 // was given at creation; else some context of the device must be current at both times.
 #pragma once
 
-#include <cushim/device_ptr.hpp>
+#include <cushim/span.hpp>
 #include <cushim/stream.hpp>
 
 #include <limits>
-#include <span>
 
 namespace cushim {
 inline namespace v1 {
 
+// Properties of pinned memory.
 enum class PinnedFlags : unsigned {
   none = 0,
   portable = CU_MEMHOSTALLOC_PORTABLE,             // pinned for all contexts
@@ -21,6 +21,7 @@ enum class PinnedFlags : unsigned {
 };
 constexpr bool is_flags(PinnedFlags) { return true; }
 
+// Properties of registered memory.
 enum class RegisterFlags : unsigned {
   none = 0,
   portable = CU_MEMHOSTREGISTER_PORTABLE,
@@ -53,17 +54,15 @@ struct HostRegistration {
   }
 };
 
-// Owns an address; gives it back in its context, if that is known.
+// Owns an address; gives it back in its context, if that was given at creation.
 template <class Kind>
-class OwnedMemory : public Reference<CUdeviceptr> {
+class OwnedMemory {
  public:
   OwnedMemory() = default;
-  OwnedMemory(CUdeviceptr address, Driver &driver) noexcept : Reference(address, driver) {}
+  OwnedMemory(CUdeviceptr address, Driver &driver) noexcept : bound_(address, driver) {}
 
   OwnedMemory(OwnedMemory &&other) noexcept
-      : Reference(other), context_(std::exchange(other.context_, ContextRef())) {
-    other.take();
-  }
+      : bound_(std::exchange(other.bound_, {})), home_(std::move(other.home_)) {}
   OwnedMemory &operator=(OwnedMemory &&other) noexcept {
     OwnedMemory(std::move(other)).swap(*this);
     return *this;
@@ -72,48 +71,57 @@ class OwnedMemory : public Reference<CUdeviceptr> {
     if (is_empty()) return;
     const char *routine = nullptr;
     const CUresult result = give_back(routine);
-    report(result, routine, *this);
+    report(result, routine, words(), Through{&driver()});
   }
 
   void swap(OwnedMemory &other) noexcept {
-    std::swap(static_cast<Reference &>(*this), static_cast<Reference &>(other));
-    std::swap(context_, other.context_);
+    std::swap(bound_, other.bound_);
+    std::swap(home_, other.home_);
   }
 
   void close(Where where) {
     if (is_empty()) return;
     OwnedMemory closing;
     closing.swap(*this);
-    const Reference memory(closing);
+    const Address memory = closing.words();
+    const Through through{&closing.driver()};
     const char *routine = nullptr;
     const CUresult result = closing.give_back(routine);
-    closing.take();
-    check(result, routine, where, Address{"memory", memory.handle()}, Through{&memory.driver()});
+    closing.bound_ = {};
+    check(result, routine, where, memory, through);
+    closing.home_.close(where);
   }
 
-  using Reference::take;
-
-  ContextRef context() const noexcept { return context_; }
-  void set_context(ContextRef context) noexcept { context_ = context; }
-
-  friend std::string in_words(const OwnedMemory &memory) {
-    return memory.is_empty() ? "empty memory" : in_words(Address{"memory", memory.handle()});
+  // Leaves the memory to the caller, and gives a primary context up.
+  CUdeviceptr release() noexcept {
+    home_ = {};
+    return std::exchange(bound_, {}).handle();
   }
+
+  CUdeviceptr address() const noexcept { return bound_.handle(); }
+  Driver &driver() const noexcept { return bound_.driver(); }
+  bool is_empty() const noexcept { return bound_.is_empty(); }
+  const HomeContext &home() const noexcept { return home_; }
+  void set_home(HomeContext home) noexcept { home_ = std::move(home); }
 
  private:
+  Address words() const noexcept { return {"memory", static_cast<std::uintptr_t>(address())}; }
+
   // push, free, pop; or free alone. Says which call the result is of.
   CUresult give_back(const char *&routine) noexcept {
+    Driver &driver = bound_.driver();
+    const ContextRef context = home_.ref();
     CUresult result = CUDA_SUCCESS;
-    if (!context_.is_empty()) {
+    if (!context.is_empty()) {
       routine = "cuCtxPushCurrent";
-      result = driver().cuCtxPushCurrent(context_.handle());
+      result = driver.cuCtxPushCurrent(context.handle());
       if (result != CUDA_SUCCESS) return result;
     }
     routine = Kind::routine;
-    result = Kind::free(driver(), handle());
-    if (!context_.is_empty()) {
+    result = Kind::free(driver, address());
+    if (!context.is_empty()) {
       CUcontext popped = nullptr;
-      const CUresult pop = driver().cuCtxPopCurrent(&popped);
+      const CUresult pop = driver.cuCtxPopCurrent(&popped);
       if (result == CUDA_SUCCESS && pop != CUDA_SUCCESS) {
         routine = "cuCtxPopCurrent";
         result = pop;
@@ -122,138 +130,231 @@ class OwnedMemory : public Reference<CUdeviceptr> {
     return result;
   }
 
-  ContextRef context_;
+  Bound<CUdeviceptr> bound_;
+  HomeContext home_;
 };
 
-// count elements in bytes; refused if that is no number.
+// Returns count elements in bytes. Throws INVALID_VALUE if that exceeds std::size_t.
 template <class T>
 std::size_t bytes_of(std::size_t count, const char *routine, Where where) {
-  static_assert(std::is_trivially_copyable_v<T>, "what the device works on must be trivially copyable");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "cushim: elements of device memory must be trivially copyable");
   if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
     fail(CUDA_ERROR_INVALID_VALUE, routine, where, Remark{"count is larger than the address space"});
   return count * sizeof(T);
 }
 
-// What owning buffers have in common. View is what they are a range of: DeviceSpan or std::span.
-template <class View, class Kind>
-class Buffer : public View {
+// What the owners of memory share: Self is a range of it, and View is that range without owning.
+template <class Self, class View, class Kind>
+class Buffer {
  public:
-  // Empty.
-  Buffer() = default;
+  // Returns the memory as a range that does not own, and must not outlive this. No driver call.
+  View span() const noexcept { return view_; }
 
-  Buffer(Buffer &&other) noexcept
-      : View(std::exchange(other.view(), View())), memory_(std::move(other.memory_)) {}
-  Buffer &operator=(Buffer &&other) noexcept {
-    Buffer(std::move(other)).swap(*this);
-    return *this;
-  }
+  void swap(Self &other) noexcept { swap_members(other); }
+  friend void swap(Self &left, Self &right) noexcept { left.swap(right); }
 
-  void swap(Buffer &other) noexcept {
-    std::swap(view(), other.view());
-    memory_.swap(other.memory_);
-  }
-  friend void swap(Buffer &left, Buffer &right) noexcept { left.swap(right); }
-
-  // Gives the memory back now, and throws if that fails. Again does nothing.
-  // Driver calls: those of the buffer's end.
+  // Gives the memory back now, and throws if that fails. Again does nothing. Driver calls: those of the
+  // buffer's end.
   void close(Where where = Where::current()) {
-    view() = View();
+    view_ = View();
     memory_.close(where);
   }
 
   // Leaves the memory to the caller, who frees it: cuMemFree, cuMemFreeHost or cuMemHostUnregister.
-  // Empty afterwards. No driver call.
+  // Empty afterwards. Driver calls: cuDevicePrimaryCtxRelease if it was created on a device.
   [[nodiscard]] CUdeviceptr release() noexcept {
-    view() = View();
-    memory_.set_context(ContextRef());
-    return memory_.take();
+    view_ = View();
+    return memory_.release();
   }
 
-  // Whether this owns no memory.
+  // Returns whether this owns no memory; so it is with a buffer of no elements. No driver call.
   bool is_empty() const noexcept { return memory_.is_empty(); }
-  // The driver that made the memory.
+  // Returns the driver that made the memory. No driver call.
   Driver &driver() const noexcept { return memory_.driver(); }
-  // The context that the memory is in, if it was told at creation.
-  std::optional<ContextRef> context() const noexcept {
-    return memory_.context().is_empty() ? std::nullopt : std::optional(memory_.context());
-  }
+  // Returns the context that the memory is in, if it was given at creation. No driver call.
+  std::optional<ContextRef> context() const noexcept { return memory_.home().context(); }
 
  protected:
-  Buffer(View view, CUdeviceptr address, Driver &driver) noexcept : View(view), memory_(address, driver) {}
-  void set_context(ContextRef context) noexcept { memory_.set_context(context); }
+  Buffer() = default;
+  Buffer(View view, CUdeviceptr address, Driver &driver) noexcept : view_(view), memory_(address, driver) {}
+  Buffer(Buffer &&other) noexcept
+      : view_(std::exchange(other.view_, View())), memory_(std::move(other.memory_)) {}
+  Buffer &operator=(Buffer &&other) noexcept {
+    Buffer moved(std::move(other));
+    swap_members(moved);
+    return *this;
+  }
+  ~Buffer() = default;
 
  private:
-  View &view() noexcept { return *this; }
+  friend Creation;
+  void set_home(HomeContext home) noexcept { memory_.set_home(std::move(home)); }
+  void swap_members(Buffer &other) noexcept {
+    std::swap(view_, other.view_);
+    memory_.swap(other.memory_);
+  }
 
+  View view_{};
   OwnedMemory<Kind> memory_;
 };
 
+// What buffers of device memory offer, like their DeviceSpan. Self has span().
+template <class Self, class T>
+class DeviceRangeCalls {
+ public:
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+
+  DevicePtr<T> data() const noexcept { return range().data(); }
+  std::size_t size() const noexcept { return range().size(); }
+  std::size_t size_bytes() const noexcept { return range().size_bytes(); }
+  bool empty() const noexcept { return range().empty(); }
+  // Returns the address of one element; index may be size().
+  DevicePtr<T> operator[](std::size_t index) const noexcept { return range()[index]; }
+  // Parts of the range, as of DeviceSpan.
+  DeviceSpan<T> subspan(std::size_t offset, std::size_t count) const {
+    return range().subspan(offset, count);
+  }
+  DeviceSpan<T> subspan(std::size_t offset) const { return range().subspan(offset); }
+  DeviceSpan<T> first(std::size_t count) const { return range().first(count); }
+  DeviceSpan<T> last(std::size_t count) const { return range().last(count); }
+  template <class U>
+  auto reinterpret() const {
+    return range().template reinterpret<U>();
+  }
+
+  // Converts to the range that does not own, and must not outlive this.
+  template <class U>
+  requires std::is_convertible_v<T (*)[], U (*)[]>
+  operator DeviceSpan<U>() const noexcept { return range(); }
+
+ protected:
+  ~DeviceRangeCalls() = default;
+
+ private:
+  DeviceSpan<T> range() const noexcept { return static_cast<const Self &>(*this).span(); }
+};
+
+// What buffers of page-locked memory offer, like their PinnedSpan. Self has span() and driver().
+template <class Self, class T>
+class PinnedRangeCalls : public HostRangeCalls<Self, T> {
+ public:
+  // Parts of the range, as of PinnedSpan.
+  PinnedSpan<T> subspan(std::size_t offset, std::size_t count) const {
+    return self().span().subspan(offset, count);
+  }
+  PinnedSpan<T> subspan(std::size_t offset) const { return self().span().subspan(offset); }
+  PinnedSpan<T> first(std::size_t count) const { return self().span().first(count); }
+  PinnedSpan<T> last(std::size_t count) const { return self().span().last(count); }
+
+  // Converts to the range that does not own, and must not outlive this.
+  template <class U>
+  requires std::is_convertible_v<T (*)[], U (*)[]>
+  operator PinnedSpan<U>() const noexcept { return self().span(); }
+
+  // Returns the same memory as the device sees it. Driver calls: cuMemHostGetDevicePointer; none if
+  // there are no elements.
+  DeviceSpan<T> device_span(Where where = Where::current()) const {
+    return pinned_device_span(self().span(), self().driver(), where);
+  }
+  // Returns one element as the device sees it, for stream.wait_value(flags.device_ptr(1), geq(5)).
+  // Throws std::out_of_range. Driver calls: cuMemHostGetDevicePointer.
+  DevicePtr<T> device_ptr(std::size_t index, Where where = Where::current()) const {
+    return pinned_device_span(self().span().subspan(index, 1), self().driver(), where).data();
+  }
+
+ private:
+  const Self &self() const noexcept { return static_cast<const Self &>(*this); }
+};
+
+// Returns page-locked memory as the device sees it.
+template <class T>
+DeviceSpan<T> pinned_device_span(PinnedSpan<T> memory, Driver &driver, Where where) {
+  if (memory.empty()) return {};
+  CUdeviceptr address = 0;
+  void *const pointer = const_cast<std::remove_cv_t<T> *>(memory.data());
+  check(driver.cuMemHostGetDevicePointer(&address, pointer, 0), "cuMemHostGetDevicePointer", where,
+        Through{&driver}, Address{"page-locked memory", number(pointer)});
+  return {DevicePtr<T>(address), memory.size()};
+}
+
 }  // namespace detail
 
-// Owns device memory; is a DeviceSpan. Not initialized.
+// Owns device memory; converts to a DeviceSpan. Not initialized.
 template <class T>
-class DeviceBuffer : public detail::Buffer<DeviceSpan<T>, detail::DeviceMemory> {
-  using Base = detail::Buffer<DeviceSpan<T>, detail::DeviceMemory>;
+class DeviceBuffer : public detail::Buffer<DeviceBuffer<T>, DeviceSpan<T>, detail::DeviceMemory>,
+                     public detail::DeviceRangeCalls<DeviceBuffer<T>, T> {
+  using Base = detail::Buffer<DeviceBuffer<T>, DeviceSpan<T>, detail::DeviceMemory>;
   using Base::Base;
 
  public:
+  // Empty.
   DeviceBuffer() = default;
 
-  // In the current context. Driver calls: cuMemAlloc; at the end cuMemFree.
+  // Allocates count elements in the current context; of none, makes no driver call and owns nothing.
+  // Driver calls: cuMemAlloc; at the end cuMemFree.
   static DeviceBuffer create(std::size_t count, Driver &driver = cushim::driver(),
                              Where where = Where::current()) {
+    if (count == 0) return {};
     CUdeviceptr address = 0;
     const std::size_t bytes = detail::bytes_of<T>(count, "cuMemAlloc", where);
     detail::check(driver.cuMemAlloc(&address, bytes), "cuMemAlloc", where, detail::Through{&driver},
                   detail::Argument{"bytes", static_cast<long long>(bytes)});
     return DeviceBuffer(DeviceSpan<T>(DevicePtr<T>(address), count), address, driver);
   }
-  // In a given context. Driver calls: push, cuMemAlloc, pop; at the end push, cuMemFree, pop.
+  // Allocates in a given context. Driver calls: push, as above, pop; at the end push, cuMemFree, pop.
   static DeviceBuffer create(ContextRef context, std::size_t count, Where where = Where::current()) {
-    DeviceBuffer buffer =
-        detail::in_context(context, where, [&] { return create(count, context.driver(), where); });
-    buffer.set_context(context);
-    return buffer;
+    return detail::Creation::in(context, where, [&] { return create(count, context.driver(), where); });
+  }
+  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFree, pop,
+  // cuDevicePrimaryCtxRelease.
+  static DeviceBuffer create(Device device, std::size_t count, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(count, device.driver(), where); });
   }
 };
 
-// Owns page-locked host memory; is a std::span. Not initialized.
+// Owns page-locked host memory; a range that converts to a PinnedSpan and a std::span. Not initialized.
 template <class T>
-class PinnedBuffer : public detail::Buffer<std::span<T>, detail::PinnedMemory> {
-  using Base = detail::Buffer<std::span<T>, detail::PinnedMemory>;
+class PinnedBuffer : public detail::Buffer<PinnedBuffer<T>, PinnedSpan<T>, detail::PinnedMemory>,
+                     public detail::PinnedRangeCalls<PinnedBuffer<T>, T> {
+  using Base = detail::Buffer<PinnedBuffer<T>, PinnedSpan<T>, detail::PinnedMemory>;
   using Base::Base;
 
  public:
+  // Empty.
   PinnedBuffer() = default;
 
-  // In the current context. Driver calls: cuMemHostAlloc; at the end cuMemFreeHost.
+  // Allocates count elements in the current context; of none, makes no driver call and owns nothing.
+  // Driver calls: cuMemHostAlloc; at the end cuMemFreeHost.
   static PinnedBuffer create(std::size_t count, PinnedFlags flags = PinnedFlags::none,
                              Driver &driver = cushim::driver(), Where where = Where::current()) {
+    if (count == 0) return {};
     void *pointer = nullptr;
     const std::size_t bytes = detail::bytes_of<T>(count, "cuMemHostAlloc", where);
     detail::check(driver.cuMemHostAlloc(&pointer, bytes, detail::number(flags)), "cuMemHostAlloc", where,
                   detail::Through{&driver}, detail::Argument{"bytes", static_cast<long long>(bytes)},
                   detail::Argument{"flags", detail::number(flags)});
-    return PinnedBuffer(std::span<T>(static_cast<T *>(pointer), count), detail::number(pointer), driver);
+    return PinnedBuffer(PinnedSpan<T>(std::span<T>(static_cast<T *>(pointer), count)),
+                        detail::number(pointer), driver);
   }
-  // In a given context. Driver calls: push, cuMemHostAlloc, pop; at the end push, cuMemFreeHost, pop.
+  // Allocates in a given context. Driver calls: push, as above, pop; at the end push, cuMemFreeHost,
+  // pop.
   static PinnedBuffer create(ContextRef context, std::size_t count, PinnedFlags flags = PinnedFlags::none,
                              Where where = Where::current()) {
-    PinnedBuffer buffer =
-        detail::in_context(context, where, [&] { return create(count, flags, context.driver(), where); });
-    buffer.set_context(context);
-    return buffer;
+    return detail::Creation::in(context, where,
+                                [&] { return create(count, flags, context.driver(), where); });
+  }
+  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFreeHost, pop,
+  // cuDevicePrimaryCtxRelease.
+  static PinnedBuffer create(Device device, std::size_t count, PinnedFlags flags = PinnedFlags::none,
+                             Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(count, flags, device.driver(), where); });
   }
 
-  // The same memory as the device sees it. Driver calls: cuMemHostGetDevicePointer.
-  DeviceSpan<T> device_span(Where where = Where::current()) const {
-    CUdeviceptr address = 0;
-    detail::check(this->driver().cuMemHostGetDevicePointer(&address, this->data(), 0),
-                  "cuMemHostGetDevicePointer", where, detail::Through{&this->driver()},
-                  detail::Address{"pinned memory", detail::number(this->data())});
-    return {DevicePtr<T>(address), this->size()};
-  }
-  // The flags as the driver keeps them. Driver calls: cuMemHostGetFlags.
+  // Returns the flags as the driver keeps them. Driver calls: cuMemHostGetFlags.
   PinnedFlags flags(Where where = Where::current()) const {
     unsigned flags = 0;
     detail::check(this->driver().cuMemHostGetFlags(&flags, this->data()), "cuMemHostGetFlags", where,
@@ -263,52 +364,63 @@ class PinnedBuffer : public detail::Buffer<std::span<T>, detail::PinnedMemory> {
   }
 };
 
-// Keeps host memory of somebody else page-locked; is a std::span of it.
+// Keeps host memory of the caller page-locked; a range that converts to a PinnedSpan and a std::span.
 template <class T>
-class RegisteredBuffer : public detail::Buffer<std::span<T>, detail::HostRegistration> {
-  using Base = detail::Buffer<std::span<T>, detail::HostRegistration>;
+class RegisteredBuffer : public detail::Buffer<RegisteredBuffer<T>, PinnedSpan<T>, detail::HostRegistration>,
+                         public detail::PinnedRangeCalls<RegisteredBuffer<T>, T> {
+  using Base = detail::Buffer<RegisteredBuffer<T>, PinnedSpan<T>, detail::HostRegistration>;
   using Base::Base;
 
  public:
+  // Empty.
   RegisteredBuffer() = default;
 
-  // In the current context. The memory must outlive this.
-  // Driver calls: cuMemHostRegister; at the end cuMemHostUnregister.
+  // Registers memory, which must outlive this, in the current context; of no elements, makes no driver
+  // call and keeps nothing. Driver calls: cuMemHostRegister; at the end cuMemHostUnregister.
   static RegisteredBuffer create(std::span<T> memory, RegisterFlags flags = RegisterFlags::none,
                                  Driver &driver = cushim::driver(), Where where = Where::current()) {
+    if (memory.empty()) return {};
     void *const pointer = const_cast<std::remove_cv_t<T> *>(memory.data());
     detail::check(driver.cuMemHostRegister(pointer, memory.size_bytes(), detail::number(flags)),
                   "cuMemHostRegister", where, detail::Through{&driver},
                   detail::Address{"memory", detail::number(pointer)},
                   detail::Argument{"bytes", static_cast<long long>(memory.size_bytes())},
                   detail::Argument{"flags", detail::number(flags)});
-    return RegisteredBuffer(memory, detail::number(pointer), driver);
+    return RegisteredBuffer(PinnedSpan<T>(memory), detail::number(pointer), driver);
   }
-
-  // The same memory as the device sees it. Driver calls: cuMemHostGetDevicePointer.
-  DeviceSpan<T> device_span(Where where = Where::current()) const {
-    CUdeviceptr address = 0;
-    detail::check(this->driver().cuMemHostGetDevicePointer(
-                      &address, const_cast<std::remove_cv_t<T> *>(this->data()), 0),
-                  "cuMemHostGetDevicePointer", where, detail::Through{&this->driver()},
-                  detail::Address{"registered memory", detail::number(this->data())});
-    return {DevicePtr<T>(address), this->size()};
+  // Registers in a given context. Driver calls: push, as above, pop; at the end push,
+  // cuMemHostUnregister, pop.
+  static RegisteredBuffer create(ContextRef context, std::span<T> memory,
+                                 RegisterFlags flags = RegisterFlags::none, Where where = Where::current()) {
+    return detail::Creation::in(context, where,
+                                [&] { return create(memory, flags, context.driver(), where); });
+  }
+  // Registers in a device's primary context, which this holds for its life. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemHostUnregister, pop,
+  // cuDevicePrimaryCtxRelease.
+  static RegisteredBuffer create(Device device, std::span<T> memory,
+                                 RegisterFlags flags = RegisterFlags::none, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(memory, flags, device.driver(), where); });
   }
 };
 
-// Owns managed memory, which host and devices reach at one address; is a std::span. Not initialized.
+// Owns managed memory, which host and devices reach at one address; a range of the host that converts
+// to a DeviceSpan and a std::span. Not initialized.
 template <class T>
-class ManagedBuffer : public detail::Buffer<std::span<T>, detail::DeviceMemory> {
-  using Base = detail::Buffer<std::span<T>, detail::DeviceMemory>;
+class ManagedBuffer : public detail::Buffer<ManagedBuffer<T>, std::span<T>, detail::DeviceMemory>,
+                      public detail::HostRangeCalls<ManagedBuffer<T>, T> {
+  using Base = detail::Buffer<ManagedBuffer<T>, std::span<T>, detail::DeviceMemory>;
   using Base::Base;
 
  public:
+  // Empty.
   ManagedBuffer() = default;
 
-  // In the current context; attachment is global or host. Driver calls: cuMemAllocManaged; at the
-  // end cuMemFree.
+  // Allocates count elements in the current context; of none, makes no driver call and owns nothing.
+  // attachment is global or host. Driver calls: cuMemAllocManaged; at the end cuMemFree.
   static ManagedBuffer create(std::size_t count, MemoryAttachment attachment = MemoryAttachment::global,
                               Driver &driver = cushim::driver(), Where where = Where::current()) {
+    if (count == 0) return {};
     CUdeviceptr address = 0;
     const std::size_t bytes = detail::bytes_of<T>(count, "cuMemAllocManaged", where);
     detail::check(driver.cuMemAllocManaged(&address, bytes, static_cast<unsigned>(attachment)),
@@ -318,65 +430,48 @@ class ManagedBuffer : public detail::Buffer<std::span<T>, detail::DeviceMemory> 
     return ManagedBuffer(std::span<T>(static_cast<T *>(detail::host_pointer(address)), count), address,
                          driver);
   }
+  // Allocates in a given context. Driver calls: push, as above, pop; at the end push, cuMemFree, pop.
+  static ManagedBuffer create(ContextRef context, std::size_t count,
+                              MemoryAttachment attachment = MemoryAttachment::global,
+                              Where where = Where::current()) {
+    return detail::Creation::in(context, where,
+                                [&] { return create(count, attachment, context.driver(), where); });
+  }
+  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFree, pop,
+  // cuDevicePrimaryCtxRelease.
+  static ManagedBuffer create(Device device, std::size_t count,
+                              MemoryAttachment attachment = MemoryAttachment::global,
+                              Where where = Where::current()) {
+    return detail::Creation::on(device, where,
+                                [&] { return create(count, attachment, device.driver(), where); });
+  }
 
-  // The same memory as the device sees it. No driver call.
+  // Returns the same memory as the device sees it. No driver call.
   DeviceSpan<T> device_span() const noexcept {
     return {DevicePtr<T>(detail::number(this->data())), this->size()};
   }
+  template <class U>
+  requires std::is_convertible_v<T (*)[], U (*)[]>
+  operator DeviceSpan<U>() const noexcept { return device_span(); }
 };
 
-// Rows of elements in device memory, each at a multiple of the pitch. Owns nothing.
+// Owns device memory for rows, with the pitch that the device likes best; converts to a DeviceSpan2D.
+// Not initialized.
 template <class T>
-struct DeviceSpan2D {
-  DevicePtr<T> data;
-  std::size_t width;   // elements of a row
-  std::size_t height;  // rows
-  std::size_t pitch;   // bytes from row to row
-};
-
-// Rows of elements in host memory. Owns nothing.
-template <class T>
-struct HostSpan2D {
-  T *data;
-  std::size_t width;
-  std::size_t height;
-  std::size_t pitch = width * sizeof(T);
-};
-
-// Slices of rows in device memory. Owns nothing.
-template <class T>
-struct DeviceSpan3D {
-  DevicePtr<T> data;
-  std::size_t width;
-  std::size_t height;
-  std::size_t depth;          // slices
-  std::size_t pitch;          // bytes from row to row
-  std::size_t rows = height;  // from slice to slice
-};
-
-// Slices of rows in host memory. Owns nothing.
-template <class T>
-struct HostSpan3D {
-  T *data;
-  std::size_t width;
-  std::size_t height;
-  std::size_t depth;
-  std::size_t pitch = width * sizeof(T);
-  std::size_t rows = height;
-};
-
-// Owns device memory for rows, with the pitch that the device likes best; is a DeviceSpan2D.
-template <class T>
-class PitchedBuffer : public detail::Buffer<DeviceSpan2D<T>, detail::DeviceMemory> {
-  using Base = detail::Buffer<DeviceSpan2D<T>, detail::DeviceMemory>;
+class PitchedBuffer : public detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, detail::DeviceMemory> {
+  using Base = detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, detail::DeviceMemory>;
   using Base::Base;
 
  public:
+  // Empty.
   PitchedBuffer() = default;
 
-  // In the current context. Driver calls: cuMemAllocPitch; at the end cuMemFree.
+  // Allocates height rows of width elements in the current context; of none, makes no driver call and
+  // owns nothing. Driver calls: cuMemAllocPitch; at the end cuMemFree.
   static PitchedBuffer create(std::size_t width, std::size_t height, Driver &driver = cushim::driver(),
                               Where where = Where::current()) {
+    if (width == 0 || height == 0) return {};
     constexpr unsigned access =
         sizeof(T) == 8 || sizeof(T) == 16 ? sizeof(T) : 4;  // the driver knows 4, 8, 16
     CUdeviceptr address = 0;
@@ -387,21 +482,43 @@ class PitchedBuffer : public detail::Buffer<DeviceSpan2D<T>, detail::DeviceMemor
                   detail::Argument{"height", static_cast<long long>(height)});
     return PitchedBuffer(DeviceSpan2D<T>{DevicePtr<T>(address), width, height, pitch}, address, driver);
   }
+  // Allocates in a given context. Driver calls: push, as above, pop; at the end push, cuMemFree, pop.
+  static PitchedBuffer create(ContextRef context, std::size_t width, std::size_t height,
+                              Where where = Where::current()) {
+    return detail::Creation::in(context, where,
+                                [&] { return create(width, height, context.driver(), where); });
+  }
+  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFree, pop,
+  // cuDevicePrimaryCtxRelease.
+  static PitchedBuffer create(Device device, std::size_t width, std::size_t height,
+                              Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(width, height, device.driver(), where); });
+  }
+
+  DevicePtr<T> data() const noexcept { return this->span().data; }
+  std::size_t width() const noexcept { return this->span().width; }    // elements of a row
+  std::size_t height() const noexcept { return this->span().height; }  // rows
+  std::size_t pitch() const noexcept { return this->span().pitch; }    // bytes from row to row
+
+  operator DeviceSpan2D<T>() const noexcept { return this->span(); }
 };
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
 // Owns device memory that comes and goes in the order of a stream, from its device's current pool;
-// is a DeviceSpan. Work that uses it elsewhere must be ordered after its allocation and before its
-// end. The stream must outlive it.
+// converts to a DeviceSpan. Work that uses it elsewhere must be ordered after its allocation and before
+// its end. The stream must outlive it.
 template <class T>
-class StreamBuffer : public DeviceSpan<T> {
+class StreamBuffer : public detail::DeviceRangeCalls<StreamBuffer<T>, T> {
  public:
   // Empty.
   StreamBuffer() = default;
 
+  // Allocates count elements in stream order; of none, makes no driver call and owns nothing.
   // Driver calls: cuMemAllocAsync; at the end cuMemFreeAsync in the same stream.
   static StreamBuffer create(const StreamRef &stream, std::size_t count, Where where = Where::current()) {
+    if (count == 0) return {};
     CUdeviceptr address = 0;
     const std::size_t bytes = detail::bytes_of<T>(count, "cuMemAllocAsync", where);
     detail::check(stream.driver().cuMemAllocAsync(&address, bytes, stream.handle()), "cuMemAllocAsync", where,
@@ -409,9 +526,8 @@ class StreamBuffer : public DeviceSpan<T> {
     return StreamBuffer(DeviceSpan<T>(DevicePtr<T>(address), count), stream);
   }
 
-  StreamBuffer(StreamBuffer &&other) noexcept : DeviceSpan<T>(other), stream_(other.stream_) {
-    other.forget();
-  }
+  StreamBuffer(StreamBuffer &&other) noexcept
+      : span_(std::exchange(other.span_, {})), stream_(std::exchange(other.stream_, {})) {}
   StreamBuffer &operator=(StreamBuffer &&other) noexcept {
     StreamBuffer(std::move(other)).swap(*this);
     return *this;
@@ -421,10 +537,13 @@ class StreamBuffer : public DeviceSpan<T> {
   }
 
   void swap(StreamBuffer &other) noexcept {
-    std::swap(static_cast<DeviceSpan<T> &>(*this), static_cast<DeviceSpan<T> &>(other));
+    std::swap(span_, other.span_);
     std::swap(stream_, other.stream_);
   }
   friend void swap(StreamBuffer &left, StreamBuffer &right) noexcept { left.swap(right); }
+
+  // Returns the memory as a range that does not own, and must not outlive this. No driver call.
+  DeviceSpan<T> span() const noexcept { return span_; }
 
   // Frees now, in stream order, and throws if that fails. Again does nothing.
   // Driver calls: cuMemFreeAsync.
@@ -433,39 +552,48 @@ class StreamBuffer : public DeviceSpan<T> {
     const StreamRef stream = stream_;
     const detail::Address memory = words();
     const CUresult result = free();
-    forget();
+    static_cast<void>(release());
     detail::check(result, "cuMemFreeAsync", where, stream, memory);
   }
 
   // Leaves the memory to the caller, who frees it. Empty afterwards. No driver call.
   [[nodiscard]] CUdeviceptr release() noexcept {
-    const CUdeviceptr address = this->data().address();
-    forget();
-    return address;
+    stream_ = StreamRef();
+    return std::exchange(span_, {}).data().address();
   }
 
-  // The stream in whose order the memory is freed; another may be set. No driver call.
+  // Returns or sets the stream in whose order the memory is freed. No driver call.
   StreamRef stream() const noexcept { return stream_; }
   void set_stream(const StreamRef &stream) noexcept { stream_ = stream; }
 
-  bool is_empty() const noexcept { return stream_.is_empty(); }
+  // Returns whether this owns no memory. No driver call.
+  bool is_empty() const noexcept { return span_.empty(); }
 
  private:
-  StreamBuffer(DeviceSpan<T> span, const StreamRef &stream) noexcept : DeviceSpan<T>(span), stream_(stream) {}
+  StreamBuffer(DeviceSpan<T> span, const StreamRef &stream) noexcept : span_(span), stream_(stream) {}
   CUresult free() noexcept {
-    return stream_.driver().cuMemFreeAsync(this->data().address(), stream_.handle());
+    return stream_.driver().cuMemFreeAsync(span_.data().address(), stream_.handle());
   }
   detail::Address words() const noexcept {
-    return {"memory", static_cast<std::uintptr_t>(this->data().address())};
-  }
-  void forget() noexcept {
-    static_cast<DeviceSpan<T> &>(*this) = DeviceSpan<T>();
-    stream_ = StreamRef();
+    return {"memory", static_cast<std::uintptr_t>(span_.data().address())};
   }
 
+  DeviceSpan<T> span_;
   StreamRef stream_;
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
+
+template <class T>
+DeviceSpan(const DeviceBuffer<T> &) -> DeviceSpan<T>;
+template <class T>
+DeviceSpan(const ManagedBuffer<T> &) -> DeviceSpan<T>;
+template <class T>
+DeviceSpan(const StreamBuffer<T> &) -> DeviceSpan<T>;
+template <class T>
+PinnedSpan(const PinnedBuffer<T> &) -> PinnedSpan<T>;
+template <class T>
+PinnedSpan(const RegisteredBuffer<T> &) -> PinnedSpan<T>;
+
 }  // namespace v1
 }  // namespace cushim

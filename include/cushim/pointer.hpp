@@ -42,7 +42,7 @@ inline constexpr PointerAttribute<bool> is_hw_decompress_capable{21};
 inline constexpr PointerAttribute<int> locality_domain_ordinal{22};
 }  // namespace pointer_attribute
 
-// One attribute of an address; an address that the driver does not know is an error.
+// Returns one attribute of an address. Throws INVALID_VALUE if the driver does not know the address.
 // Driver calls: cuPointerGetAttribute.
 template <class T>
 T attribute_of(CUdeviceptr address, PointerAttribute<T> which, Driver &driver = cushim::driver(),
@@ -79,7 +79,7 @@ struct PointerInfo {
   std::size_t range_size = 0;
 };
 
-// Describes any address; what the driver does not know is no error.
+// Describes any address; one that the driver does not know is no error.
 // Driver calls: cuPointerGetAttributes.
 inline PointerInfo describe_pointer(CUdeviceptr address, Driver &driver = cushim::driver(),
                                     Where where = Where::current()) {
@@ -105,9 +105,12 @@ inline PointerInfo describe_pointer(CUdeviceptr address, Driver &driver = cushim
 // The allocation that an address lies in.
 struct AddressRange {
   CUdeviceptr base;
-  std::size_t size;
+  std::size_t size;  // bytes
+
+  friend bool operator==(const AddressRange &, const AddressRange &) = default;
 };
 
+// Returns the allocation that an address lies in. Throws NOT_FOUND if it lies in none.
 // Driver calls: cuMemGetAddressRange.
 inline AddressRange address_range(CUdeviceptr address, Driver &driver = cushim::driver(),
                                   Where where = Where::current()) {

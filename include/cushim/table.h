@@ -76,6 +76,7 @@ class CushimUntypedEntry {
   void (*function_)() = nullptr;
 };
 
+#if __cplusplus >= 202002L
 /* One entry of whatever driver is current. The call goes to a small function of its own, which reads
  * the current driver, reads the entry, and jumps: like a PLT entry, so that a call site costs what a
  * linked call costs. (A processor may take twice as long for an indirect call as for a direct call
@@ -104,6 +105,7 @@ class __attribute__((visibility("hidden"))) CushimCurrentEntry<offset, CUresult(
   static CUresult
   jump(Arguments... arguments);
 };
+#endif
 
 #define CUSHIM_TABLE_MEMBER(symbol, version, parameters) CushimEntry<CUresult parameters> symbol
 #define CUSHIM_TABLE_UNTYPED_MEMBER(symbol, version) CushimUntypedEntry<version> symbol
@@ -111,11 +113,14 @@ extern "C" {
 
 #else
 
-#define CUSHIM_TABLE_MEMBER(symbol, version, parameters) CUresult(CUDAAPI *_Atomic symbol) parameters
-#define CUSHIM_TABLE_UNTYPED_MEMBER(symbol, version) void (*_Atomic symbol)(void)
+/* In C99 _Atomic is an extension of the compilers. */
+#define CUSHIM_TABLE_MEMBER(symbol, version, parameters) \
+  __extension__ CUresult(CUDAAPI *_Atomic symbol) parameters
+#define CUSHIM_TABLE_UNTYPED_MEMBER(symbol, version) __extension__ void (*_Atomic symbol)(void)
 
 #endif
 
+/* Private to the library. */
 typedef struct CushimDriverState CushimDriverState;
 
 /* A driver: an identity with a stable address, and the table of what a call through it reaches.
@@ -145,7 +150,9 @@ static inline CushimDriver *cushim_driver(void) { return __atomic_load_n(&cushim
 
 #ifdef __cplusplus
 }
+#endif
 
+#if defined(__cplusplus) && __cplusplus >= 202002L
 template <size_t offset, class... Arguments>
 __attribute__((always_inline)) inline const CushimEntry<CUresult(Arguments...)>
     &CushimCurrentEntry<offset, CUresult(Arguments...)>::entry() {

@@ -3,8 +3,11 @@
 #ifndef CUSHIM_VERSION_H
 #define CUSHIM_VERSION_H
 
+/* A change breaks what docs/reference/compatibility.md promises. */
 #define CUSHIM_VERSION_MAJOR 1
+/* Additions only. */
 #define CUSHIM_VERSION_MINOR 0
+/* Fixes only. */
 #define CUSHIM_VERSION_PATCH 0
 
 #endif

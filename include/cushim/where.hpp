@@ -2,6 +2,8 @@
 // Where in a program a call was made: std::source_location, or its like for compilers without.
 #pragma once
 
+#include <cushim/detail/cxx20.hpp>
+
 #include <cstdint>
 #include <version>
 
@@ -19,6 +21,7 @@ using Where = std::source_location;
 class Where {  // Clang 14; without the function, so that it travels in registers and costs nothing
  public:
   constexpr Where() noexcept = default;
+  // Returns the call site of the function that has this as its default argument.
   static constexpr Where current(const char *file = __builtin_FILE(),
                                  std::uint_least32_t line = __builtin_LINE()) noexcept {
     Where where;

@@ -37,8 +37,10 @@ enum hipError_t {
   hipErrorUnknown = 999
 };
 
+/* Bytes of a handle. */
 #define HIP_IPC_HANDLE_SIZE 64
 
+/* A handle as HIP declares it; its bytes may be sent to another process. */
 struct hipIpcMemHandle_t {
   char reserved[HIP_IPC_HANDLE_SIZE];
 };
@@ -48,6 +50,7 @@ enum : unsigned { hipIpcMemLazyEnablePeerAccess = 0x1 };
 
 namespace cushim::compat {
 
+/* Returns HIP's result for a result of the driver. */
 inline hipError_t to_hip(CUresult result) {
   switch (static_cast<int>(result)) {
     case 0:
@@ -74,6 +77,7 @@ inline hipError_t to_hip(CUresult result) {
   }
 }
 
+/* Runs the action and returns HIP's result for what it throws. */
 template <class Action>
 hipError_t as_hip(Action action) noexcept {
   try {

@@ -2,6 +2,8 @@
 // Scoped enumerations whose values combine: declare `constexpr bool is_flags(TheFlags) { return true; }`.
 #pragma once
 
+#include <cushim/detail/cxx20.hpp>
+
 #include <type_traits>
 
 namespace cushim {
@@ -14,7 +16,7 @@ concept Flags = std::is_enum_v<T> && requires(T flags) {
   is_flags(flags);
 };
 
-// The number that the driver takes.
+// Returns the number that the driver takes.
 template <Flags T>
 constexpr unsigned number(T flags) noexcept {
   return static_cast<unsigned>(flags);
@@ -27,7 +29,7 @@ constexpr T operator|(T left, T right) noexcept {
   return static_cast<T>(detail::number(left) | detail::number(right));
 }
 
-// Whether all of these flags are set.
+// Returns whether all of these flags are set.
 template <detail::Flags T>
 constexpr bool has(T flags, T these) noexcept {
   return (detail::number(flags) & detail::number(these)) == detail::number(these);

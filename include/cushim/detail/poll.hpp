@@ -2,6 +2,8 @@
 // Waiting with a limit, for a driver that only has waiting without.
 #pragma once
 
+#include <cushim/detail/reference.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -27,7 +29,7 @@ bool poll_until(const std::chrono::time_point<Clock, Duration> &deadline, IsDone
   }
 }
 
-// The deadline of a timeout that begins now; far timeouts do not overflow.
+// Returns the deadline of a timeout that begins now; far timeouts do not overflow.
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, Period> timeout) {
   using Clock = std::chrono::steady_clock;
@@ -36,6 +38,33 @@ std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, 
     return Clock::time_point::max();
   return now + std::chrono::ceil<Clock::duration>(timeout);
 }
+
+// What events and streams share. Self has is_done(where), and kQuery, the name of the driver's call.
+template <class Self, class Handle>
+class Waitable : public NounBase<Self, Handle> {
+ public:
+  // Waits until the work is done (returns true) or the timeout is over (returns false). Throws
+  // INVALID_VALUE, without a driver call, if the timeout is negative.
+  // Driver calls: those of is_done(), repeatedly.
+  template <class Rep, class Period>
+  bool synchronize_for(std::chrono::duration<Rep, Period> timeout, Where where = Where::current()) const {
+    if (timeout < timeout.zero())
+      fail(CUDA_ERROR_INVALID_VALUE, Self::kQuery, where, this->self().ref(), Remark{"timeout is negative"});
+    return synchronize_until(deadline_after(timeout), where);
+  }
+  // Waits until the work is done (returns true) or the deadline has passed (returns false).
+  // Driver calls: those of is_done(), repeatedly.
+  template <class Clock, class Duration>
+  bool synchronize_until(std::chrono::time_point<Clock, Duration> deadline,
+                         Where where = Where::current()) const {
+    return poll_until(deadline, [&] { return this->self().is_done(where); });
+  }
+
+ protected:
+  Waitable() = default;
+  Waitable(const Waitable &) = default;
+  Waitable &operator=(const Waitable &) = default;
+};
 
 }  // namespace detail
 }  // namespace v1

@@ -4,11 +4,14 @@
 
 #include <cushim/error.hpp>
 
+#include <compare>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace cushim {
@@ -23,48 +26,65 @@ inline Driver &nowhere() noexcept {
   return *Driver::from(driver != nullptr ? driver : cushim_default_driver());
 }
 
-// A driver and one of its handles. Trivially copyable; owns nothing.
+// A handle and its driver: what references store. Owns nothing.
 template <class Handle>
-class Reference {
+class Bound {
  public:
   // Empty: belongs to no driver.
-  Reference() noexcept : driver_(&nowhere()) {}
+  Bound() noexcept : driver_(&nowhere()) {}
+  Bound(Handle handle, Driver &driver) noexcept : driver_(&driver), handle_(handle) {}
 
-  // The raw handle, to be used with this driver.
   Handle handle() const noexcept { return handle_; }
-  // The driver that made the handle and that every call goes through.
   Driver &driver() const noexcept { return *driver_; }
-  // Whether this is no object at all: default-constructed, moved from, closed. The null stream is
-  // not empty.
   bool is_empty() const noexcept { return driver_ == &nowhere(); }
-
-  friend bool operator==(const Reference &left, const Reference &right) noexcept {
-    return left.driver_ == right.driver_ && left.handle_ == right.handle_;
-  }
-
- protected:
-  Reference(Handle handle, Driver &driver) noexcept : driver_(&driver), handle_(handle) {}
-  // Makes this empty and returns the handle that it had.
-  Handle take() noexcept {
-    driver_ = &nowhere();
-    return std::exchange(handle_, Handle{});
-  }
 
  private:
   Driver *driver_;
   Handle handle_{};
 };
 
-template <class Handle>
-std::true_type is_reference(const Reference<Handle> &);
+// The base of every noun, reference or owner. Self is the noun: Self::ref() is the reference in which it
+// stores handle and driver, as a member bound_. This stores nothing, and copying and assigning are
+// protected, so that no owner can be assigned through its bases.
+template <class Self, class Handle>
+class NounBase {
+ public:
+  // Returns the raw handle, which belongs to driver(). No driver call.
+  Handle handle() const noexcept { return bound().handle(); }
+  // Returns the driver that made the handle; every call goes through it.
+  Driver &driver() const noexcept { return bound().driver(); }
+  // Returns whether this is no object: default-constructed, moved from or closed. The null stream is
+  // not empty.
+  bool is_empty() const noexcept { return bound().is_empty(); }
 
-// A noun of cushim: has a driver and a handle, and reads in words ("event 0x7f10"), by a friend
-// in_words(noun) that its class declares.
+ protected:
+  NounBase() = default;
+  NounBase(const NounBase &) = default;
+  NounBase &operator=(const NounBase &) = default;
+  ~NounBase() = default;
+
+  const Self &self() const noexcept { return static_cast<const Self &>(*this); }
+
+ private:
+  const Bound<Handle> &bound() const noexcept { return self().ref().bound_; }
+};
+
+template <class Self, class Handle>
+Handle handle_type_of(const NounBase<Self, Handle> &);
+
+// A noun of cushim: has a driver and a handle, and reads in words ("event 0x7f10") by in_words(noun).
 template <class T>
 concept Noun = requires(const T &noun) {
-  detail::is_reference(noun);
+  detail::handle_type_of(noun);
   { in_words(noun) } -> std::same_as<std::string>;
 };
+
+// Orders handles and addresses; std::less orders pointers of different objects too.
+template <class T>
+std::strong_ordering order(T left, T right) noexcept {
+  if (std::less<T>()(left, right)) return std::strong_ordering::less;
+  return std::less<T>()(right, left) ? std::strong_ordering::greater : std::strong_ordering::equal;
+}
 
 inline std::string hexadecimal(std::uintptr_t value) {
   char text[2 + 16 + 1];
@@ -73,10 +93,10 @@ inline std::string hexadecimal(std::uintptr_t value) {
 }
 
 // "event 0x7f10", "an empty event".
-template <class Handle>
-std::string noun_in_words(const char *noun, const Reference<Handle> &reference) {
-  if (reference.is_empty()) return std::string("an empty ") + noun;
-  return std::string(noun) + " " + hexadecimal(reinterpret_cast<std::uintptr_t>(reference.handle()));
+template <class Self, class Handle>
+std::string noun_in_words(const char *noun, const NounBase<Self, Handle> &object) {
+  if (object.is_empty()) return std::string("an empty ") + noun;
+  return std::string(noun) + " " + hexadecimal(reinterpret_cast<std::uintptr_t>(object.handle()));
 }
 
 // An argument of an error's words: "flags 3".
@@ -155,14 +175,19 @@ template <class... Things>
   throw make_error(result, routine, where, things...);
 }
 
+// How fail() takes a thing: by value if it is small, so that no address of it is taken and a call that
+// succeeds need not store it; else as it was given.
+template <class Thing>
+using Passed = std::conditional_t<std::is_trivially_copyable_v<std::remove_cvref_t<Thing>> &&
+                                      sizeof(std::remove_cvref_t<Thing>) <= 2 * sizeof(void *),
+                                  std::remove_cvref_t<Thing>, Thing>;
+
 // Throws if a call failed. Things are what the error shall name: nouns, Argument, Address, Remark.
-// Objects are handed on by reference and temporaries by value, so that neither costs anything unless
-// the call does fail.
 template <class... Things>
 [[gnu::always_inline]] inline void check(CUresult result, const char *routine, Where where,
                                          Things &&...things) {
   if (result != CUDA_SUCCESS) [[unlikely]]
-    fail<Things...>(result, routine, where, static_cast<Things &&>(things)...);
+    fail<Passed<Things>...>(result, routine, where, static_cast<Things &&>(things)...);
 }
 
 // Refuses an empty noun where the call goes through the driver of another.
@@ -188,7 +213,36 @@ void report(CUresult result, const char *routine, const Things &...things) noexc
 
 }  // namespace detail
 
-// "event 0x7f10" for any noun.
+// Returns whether two nouns, owning or not, have the same driver and the same handle. No driver call.
+template <class Left, class Right, class Handle>
+bool operator==(const detail::NounBase<Left, Handle> &left,
+                const detail::NounBase<Right, Handle> &right) noexcept {
+  return &left.driver() == &right.driver() && left.handle() == right.handle();
+}
+// Orders nouns by driver and handle, for keys of std::map; the order has no other meaning.
+template <class Left, class Right, class Handle>
+std::strong_ordering operator<=>(const detail::NounBase<Left, Handle> &left,
+                                 const detail::NounBase<Right, Handle> &right) noexcept {
+  const std::strong_ordering drivers = detail::order(&left.driver(), &right.driver());
+  return drivers != 0 ? drivers : detail::order(left.handle(), right.handle());
+}
+// Returns whether a noun is not empty and has this raw handle, of whatever driver. No driver call.
+template <class Self, class Handle>
+bool operator==(const detail::NounBase<Self, Handle> &noun, std::type_identity_t<Handle> handle) noexcept {
+  return !noun.is_empty() && noun.handle() == handle;
+}
+// Refuses `stream == nullptr`, which reads as "is empty" and would mean "is the default stream".
+template <class Self, class Handle>
+bool operator==(const detail::NounBase<Self, Handle> &noun, std::nullptr_t) = delete;
+
+// Throws Error if a raw call failed: check_result(driver().cuInit(0), "cuInit"). The error names the
+// routine, and says why the driver has no such entry point where that is the reason. No driver call.
+inline void check_result(CUresult result, const char *routine, Driver &driver = cushim::driver(),
+                         Where where = Where::current()) {
+  detail::check(result, routine, where, detail::Through{&driver});
+}
+
+// Prints "event 0x7f10" for any noun.
 template <class Traits, detail::Noun T>
 std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const T &noun) {
   return out << in_words(noun);

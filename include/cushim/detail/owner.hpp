@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the owners of events and streams share: moving, giving back once, and the context of creation.
+#pragma once
+
+#include <cushim/context.hpp>
+
+namespace cushim {
+inline namespace v1 {
+namespace detail {
+
+// Owns a handle of the driver. Self has destroy(reference), which is the driver's call, and kDestroy,
+// the name of that. Calls<Self> is what Self shares with its reference type, Ref.
+template <class Self, class Ref, template <class> class Calls>
+class Owner : public Calls<Self> {
+ public:
+  // Returns this object as a reference, which must not outlive it. No driver call.
+  const Ref &ref() const noexcept { return ref_; }
+  operator const Ref &() const noexcept { return ref_; }
+
+  void swap(Self &other) noexcept { swap_members(other); }
+  friend void swap(Self &left, Self &right) noexcept { left.swap(right); }
+
+  // Destroys the object now, and throws if that fails. Again does nothing. Driver calls: those of the
+  // object's end; cuDevicePrimaryCtxRelease if it was created on a device.
+  void close(Where where = Where::current()) {
+    if (this->is_empty()) return;
+    const Ref object = std::exchange(ref_, {});
+    HomeContext home = std::move(home_);
+    check(Self::destroy(object), Self::kDestroy, where, object);
+    home.close(where);
+  }
+
+  // Gives the handle to the caller, who destroys it. Empty afterwards.
+  // Driver calls: cuDevicePrimaryCtxRelease if the object was created on a device.
+  [[nodiscard]] auto release() noexcept {
+    home_ = {};
+    return std::exchange(ref_, {}).handle();
+  }
+
+ protected:
+  Owner() = default;
+  template <class Handle>
+  Owner(Handle handle, Driver &driver, unsigned flags) noexcept
+      : ref_(Ref::from_handle(handle, driver)), flags_(flags) {}
+  Owner(Owner &&other) noexcept
+      : ref_(std::exchange(other.ref_, {})), home_(std::move(other.home_)), flags_(other.flags_) {}
+  Owner &operator=(Owner &&other) noexcept {
+    Owner moved(std::move(other));
+    swap_members(moved);
+    return *this;
+  }
+  ~Owner() {
+    if (!this->is_empty()) report(Self::destroy(ref()), Self::kDestroy, ref());
+  }
+
+  const HomeContext &home() const noexcept { return home_; }
+  // The flags that the object was created with; none if this is empty.
+  unsigned creation_flags() const noexcept { return this->is_empty() ? 0 : flags_; }
+
+ private:
+  friend Creation;
+  void set_home(HomeContext home) noexcept { home_ = std::move(home); }
+  void swap_members(Owner &other) noexcept {
+    std::swap(ref_, other.ref_);
+    std::swap(home_, other.home_);
+    std::swap(flags_, other.flags_);
+  }
+
+  Ref ref_;
+  HomeContext home_;
+  unsigned flags_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace cushim
