@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the copies of cushim in this process by the note that lazy.S puts into each. */
+/* Finds the copies of cushim in this process by the note that lazy.S puts into each. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ typedef struct Search {
 
 static size_t padded(size_t size) { return (size + 3) & ~(size_t)3; }
 
-/* The version in the note segment's note of ours, or null. */
+/* Returns the version in cushim's note of this note segment, or null. */
 static const uint32_t *find_note(const char *notes, size_t size) {
   while (size >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
@@ -44,7 +44,7 @@ static int look(struct dl_phdr_info *object, size_t size, void *data) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
     const uintptr_t start = object->dlpi_addr + segment->p_vaddr;
     if (segment->p_type == PT_LOAD && here >= start && here < start + segment->p_memsz) ours = true;
-    /* Segments aligned to 8 hold notes of another layout. */
+    /* Segments aligned to 8 hold notes in another layout. */
     if (segment->p_type == PT_NOTE && segment->p_align <= 4 && version == NULL)
       version = find_note((const char *)start, segment->p_memsz);
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which driver is current: the newest scope's, or the default driver. */
+/* The current driver: that of the newest scope, otherwise the default driver. */
 #include "internal.h"
 
 CushimDriver *cushim_current = &cushim_default;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Diagnoses in words: what happened, what was tried, what to do. */
+/* The text of diagnoses: what happened, what was tried, how to fix it. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ const char *cushim_result_name(CUresult code) {
   }
 }
 
-/* Not the whole of it: most of its pages are never looked at. */
+/* Does not clear the whole struct: most of its pages are never read. */
 void cushim_reset(CushimDiagnosis *diagnosis) {
   diagnosis->id = CUSHIM_OK;
   diagnosis->code = CUDA_SUCCESS;
@@ -48,7 +48,8 @@ void cushim_reset(CushimDiagnosis *diagnosis) {
 
 void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *place,
                          const char *library, const char *detail) {
-  if (diagnosis->attempt_count == CUSHIM_MAX_ATTEMPTS) return;
+  /* When the array is full, the newest attempt replaces the last one: it may be the accepted one. */
+  if (diagnosis->attempt_count == CUSHIM_MAX_ATTEMPTS) --diagnosis->attempt_count;
   CushimAttempt *attempt = &diagnosis->attempts[diagnosis->attempt_count++];
   attempt->outcome = outcome;
   cushim_copy_text(attempt->place, sizeof attempt->place, place);
@@ -68,7 +69,7 @@ __attribute__((format(printf, 4, 5))) static void conclude(CushimDiagnosis *diag
 
 /* ---- No candidate was accepted ----------------------------------------------------------------*/
 
-/* The attempt that says most: the first that found something, else the first. */
+/* Returns the most informative attempt: the first that found a file, otherwise the first. */
 static const CushimAttempt *telling_attempt(const CushimDiagnosis *diagnosis) {
   for (int i = 0; i < diagnosis->attempt_count; ++i)
     if (diagnosis->attempts[i].outcome != CUSHIM_NO_DRIVER) return &diagnosis->attempts[i];
@@ -90,7 +91,9 @@ void cushim_conclude_search(CushimDiagnosis *diagnosis) {
                        : "the library given is \"none\": the driver is switched off");
       break;
     case CUSHIM_RELATIVE_PATH:
-      conclude(diagnosis, CUSHIM_RELATIVE_PATH, "Give an absolute path, or a library name without a slash.",
+      conclude(diagnosis, CUSHIM_RELATIVE_PATH,
+               given ? "Give an absolute path, or a library name without a slash."
+                     : "Take empty and relative folders off LD_LIBRARY_PATH.",
                "%s is a relative path, which would mean another file in another directory", library);
       break;
     case CUSHIM_STUB_LIBRARY:
@@ -142,10 +145,10 @@ void cushim_conclude_too_old(CushimDiagnosis *diagnosis, int version, int at_lea
 
 /* ---- The driver returned a code ---------------------------------------------------------------*/
 
-/* The driver's device nodes, as far as they tell why there is no device. */
+/* The state of the driver's device nodes that explains why there is no device. */
 typedef struct Nodes {
   bool has_gpu;
-  char closed[300]; /* one that this process may not open; empty if there is none */
+  char closed[300]; /* a node that this process may not open; empty if none */
 } Nodes;
 
 static Nodes look_at_nodes(void) {
@@ -268,9 +271,9 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
   }
 }
 
-/* ---- One line ---------------------------------------------------------------------------------*/
+/* ---- Diagnosis text ---------------------------------------------------------------------------*/
 
-/* Appends to a text that may be too small, as snprintf does, so that the length is always known. */
+/* A bounded text buffer. Like snprintf, counts the full length even if the text is truncated. */
 typedef struct Line {
   char *text;
   size_t capacity;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drivers: what they serve themselves, what lies over it, and the table that is the result. */
+/* Drivers: their own functions, the overlays, and the resulting table. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void take(void) { pthread_mutex_lock(&mutex); }
 static void give(void) { pthread_mutex_unlock(&mutex); }
 
-/* A child that was forked while another thread held the lock must find it free. */
+/* In a child forked while another thread held the lock, the lock must be free. */
 static void survive_fork(void) { pthread_atfork(take, give, give); }
 
 void cushim_lock(void) {
@@ -32,7 +32,7 @@ void cushim_unlock(void) { give(); }
 extern CushimDriverState cushim_default_state;
 CushimDriverState cushim_default_state = {.driver = &cushim_default};
 
-/* All drivers, so that a library is found again; the default driver is the last. */
+/* All drivers, so that opening the same library again finds its driver. The default driver is the last. */
 static CushimDriverState *drivers = &cushim_default_state;
 
 _Static_assert(CUSHIM_TABLE_CAPACITY == 1024, "lazy.S has this number too");
@@ -50,7 +50,8 @@ static CushimCell *cell(CushimDriver *driver, int slot) {
   return (CushimCell *)((char *)driver + 2 * sizeof(void *)) + slot;
 }
 
-/* Where the driver's own function for the slot is: in the table, unless something lies over it. */
+/* Returns the location of the driver's own function for the slot: in the table unless the slot has an
+ * overlay. */
 static CushimCell *own_cell(const CushimDriverState *state, int slot) {
   CushimFunction *below = __atomic_load_n(&state->below, __ATOMIC_ACQUIRE);
   if (below != NULL && __atomic_load_n(&below[slot], __ATOMIC_ACQUIRE) != NULL) return &below[slot];
@@ -61,7 +62,7 @@ static CushimFunction own(const CushimDriverState *state, int slot) {
   return __atomic_load_n(own_cell(state, slot), __ATOMIC_ACQUIRE);
 }
 
-/* Whether it is yet to be found out what the slot's own function is. */
+/* Returns whether the slot's own function has not been looked up yet. */
 static bool is_unresolved(CushimFunction function, int slot) {
   CushimFunction lazy;
   const char *stub = cushim_lazy_stubs + slot * CUSHIM_LAZY_STUB_SIZE;
@@ -69,21 +70,21 @@ static bool is_unresolved(CushimFunction function, int slot) {
   return function == lazy || function == missing_driver;
 }
 
-/* Says what the slot's own function is, null for missing; the first to say so is believed. The lock
- * is held. */
+/* Stores the slot's own function; null means missing. The first caller wins. Requires the lock. */
 static void settle(CushimDriverState *state, int slot, CushimFunction function) {
   if (function == NULL) function = missing_symbol;
   if (is_unresolved(own(state, slot), slot))
     __atomic_store_n(own_cell(state, slot), function, __ATOMIC_RELEASE);
 }
 
-/* ---- Making drivers ---------------------------------------------------------------------------*/
+/* ---- Creation ---------------------------------------------------------------------------------*/
 
-static void open_state(CushimDriverState *state, const CushimFound *found) {
+static void open_state(CushimDriverState *state, CushimFound *found) {
   const CushimResolver resolver = cushim_make_resolver(found->handle, found->version);
   cushim_lock();
   if (!is_open(state)) {
-    memcpy(state->name, found->path, sizeof state->name);
+    state->name = found->path;
+    found->path = NULL;
     state->opened_by = getpid();
     state->resolver.handle = resolver.handle;
     state->resolver.version = resolver.version;
@@ -91,6 +92,12 @@ static void open_state(CushimDriverState *state, const CushimFound *found) {
     __atomic_store_n(&state->resolver.lookup, resolver.lookup, __ATOMIC_RELEASE);
   }
   cushim_unlock();
+}
+
+static void discard(CushimDriver *driver) {
+  free(driver->state->name);
+  free(driver->state);
+  free(driver);
 }
 
 static CushimDriver *allocate(void) {
@@ -108,20 +115,20 @@ static CushimDriver *allocate(void) {
   return driver;
 }
 
-/* From now on the driver is reachable, and so never freed. The lock is held. */
+/* Makes the driver reachable; from now on it is never freed. Requires the lock. */
 static void enlist(CushimDriverState *state) {
   state->next = drivers;
   drivers = state;
 }
 
-/* The driver that was opened from this handle, or null. The lock is held. */
+/* Returns the driver that was opened from this handle, or null. Requires the lock. */
 static CushimDriver *find_driver(void *handle) {
   for (CushimDriverState *state = drivers; state != NULL; state = state->next)
     if (is_open(state) && state->resolver.handle == handle) return state->driver;
   return NULL;
 }
 
-CushimDriver *cushim_driver_for(const CushimFound *found) {
+CushimDriver *cushim_driver_for(CushimFound *found) {
   cushim_lock();
   CushimDriver *driver = find_driver(found->handle);
   cushim_unlock();
@@ -131,16 +138,13 @@ CushimDriver *cushim_driver_for(const CushimFound *found) {
   if (fresh == NULL) return NULL;
   open_state(fresh->state, found);
   cushim_lock();
-  driver = find_driver(found->handle); /* another thread may have been faster */
+  driver = find_driver(found->handle); /* another thread may have added it */
   if (driver == NULL) {
     enlist(fresh->state);
     driver = fresh;
   }
   cushim_unlock();
-  if (driver != fresh) {
-    free(fresh->state);
-    free(fresh);
-  }
+  if (driver != fresh) discard(fresh);
   return driver;
 }
 
@@ -149,7 +153,11 @@ CushimDriver *cushim_driver_from(const char *name, int version,
   CushimDriver *driver = allocate();
   if (driver == NULL) return NULL;
   CushimDriverState *state = driver->state;
-  snprintf(state->name, sizeof state->name, "%s", name);
+  state->name = strdup(name);
+  if (state->name == NULL) {
+    discard(driver);
+    return NULL;
+  }
   state->opened_by = getpid();
   state->resolver.version = version;
   state->resolver.lookup = CUSHIM_LOOKUP_IN_PROCESS;
@@ -161,7 +169,7 @@ CushimDriver *cushim_driver_from(const char *name, int version,
   return driver;
 }
 
-void cushim_open_default(const CushimFound *found) { open_state(&cushim_default_state, found); }
+void cushim_open_default(CushimFound *found) { open_state(&cushim_default_state, found); }
 
 void cushim_close_default(const CushimDiagnosis *failure) {
   CushimDriverState *state = &cushim_default_state;
@@ -179,11 +187,11 @@ CushimDriver *cushim_default_driver(void) { return &cushim_default; }
 
 /* ---- Binding ----------------------------------------------------------------------------------*/
 
-/* Makes the slot known, opening the default driver for it if need be. */
+/* Resolves the slot; opens the default driver if necessary. */
 static void bind(CushimDriverState *state, int slot) {
   if (!is_unresolved(own(state, slot), slot)) return;
   if (!is_open(state)) {
-    /* Looked for once; only an explicit load() looks again. */
+    /* Searched once; only an explicit cushim_load() searches again. */
     if (__atomic_load_n(&state->absent, __ATOMIC_ACQUIRE)) return;
     CushimFound found;
     CushimDiagnosis diagnosis;
@@ -193,6 +201,7 @@ static void bind(CushimDriverState *state, int slot) {
       return;
     }
     cushim_open_default(&found);
+    free(found.path);
   }
   const CushimFunction function = cushim_resolve(&state->resolver, slot);
   cushim_lock();
@@ -215,7 +224,7 @@ void cushim_resolve_all(CushimDriver *driver) {
   cushim_unlock();
 }
 
-/* ---- Asking -----------------------------------------------------------------------------------*/
+/* ---- Queries ----------------------------------------------------------------------------------*/
 
 const char *cushim_driver_name(const CushimDriver *driver) {
   return is_open(driver->state) ? driver->state->name : "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at a file before the dynamic linker does. */
+/* Inspects an ELF file before the dynamic linker opens it. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
@@ -34,7 +34,8 @@ static const char *machine_name(unsigned machine) {
   }
 }
 
-/* The beginning of a file: the header, and in every library that a linker wrote the segments too. */
+/* The first 4096 bytes of a file: the ELF header and, in every library that a linker wrote, the program
+ * headers. */
 typedef struct Start {
   union {
     Elf64_Ehdr header;
@@ -43,7 +44,7 @@ typedef struct Start {
   size_t size;
 } Start;
 
-/* Whether every byte that the linker will map lies within the file. */
+/* Returns whether the file contains every byte that the linker will map. */
 static bool is_whole(const Start *start, unsigned long long file_size) {
   const Elf64_Ehdr *header = &start->header;
   const unsigned long long end = header->e_phoff + (unsigned long long)header->e_phnum * sizeof(Elf64_Phdr);
@@ -99,10 +100,10 @@ static CushimDiagnosisId inspect(int file, char *detail, size_t capacity) {
 
 CushimDiagnosisId cushim_inspect_elf(const char *path, char *detail, size_t capacity) {
   detail[0] = '\0';
-  /* Not blocking: it may be a pipe. */
+  /* O_NONBLOCK: the path may be a pipe. */
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return CUSHIM_NO_DRIVER;
+    if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return CUSHIM_NO_DRIVER;
     snprintf(detail, capacity, "cannot be read: %s", strerror(errno));
     return CUSHIM_NOT_LOADABLE;
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one list as data. */
+/* The list of entry points as data. */
 #include <string.h>
 
 #include "internal.h"
@@ -25,8 +25,8 @@ int cushim_find_symbol(const char *symbol) {
   return -1;
 }
 
-/* A base name that has per-thread variants has them for every ABI since the release they came with;
- * before that release, and so for older versions, the driver finds nothing when asked for them. */
+/* Returns whether a base name has per-thread variants. If it has, the driver has them for every ABI since
+ * the release that introduced them; for older versions cuGetProcAddress finds none. */
 static bool has_per_thread(const char *base) {
   for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
     if (entries[slot].thread[0] != '\0' && strcmp(entries[slot].base, base) == 0) return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding a driver: where to look, in which order, and what is accepted. */
+/* Finds a driver: where to search, in which order, and which library to accept. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -17,7 +17,7 @@ typedef struct Place {
   const char *library;
 } Place;
 
-/* Where vendors document that the driver is put when it is not on the linker's path. */
+/* Vendor-documented locations of the driver outside the linker's search path. */
 static const Place documented[] = {
     {"WSL", "/usr/lib/wsl/lib/" SONAME},
 #if defined(__aarch64__)
@@ -28,20 +28,10 @@ static const Place documented[] = {
     {"NixOS", "/run/opengl-driver/lib/" SONAME},
 };
 
-/* Where the system's own driver lies; needed only to get past what is in its way. */
-static const Place system_wide[] = {
-#if defined(__x86_64__)
-    {"system", "/usr/lib/x86_64-linux-gnu/" SONAME},
-#else
-    {"system", "/usr/lib/aarch64-linux-gnu/" SONAME},
-#endif
-    {"system", "/usr/lib64/" SONAME},
-};
-
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Asks an opened library whether it is a driver. cuDriverGetVersion works before cuInit; the
- * toolkit's link stub answers CUDA_ERROR_STUB_LIBRARY to everything. */
+/* Checks whether an opened library is a driver. cuDriverGetVersion works before cuInit; the toolkit's link
+ * stub returns CUDA_ERROR_STUB_LIBRARY (34) from every function. */
 CUSHIM_CALLS_DRIVER
 static CushimDiagnosisId validate(void *handle, int *version, char *detail, size_t capacity) {
   typedef CUresult(CUDAAPI * GetVersion)(int *);
@@ -64,101 +54,91 @@ static CushimDiagnosisId validate(void *handle, int *version, char *detail, size
   return CUSHIM_OK;
 }
 
-/* dlerror's "NAME: cannot open shared object file: ..." speaks of the library itself if NAME is it,
- * else of something that it needs. */
-static CushimDiagnosisId classify_dlerror(const char *library, const char *error) {
+/* Opens a library that is already loaded or that cushim_inspect_elf accepted. */
+static void *open_library(const char *library, char *detail, size_t capacity) {
+  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (handle != NULL) return handle;
+  const char *error = dlerror();
+  if (error == NULL) error = "dlopen failed without a reason";
+  /* If the message is too long, drops the path before the reason. */
   const size_t length = strlen(library);
-  const bool of_itself = strncmp(error, library, length) == 0 && error[length] == ':';
-  return of_itself && strstr(error, "No such file") != NULL ? CUSHIM_NO_DRIVER : CUSHIM_NOT_LOADABLE;
+  const bool is_prefixed = strncmp(error, library, length) == 0 && strncmp(error + length, ": ", 2) == 0;
+  if (is_prefixed && strlen(error) >= capacity) error += length + 2;
+  cushim_copy_text(detail, capacity, error);
+  return NULL;
 }
 
-/* Tries one library; true if it is a driver. */
-static bool try_library(const char *place, const char *library, CushimFound *found,
-                        CushimDiagnosis *diagnosis) {
+/* Returns the library's full path, allocated, or null if out of memory. */
+static char *path_of(void *handle, const char *library) {
+  struct link_map *map = NULL;
+  const bool is_known = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] != '\0';
+  return strdup(is_known ? map->l_name : library);
+}
+
+/* Opens and validates a library, and records the attempt. Returns whether it is a driver. The library must
+ * be loaded already or accepted by cushim_inspect_elf. */
+static bool accept(const char *place, const char *library, CushimFound *found, CushimDiagnosis *diagnosis) {
   char detail[256] = "";
-  CushimDiagnosisId outcome = CUSHIM_OK;
-  if (strchr(library, '/') != NULL) outcome = cushim_inspect_elf(library, detail, sizeof detail);
-  void *handle = NULL;
+  CushimDiagnosisId outcome = CUSHIM_NOT_LOADABLE;
+  void *handle = open_library(library, detail, sizeof detail);
+  if (handle != NULL) outcome = validate(handle, &found->version, detail, sizeof detail);
   if (outcome == CUSHIM_OK) {
-    handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-      const char *error = dlerror();
-      snprintf(detail, sizeof detail, "%s", error != NULL ? error : "dlopen failed without a reason");
-      outcome = classify_dlerror(library, detail);
+    found->handle = handle;
+    found->path = path_of(handle, library);
+    if (found->path == NULL) {
+      outcome = CUSHIM_NOT_LOADABLE;
+      cushim_copy_text(detail, sizeof detail, "there is no memory left for its path");
     }
   }
-  if (handle != NULL) outcome = validate(handle, &found->version, detail, sizeof detail);
   if (handle != NULL && outcome != CUSHIM_OK) dlclose(handle);
   cushim_note_attempt(diagnosis, outcome, place, library, detail);
-  if (handle == NULL || outcome != CUSHIM_OK) return false;
-
-  found->handle = handle;
-  struct link_map *map = NULL;
-  const bool known = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name[0] != '\0';
-  cushim_copy_text(found->path, sizeof found->path, known ? map->l_name : library);
-  return true;
+  return outcome == CUSHIM_OK;
 }
 
-static bool try_places(const Place *places, size_t count, CushimFound *found, CushimDiagnosis *diagnosis) {
-  for (size_t i = 0; i < count; ++i)
-    if (try_library(places[i].name, places[i].library, found, diagnosis)) return true;
-  return false;
-}
-
-/* The next libcuda.so.1 that LD_LIBRARY_PATH could mean; false at its end. */
-static bool next_on_path(const char **rest, char *library, size_t capacity) {
-  while (*rest != NULL && **rest != '\0') {
-    const char *folder = *rest;
-    const size_t length = strcspn(folder, ":;");
-    *rest = folder + length + (folder[length] != '\0');
-    if (length == 0 || length + sizeof "/" SONAME > capacity) continue;
-    snprintf(library, capacity, "%.*s/" SONAME, (int)length, folder);
-    return true;
-  }
-  return false;
-}
-
-/* Whether the linker must not be let loose on LD_LIBRARY_PATH: it stops at the first libcuda.so.1 there
- * that is no ELF file, hangs on a pipe, and faults on a file that is cut short. */
-static bool is_path_broken(void) {
-  const char *rest = secure_getenv("LD_LIBRARY_PATH");
-  char library[256];
+/* Tries the file at an absolute path. Returns whether it is a driver. */
+static bool try_file(const char *place, const char *path, bool notes_absence, CushimFound *found,
+                     CushimDiagnosis *diagnosis) {
   char detail[256];
-  while (next_on_path(&rest, library, sizeof library)) {
-    const CushimDiagnosisId outcome = cushim_inspect_elf(library, detail, sizeof detail);
-    if (outcome == CUSHIM_OK) return false;
-    if (outcome == CUSHIM_NOT_A_LIBRARY) return true;
-  }
+  const CushimDiagnosisId outcome = cushim_inspect_elf(path, detail, sizeof detail);
+  if (outcome == CUSHIM_OK) return accept(place, path, found, diagnosis);
+  if (outcome != CUSHIM_NO_DRIVER || notes_absence)
+    cushim_note_attempt(diagnosis, outcome, place, path, detail);
   return false;
 }
 
-static int is_driver_object(struct dl_phdr_info *object, size_t size, void *unused) {
-  (void)size;
-  (void)unused;
-  const char *slash = strrchr(object->dlpi_name, '/');
-  const char *name = slash != NULL ? slash + 1 : object->dlpi_name;
-  return strncmp(name, "libcuda.so.", strlen("libcuda.so.")) == 0;
+/* Arguments of try_candidate(). */
+typedef struct ByName {
+  const char *place;
+  CushimFound *found;
+  CushimDiagnosis *diagnosis;
+} ByName;
+
+static bool try_candidate(void *data, const char *path) {
+  const ByName *search = data;
+  if (path[0] == '/') return try_file(search->place, path, false, search->found, search->diagnosis);
+  /* A relative path would name another file in another current directory. */
+  if (access(path, F_OK) == 0)
+    cushim_note_attempt(search->diagnosis, CUSHIM_RELATIVE_PATH, search->place, path,
+                        "relative to the current directory");
+  return false;
 }
 
-/* What the linker would do, but past what it would stop at, and past what is no driver: each folder of
- * LD_LIBRARY_PATH, then where the system's own driver lies. */
-static bool search_one_by_one(CushimFound *found, CushimDiagnosis *diagnosis) {
-  const char *rest = secure_getenv("LD_LIBRARY_PATH");
-  char library[256];
-  while (next_on_path(&rest, library, sizeof library))
-    if (access(library, F_OK) == 0 && try_library("LD_LIBRARY_PATH", library, found, diagnosis)) return true;
-  return try_places(system_wide, COUNT(system_wide), found, diagnosis);
+/* Tries the files that the dynamic linker would find under a name, and skips those that are not drivers.
+ * Passes the name to the linker itself only if the object is already loaded. */
+static bool try_name(const char *place, const char *name, CushimFound *found, CushimDiagnosis *diagnosis) {
+  ByName search = {place, found, diagnosis};
+  const int before = diagnosis->attempt_count;
+  if (cushim_is_loaded(name) && accept(place, name, found, diagnosis)) return true;
+  if (cushim_each_candidate(name, try_candidate, &search)) return true;
+  if (diagnosis->attempt_count == before) cushim_note_attempt(diagnosis, CUSHIM_NO_DRIVER, place, name, "");
+  return false;
 }
 
 static bool search(CushimFound *found, CushimDiagnosis *diagnosis) {
-  /* A library that is loaded already is found by its soname, without a look at the path. */
-  bool refused = is_path_broken() && !dl_iterate_phdr(is_driver_object, NULL);
-  if (!refused) {
-    if (try_library("soname", SONAME, found, diagnosis)) return true;
-    refused = diagnosis->attempts[0].outcome != CUSHIM_NO_DRIVER;
-  }
-  if (refused && search_one_by_one(found, diagnosis)) return true;
-  return try_places(documented, COUNT(documented), found, diagnosis);
+  if (try_name("soname", SONAME, found, diagnosis)) return true;
+  for (size_t i = 0; i < COUNT(documented); ++i)
+    if (try_file(documented[i].name, documented[i].library, true, found, diagnosis)) return true;
+  return false;
 }
 
 static const char *environment(void) {
@@ -182,12 +162,14 @@ bool cushim_find(const char *library, CushimFound *found, CushimDiagnosis *diagn
   } else if (strcmp(library, "none") == 0) {
     cushim_note_attempt(diagnosis, CUSHIM_DRIVER_DISABLED, place, library, "");
     accepted = false;
-  } else if (library[0] != '/' && strchr(library, '/') != NULL) {
-    /* What it names would depend on the directory that the program is started in. */
+  } else if (library[0] == '/') {
+    accepted = try_file(place, library, true, found, diagnosis);
+  } else if (strchr(library, '/') != NULL) {
+    /* A relative path would name another file in another current directory. */
     cushim_note_attempt(diagnosis, CUSHIM_RELATIVE_PATH, place, library, "relative to the current directory");
     accepted = false;
   } else {
-    accepted = try_library(place, library, found, diagnosis);
+    accepted = try_name(place, library, found, diagnosis);
   }
   if (!accepted) cushim_conclude_search(diagnosis);
   return accepted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the shim share. Arrows point one way:
- *   load -> find -> elf;  load -> driver -> resolve, lazy, entries;  all -> diagnose;
- *   current and copies stand alone. */
+/* Internal declarations shared by the files of the shim. Dependencies:
+ *   load -> find -> candidates, elf;  load -> driver -> resolve, lazy, entries;  all -> diagnose;
+ *   current and copies depend on none of these. */
 #ifndef CUSHIM_INTERNAL_H
 #define CUSHIM_INTERNAL_H
 
@@ -10,18 +10,19 @@
 
 typedef void (*CushimFunction)(void);
 
-/* One cell of a table, whatever its entry's type. */
+/* A table slot, with the function type erased. */
 typedef CushimFunction __attribute__((may_alias)) CushimCell;
 
-/* dlsym and cuGetProcAddress answer functions as object pointers, as POSIX allows. */
+/* Converts the void pointer that dlsym or cuGetProcAddress returned to a function pointer, as POSIX
+ * allows. */
 static inline CushimFunction cushim_as_function(void *object) {
   CushimFunction function;
   __builtin_memcpy(&function, &object, sizeof function);
   return function;
 }
 
-/* For a function that calls the driver through a pointer: the driver is not part of the program that
- * -fsanitize=cfi checks. As in CushimEntry (cushim/table.h). */
+/* Attribute of functions that call the driver through a pointer: the driver is not part of the program
+ * that -fsanitize=cfi checks. The same as in CushimEntry (cushim/table.h). */
 #if defined(__clang__)
 #define CUSHIM_CALLS_DRIVER __attribute__((no_sanitize("cfi-icall", "function")))
 #else
@@ -31,7 +32,8 @@ static inline CushimFunction cushim_as_function(void *object) {
 _Static_assert(sizeof(CushimDriver) == 2 * sizeof(void *) + CUSHIM_TABLE_CAPACITY * sizeof(CushimFunction),
                "an entry of the table is one pointer");
 
-/* Copies a text, cut to its room; a first call of the driver passes here, and snprintf would show. */
+/* Copies text and truncates it to capacity. Runs in the first call of the driver, where snprintf would be
+ * measurable. */
 static inline void cushim_copy_text(char *to, size_t capacity, const char *from) {
   size_t length = 0;
   while (length + 1 < capacity && from[length] != '\0') ++length;
@@ -41,17 +43,18 @@ static inline void cushim_copy_text(char *to, size_t capacity, const char *from)
 
 /* ---- lazy.S -----------------------------------------------------------------------------------*/
 
-/* Functions for any slot that return SHARED_OBJECT_SYMBOL_NOT_FOUND and SHARED_OBJECT_INIT_FAILED. */
+/* Return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND (302) and CUDA_ERROR_SHARED_OBJECT_INIT_FAILED (303).
+ * Valid in any table slot. */
 CUresult cushim_missing_symbol(void);
 CUresult cushim_missing_driver(void);
 
-/* The default driver. Its entries start as stubs that bind themselves at their first call. */
+/* The default driver. Its table slots start as stubs that resolve themselves at the first call. */
 extern CushimDriver cushim_default;
 #define CUSHIM_LAZY_STUB_SIZE 16
 extern const char cushim_lazy_stubs[CUSHIM_TABLE_CAPACITY * CUSHIM_LAZY_STUB_SIZE];
 
-/* What those stubs call: opens the default driver if need be, resolves the slot, and returns the
- * function to go on with. */
+/* Called by the lazy stubs: opens the default driver if necessary, resolves the slot, and returns the
+ * function to jump to. */
 CushimFunction cushim_bind(unsigned slot);
 
 /* ---- find.c -----------------------------------------------------------------------------------*/
@@ -59,17 +62,31 @@ CushimFunction cushim_bind(unsigned slot);
 typedef struct CushimFound {
   void *handle;
   int version;
-  char path[256];
+  char *path; /* allocated; the caller frees it unless a driver took ownership (then null) */
 } CushimFound;
 
-/* Finds and opens a driver: library alone if given, else by the default search. Records what was
- * tried in diagnosis, and why it failed if it did. Holds no lock: two threads may both open. */
+/* Finds and opens a driver: `library` alone if it is not null, otherwise by the default search. Records
+ * the attempts in diagnosis, and the reason on failure. Takes no lock: two threads may both open the
+ * library. */
 bool cushim_find(const char *library, CushimFound *found, CushimDiagnosis *diagnosis);
+
+/* ---- candidates.c ------------------------------------------------------------------------------*/
+
+/* Calls visit for each path under which the dynamic linker would look for a library of this name, in the
+ * linker's order, until visit returns true. Returns whether visit did. Paths may be relative and need not
+ * exist. Opens no file. */
+bool cushim_each_candidate(const char *name, bool (*visit)(void *data, const char *path), void *data);
+
+/* Returns whether the linker would resolve this name to a loaded object, without searching any path. */
+bool cushim_is_loaded(const char *name);
+
+/* The cache file that ldconfig writes; tests set another path. */
+extern const char *cushim_linker_cache;
 
 /* ---- elf.c ------------------------------------------------------------------------------------*/
 
-/* Whether the dynamic linker can be let loose on this file. A file that is cut short would make it
- * fault, so this must be asked before dlopen. CUSHIM_NO_DRIVER: there is no such file. */
+/* Checks that the dynamic linker can open this file safely. Must be called before dlopen, which faults on
+ * a truncated file. Returns CUSHIM_NO_DRIVER if the file does not exist. */
 CushimDiagnosisId cushim_inspect_elf(const char *path, char *detail, size_t capacity);
 
 /* ---- resolve.c --------------------------------------------------------------------------------*/
@@ -83,7 +100,7 @@ typedef struct CushimResolver {
 
 CushimResolver cushim_make_resolver(void *handle, int version);
 
-/* The driver's function for exactly this row's ABI, or null. */
+/* Returns the driver's function with exactly the ABI of this entry point, or null. */
 CushimFunction cushim_resolve(const CushimResolver *resolver, int slot);
 
 /* ---- driver.c ---------------------------------------------------------------------------------*/
@@ -91,53 +108,53 @@ CushimFunction cushim_resolve(const CushimResolver *resolver, int slot);
 struct CushimDriverState {
   CushimDriver *driver;
   CushimDriverState *next;
-  CushimResolver resolver; /* lookup is NONE until the driver is opened */
+  CushimResolver resolver; /* CUSHIM_LOOKUP_NONE until the driver is opened */
   pid_t opened_by;
-  bool absent; /* a search found no driver, for the reason in failure */
-  /* By slot: null, or what the table would hold if nothing were laid over the slot. Allocated when
-   * something is first laid over a slot of this driver. */
+  bool absent; /* a search found no driver; failure holds the reason */
+  /* By slot: null, or the function that the table slot holds without an overlay. Allocated with the first
+   * overlay on this driver. */
   CushimFunction *below;
-  char name[256];
+  char *name; /* of an open driver; allocated */
   CushimDiagnosis failure;
 };
 
-/* The lock over all changes to drivers and scopes. Never held while calling out of the shim: the
- * dynamic linker has a lock of its own, and a constructor that it runs may come back to us. */
+/* The mutex that guards all changes to drivers and scopes. Never held while calling code outside the shim:
+ * the dynamic linker holds a lock of its own, and a constructor that it runs may call the shim. */
 void cushim_lock(void);
 void cushim_unlock(void);
 
-/* The driver of this library: the one that was made from it before, else a new one whose entries are
- * all unresolved. Null if memory is out. */
-CushimDriver *cushim_driver_for(const CushimFound *found);
+/* Returns the driver of this library: the existing one, otherwise a new one whose entry points are all
+ * unresolved. Returns null if out of memory. */
+CushimDriver *cushim_driver_for(CushimFound *found);
 
-/* Says that the default driver is this library now. Keeps the first if two threads race. */
-void cushim_open_default(const CushimFound *found);
+/* Makes this library the default driver. If two threads race, the first one wins. */
+void cushim_open_default(CushimFound *found);
 
-/* Says that there is no default driver: every entry that is not resolved returns an error. */
+/* Marks the default driver as absent: every unresolved entry point returns an error. */
 void cushim_close_default(const CushimDiagnosis *failure);
 
-/* Resolves what is not resolved yet. */
+/* Resolves all unresolved entry points. */
 void cushim_resolve_all(CushimDriver *driver);
 
 /* ---- diagnose.c -------------------------------------------------------------------------------*/
 
-/* Starts over: all is well so far. */
+/* Resets the diagnosis to CUSHIM_OK without attempts. */
 void cushim_reset(CushimDiagnosis *diagnosis);
 
 /* Records one library that was tried. */
 void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *place,
                          const char *library, const char *detail);
 
-/* Fills id, what and advice from the attempts: none of them was accepted. */
+/* Sets id, what and advice from the attempts, after a search that accepted none of them. */
 void cushim_conclude_search(CushimDiagnosis *diagnosis);
 
-/* Fills them for a driver that is older than what was asked for. */
+/* Sets id, what and advice for a driver that is older than at_least. */
 void cushim_conclude_too_old(CushimDiagnosis *diagnosis, int version, int at_least);
 
-/* "CUDA_ERROR_NO_DEVICE" for 100, "unknown code" for what no supported toolkit names. */
+/* Returns "CUDA_ERROR_NO_DEVICE" for 100, and "unknown code" for a code that no supported toolkit names. */
 const char *cushim_result_name(CUresult code);
 
-/* The folder of the driver's device nodes; tests point it elsewhere. */
+/* The directory of the driver's device nodes; tests set another. */
 extern const char *cushim_device_folder;
 
 #endif

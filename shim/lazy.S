@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What entries hold that are not the driver's own, in assembly because it must do for arguments of
- * every type, also of types that the headers do not know which this library is built with.
+/* Functions that table slots hold before the driver's own. In assembly because they must forward
+ * arguments of every type, including types that the headers of this build do not declare.
  *
- * Two functions return an error, whatever they are called with. The default driver's table starts with
- * lazy stubs, one for each slot, 16 bytes apart: at its first call an entry saves the arguments, lets
- * cushim_bind() put the driver's function into the table, and jumps there. */
+ * Two functions return an error for any arguments. The default driver's table starts with lazy stubs,
+ * one for each slot, 16 bytes apart. At the first call a stub saves the arguments, calls cushim_bind(),
+ * which stores the driver's function in the table, and jumps to that function. */
 #define CAPACITY 1024 /* CUSHIM_TABLE_CAPACITY; driver.c asserts that they agree */
 
         .text
@@ -163,9 +163,9 @@ cushim_default:
         .size   cushim_default, . - cushim_default
         .hidden cushim_default_state
 
-/* Notes in the ELF file, for those who look at it from outside. */
+/* ELF notes, read by external tools. */
 
-/* The dlopen dependency, as the FDO packaging metadata specification lays it out. */
+/* The dlopen dependency, in the layout of the FDO packaging metadata specification. */
         .section .note.dlopen, "a", %note
         .balign 4
         .long   1f - 0f
@@ -176,7 +176,7 @@ cushim_default:
 2:      .asciz  "[{\"feature\":\"cuda\",\"description\":\"The NVIDIA driver, used if it is there\",\"priority\":\"recommended\",\"soname\":[\"libcuda.so.1\"]}]"
 3:      .balign 4
 
-/* That this file carries a copy of cushim, and its version; cushim_copies() reads it. */
+/* Marks a file that contains a copy of cushim, with its version. cushim_copies() reads it. */
 #include <cushim/version.h>
         .section .note.cushim, "a", %note
         .balign 4
@@ -189,14 +189,14 @@ cushim_default:
 3:      .balign 4
 
 #if defined(__x86_64__)
-/* Indirect branch tracking and shadow stack are respected here. */
+/* This code supports indirect branch tracking and shadow stacks. */
         .section .note.gnu.property, "a", %note
         .balign 8
         .long   4, 16, 5
         .asciz  "GNU"
         .long   0xc0000002, 4, 3, 0
 #else
-/* Branch target identification is respected here. */
+/* This code supports branch target identification. */
         .section .note.gnu.property, "a", %note
         .balign 8
         .long   4, 16, 5

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load(): find, open, resolve, and on request initialize. */
+/* cushim_load(): finds and opens a driver, resolves its entry points, and calls cuInit if requested. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* The driver that these options select, opened, or null with the reason in diagnosis. */
+/* Opens the driver of this library, or the default driver for null. Returns null with the reason in
+ * diagnosis. */
 static CushimDriver *open_driver(const char *library, CushimDiagnosis *diagnosis) {
   CushimFound found;
   if (!cushim_find(library, &found, diagnosis)) {
@@ -14,9 +16,11 @@ static CushimDriver *open_driver(const char *library, CushimDiagnosis *diagnosis
   }
   if (library == NULL) {
     cushim_open_default(&found);
+    free(found.path);
     return &cushim_default;
   }
   CushimDriver *driver = cushim_driver_for(&found);
+  free(found.path);
   if (driver == NULL) {
     diagnosis->id = CUSHIM_NOT_LOADABLE;
     diagnosis->code = CUDA_ERROR_OUT_OF_MEMORY;

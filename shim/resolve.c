@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a row of the list to the driver's function: by exactly the version that the row's type
- * belongs to, never by a newer one, and never by trying suffixes. */
+/* Resolves an entry point to the driver's function: by exactly the version that its type belongs to, never
+ * by a newer one, and never by trying suffixes. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
 #include "internal.h"
 
-/* cuGetProcAddress as of 12.0 and as of 11.3, spelled here because older headers lack the first's
- * types: symbol, out function, version, flags, out status. */
+/* cuGetProcAddress as of 12.0 and as of 11.3, declared here because older headers lack the types of the
+ * first. Parameters: symbol, function (out), version, flags, status (out). */
 typedef CUresult(CUDAAPI *GetProcV2)(const char *, void **, int, cuuint64_t, int *);
 typedef CUresult(CUDAAPI *GetProcV1)(const char *, void **, int, cuuint64_t);
 
@@ -27,7 +27,7 @@ CushimResolver cushim_make_resolver(void *handle, int version) {
 CUSHIM_CALLS_DRIVER
 CushimFunction cushim_resolve(const CushimResolver *resolver, int slot) {
   const CushimEntryInfo *entry = cushim_entry(slot);
-  /* A driver answers an error to a version above its own; what came later it cannot have. */
+  /* A driver returns an error for a version above its own, and cannot have a later entry point. */
   if (entry == NULL || entry->version > resolver->version) return NULL;
   const cuuint64_t flags = entry->thread[0] != '\0' ? PER_THREAD_STREAM : LEGACY_STREAM;
   void *function = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's functions under their own names: each jumps to the current driver's entry. In assembly
- * because that is all that each does, with arguments of whatever type (also types that the headers in
- * use do not have), and because a compiler may copy the arguments that lie on the stack.
+/* The driver's functions under their own names. Each jumps to the current driver's table slot. In assembly
+ * because a jump works for arguments of any type (including types that the headers in use lack), and
+ * because a compiler may copy arguments on the stack.
  *
- * Hidden: a program or library that links this file uses these functions itself and shows them to nobody,
- * so a driver that is loaded into the same process goes on calling its own. */
-#define CUDA_VERSION 0 /* the list wants a number; rows are the same under all headers here */
+ * Hidden: only the program or library that links this file uses these functions, so a driver loaded into
+ * the same process keeps calling its own. */
+#define CUDA_VERSION 0 /* entry_points.inc needs a number; its entries are the same under all headers here */
 
 #if defined(__x86_64__)
 #if defined(CUSHIM_SHARED)
@@ -17,7 +17,7 @@
 #define JUMP_TO_ENTRY(slot) LOAD_CURRENT; jmp *(16 + 8 * slot)(%rax)
 #define JUMP(function) jmp function
 #elif defined(__aarch64__)
-/* Plain loads do where C says acquire: the address of the second comes from the first. */
+/* Plain loads suffice where C requires acquire: the second load's address depends on the first. */
 #if defined(CUSHIM_SHARED)
 #define LOAD_CURRENT adrp x16, :got:cushim_current; ldr x16, [x16, :got_lo12:cushim_current]; ldr x16, [x16]
 #else
@@ -33,9 +33,10 @@
 #if !defined(CUSHIM_SHARED)
         .hidden cushim_current
 #endif
-        .hidden cushim_look_up, cushim_look_up_v2
+        .hidden cushim_look_up, cushim_look_up_v2, cushim_error_name, cushim_error_string
 
-/* The simulated driver's library is made of this file too, and shows what its release has. */
+/* The library of the simulated driver is also built from this file, and exports the functions of its
+ * release. */
 #if defined(CUSHIM_EXPORTED_RELEASE)
 #define VISIBILITY(symbol, version) .if version > CUSHIM_EXPORTED_RELEASE; .hidden symbol; .endif
 #else
@@ -55,15 +56,19 @@ symbol: \
         JUMP(cushim_look_up); \
         .else; .ifc symbol, cuGetProcAddress_v2; \
         JUMP(cushim_look_up_v2); \
+        .else; .ifc symbol, cuGetErrorName; \
+        JUMP(cushim_error_name); \
+        .else; .ifc symbol, cuGetErrorString; \
+        JUMP(cushim_error_string); \
         .else; \
         JUMP_TO_ENTRY(slot); \
-        .endif; .endif; \
+        .endif; .endif; .endif; .endif; \
         .size symbol, . - symbol;
 #define CUSHIM_ENTRY_UNTYPED CUSHIM_ENTRY
 #include <cushim/entry_points.inc>
         .cfi_endproc
 
-/* That this file's calls of the driver go through cushim, for those who look at it from outside. */
+/* Marks a file whose driver calls go through cushim. Read by external tools. */
 #include <cushim/version.h>
         .section .note.cushim, "a", %note
         .balign 4
@@ -75,7 +80,7 @@ symbol: \
 2:      .long   CUSHIM_VERSION_MAJOR, CUSHIM_VERSION_MINOR, CUSHIM_VERSION_PATCH
 3:      .balign 4
 
-/* Indirect branch tracking and shadow stack, or branch target identification, are respected here. */
+/* This code supports indirect branch tracking and shadow stacks, or branch target identification. */
         .section .note.gnu.property, "a", %note
         .balign 8
         .long   4, 16, 5

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuGetProcAddress of the drop-in: what the current driver finds is answered as the drop-in's own
- * function, so that pointers that a program looked up go on to whatever driver is current. */
+/* The functions of the drop-in that do more than jump to the current driver.
+ *
+ * cuGetProcAddress returns the drop-in's own function for every function that the current driver finds, so
+ * that pointers a program has looked up follow changes of the current driver.
+ *
+ * cuGetErrorName and cuGetErrorString answer from cushim's list if there is no driver. Programs print their
+ * result without checking the return code. */
 #include <cushim/load.h>
 #include <string.h>
 
-/* Members of the table go by exact symbols here. */
+/* Table members are named by exact symbols here. */
 #undef cuGetProcAddress
 #undef cuGetProcAddress_v2
 
 typedef void (*Function)(void);
 
-/* The library's functions with their types, under names that no header has: a program that is checked by
- * -fsanitize=cfi may then call what it looked up. */
-#if defined(CUSHIM_EXPORTED_RELEASE) /* where a hidden declaration would hide the function, too */
+/* The drop-in's functions with their types, under names that no header declares. A program built with
+ * -fsanitize=cfi can then call a function that it looked up. */
+#if defined(CUSHIM_EXPORTED_RELEASE) /* a hidden declaration would hide the exported function */
 #define VISIBILITY __attribute__((visibility("default")))
 #else
 #define VISIBILITY __attribute__((visibility("hidden")))
@@ -32,7 +37,7 @@ static const Function functions[] = {
 };
 /* clang-format on */
 
-/* The second ABI's last argument; the headers of the first do not have its type. */
+/* Type of cuGetProcAddress_v2's last parameter; headers before CUDA 12.0 do not declare it. */
 #if CUDA_VERSION >= 12000
 typedef CUdriverProcAddressQueryResult Status;
 #else
@@ -51,7 +56,8 @@ CALLS_THE_DRIVER CUresult CUDAAPI cushim_look_up(const char *base, void **functi
 CALLS_THE_DRIVER CUresult CUDAAPI cushim_look_up_v2(const char *base, void **function, int version,
                                                     cuuint64_t flags, Status *status);
 
-/* What this list does not know stays the driver's own function. */
+/* Replaces the driver's function by the drop-in's. Keeps the driver's function if the list does not
+ * contain it. */
 static void substitute(CUresult result, const char *base, void **function, int version, cuuint64_t flags) {
   if (result != CUDA_SUCCESS || base == NULL || function == NULL || *function == NULL) return;
   const int slot = cushim_find_version(base, version, (flags & 2) != 0); /* 2 is PER_THREAD_DEFAULT_STREAM */
@@ -70,4 +76,35 @@ CUresult CUDAAPI cushim_look_up_v2(const char *base, void **function, int versio
   const CUresult result = look_up(base, function, version, flags, status);
   substitute(result, base, function, version, flags);
   return result;
+}
+
+static const char *name_of(CUresult error) {
+  switch ((int)error) {
+#define CUSHIM_RESULT(value, name) \
+  case value:                      \
+    return #name;
+#include <cushim/results.inc>
+    default:
+      return NULL;
+  }
+}
+
+/* Returns the result for the caller; names the error from cushim's list if the driver has no such
+ * function. `result` is the table entry's return value. */
+static CUresult name_if_unserved(CUresult result, const char *symbol, CUresult error, const char **text) {
+  if (result == CUDA_SUCCESS || cushim_supports(cushim_driver(), cushim_find_symbol(symbol))) return result;
+  if (text == NULL) return CUDA_ERROR_INVALID_VALUE;
+  *text = name_of(error);
+  return *text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CALLS_THE_DRIVER CUresult CUDAAPI cushim_error_name(CUresult error, const char **text);
+CALLS_THE_DRIVER CUresult CUDAAPI cushim_error_string(CUresult error, const char **text);
+
+CUresult CUDAAPI cushim_error_name(CUresult error, const char **text) {
+  return name_if_unserved(cushim_driver()->cuGetErrorName(error, text), "cuGetErrorName", error, text);
+}
+
+CUresult CUDAAPI cushim_error_string(CUresult error, const char **text) {
+  return name_if_unserved(cushim_driver()->cuGetErrorString(error, text), "cuGetErrorString", error, text);
 }
