@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cushim/mock/fault_rules.hpp>
+#include <cushim/faults/fault_rules.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 
 #include <cushim/error.hpp>
 
-#include "../words/nearest.hpp"
+#include <cushim/detail/nearest.hpp>
 
 namespace cushim {
 inline namespace v1 {
@@ -22,9 +22,9 @@ using Words = std::vector<std::string>;
 
 constexpr std::string_view kPrefix = "CUDA_ERROR_";
 
-// Of all that may follow "=", without the prefix.
+// Returns all error names that may follow "=", without the CUDA_ERROR_ prefix.
 const Words &result_names() {
-  static const Words names = [] {
+  static const Words &names = *new Words([] {
     Words names;
     for (int code = 1; code <= 999; ++code) {
       std::string_view name = name_of(static_cast<CUresult>(code));
@@ -33,22 +33,22 @@ const Words &result_names() {
       names.emplace_back(name);
     }
     return names;
-  }();
+  }());
   return names;
 }
 
 const Words &base_names() {
-  static const Words names = [] {
+  static const Words &names = *new Words([] {
     Words names;
     for (int slot = 0; slot < cushim_entry_count(); ++slot) names.emplace_back(cushim_entry(slot)->base);
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
-  }();
+  }());
   return names;
 }
 
-// A glob of * and ?; all else is itself.
+// Matches a glob pattern with * and ?; other characters match themselves.
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t star = std::string_view::npos, resume = 0, at = 0, in = 0;
   while (in < name.size()) {
@@ -67,7 +67,7 @@ bool matches(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-// The rows whose base name, or else whose exact symbol, the pattern names.
+// Returns the entry points whose base name, or else exact symbol, matches the pattern.
 std::vector<int> rows_of(std::string_view pattern) {
   for (const auto name : {&CushimEntryInfo::base, &CushimEntryInfo::symbol}) {
     std::vector<int> rows;
@@ -169,7 +169,7 @@ class Reader {
     return rule;
   }
 
-  // Which calls: 3, 3-5, 3+, * or p0.01@seed7.
+  // Parses which calls fail: 3, 3-5, 3+, * or p0.01@seed7.
   std::variant<CountedCalls, RandomCalls> when() {
     skip_blanks();
     if (skip('*')) return CountedCalls{};
@@ -289,7 +289,7 @@ class Reader {
     return value;
   }
 
-  // A number and a unit; the default is meant where none is written, or one must be if it is null.
+  // Parses a number and a unit. Without a unit, by_default applies; if that is null, a unit is required.
   double with_unit(const std::string &what, const auto &units, const char *by_default) {
     const double number = real(what);
     skip_blanks();
@@ -326,7 +326,7 @@ class Reader {
     fail(at_, std::string("\"") + wanted + "\" and " + then + ", is wanted here, not " + found());
   }
 
-  // Past blanks, separators and comments; false if nothing follows.
+  // Skips blanks, separators and comments; returns false at the end of the text.
   bool skip_to_rule() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -340,7 +340,7 @@ class Reader {
     return false;
   }
 
-  // ---- What is wrong ----
+  // ---- Errors ----
 
   static std::string quoted(std::string_view words) {
     std::string text = "\"";
@@ -348,13 +348,13 @@ class Reader {
     return text + (words.size() > kMostOfWord ? "...\"" : "\"");
   }
 
-  // What stands here.
+  // Describes the text at the current position.
   std::string found() const {
     if (at_ >= text_.size()) return "the end";
     return text_[at_] == '\n' || text_[at_] == '\r' ? "the end of the line" : quoted(text_.substr(at_, 1));
   }
 
-  // A rule stands in one line.
+  // A rule does not span lines.
   std::size_t column(std::size_t at) const { return at - line_begin_ + 1; }
 
   [[noreturn]] void fail(std::size_t at, const std::string &what) const {

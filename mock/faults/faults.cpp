@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cushim/mock/faults.hpp>
+#include <cushim/faults/faults.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 
 std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
 
-// Calls that wait for work of the context, or ask how far it is: they tell what went wrong with it.
+// Calls that wait for work of the context or query its state: they return its pending errors.
 bool synchronizes(int slot) {
   const std::string_view base = base_of(slot);
   if (base.starts_with("cuMemcpy")) return base.find("Async") == base.npos && base.find("Batch") == base.npos;
@@ -31,8 +31,8 @@ bool synchronizes(int slot) {
   return std::ranges::find(kOthers, base) != std::end(kOthers);
 }
 
-// Calls that are answered as ever while the current context is lost: those about devices, the driver and
-// which context is current.
+// Calls that work normally while the current context is lost: those about devices, the driver and which
+// context is current.
 bool is_outside_of_contexts(int slot) {
   const std::string_view base = base_of(slot);
   for (const std::string_view prefix : {"cuInit", "cuDriver", "cuDevice", "cuGet"})
@@ -42,7 +42,7 @@ bool is_outside_of_contexts(int slot) {
   return std::ranges::find(kOthers, base) != std::end(kOthers);
 }
 
-// The same number from 0 to 1 for the same seed and call.
+// Returns a number in [0, 1) that depends only on the seed and the call's number.
 double drawn(std::uint64_t seed, std::uint64_t number) {
   std::uint64_t bits = seed * 0x9e3779b97f4a7c15 + number;
   for (int round = 0; round < 2; ++round) {
@@ -74,7 +74,7 @@ class Faults::Injector final : public hook::Around {
         Calls &calls = calls_.emplace_back(rule.text, *fault);
         for (const int slot : fault->slots) by_slot_[static_cast<std::size_t>(slot)].push_back(&calls);
         is_about_waiting |= fault->is_late;
-        // The simulated driver keeps a context's fault itself.
+        // The simulated driver itself tracks the fault of a context.
         is_about_all |= fault->is_sticky && machine == nullptr;
       } else if (const auto *const loss = std::get_if<DeviceLoss>(&rule.what)) {
         losses_.emplace_back(rule.text, *loss);
@@ -105,7 +105,7 @@ class Faults::Injector final : public hook::Around {
     if (result != CUDA_SUCCESS) return result;
     if (has_lost_) revive(slot);
     if (losses_.empty() || !lose_devices(slot, 0) || !synchronizes(slot)) return result;
-    return machine_->fault_of(current());  // the device may have gone while the call waited for it
+    return machine_->fault_of(current());  // the device may have been lost while the call waited for it
   }
 
   std::vector<InjectedFault> injected() const {
@@ -113,9 +113,9 @@ class Faults::Injector final : public hook::Around {
     return injected_;
   }
 
-  // Wants no lock but its own: whoever calls may hold the machine's.
+  // Takes no lock but its own: the caller may hold the machine's.
   void note_limit(const std::string &rule, const char *call) {
-    const auto place = check::Place::of_call();
+    const auto place = check::CallStack::of_call();
     const std::lock_guard lock(mutex_);
     const auto before = static_cast<std::uint64_t>(std::ranges::count(injected_, rule, &InjectedFault::rule));
     injected_.push_back({rule, call, before + 1, CUDA_ERROR_OUT_OF_MEMORY, false, place, call});
@@ -134,14 +134,14 @@ class Faults::Injector final : public hook::Around {
     const DeviceLoss loss;
     std::atomic<bool> is_done{false};
   };
-  // A late fault that nobody was told of.
+  // A late failure that no call has returned yet.
   struct Late {
     CUcontext context;
-    std::size_t place;  // in injected_
+    std::size_t place;  // index in injected_
     CUresult result;
     bool is_sticky;
   };
-  // The late fault of the call that runs.
+  // The late failure of the call in progress.
   struct Struck {
     const Injector *by = nullptr;
     const Calls *calls = nullptr;
@@ -167,7 +167,7 @@ class Faults::Injector final : public hook::Around {
       }
       answer = calls->fault.result;
       sticks = calls->fault.is_sticky;
-      const auto place = check::Place::of_call();
+      const auto place = check::CallStack::of_call();
       const std::lock_guard lock(mutex_);
       injected_.push_back({calls->text, symbol(slot), number, *answer, false, place, symbol(slot)});
     }
@@ -177,7 +177,7 @@ class Faults::Injector final : public hook::Around {
 
   void strike_late(const Struck &struck) {
     const CUcontext context = current();
-    const auto place = check::Place::of_call();
+    const auto place = check::CallStack::of_call();
     const std::lock_guard lock(mutex_);
     const CallFault &fault = struck.calls->fault;
     late_.push_back({context, injected_.size(), fault.result, fault.is_sticky});
@@ -186,7 +186,7 @@ class Faults::Injector final : public hook::Around {
     has_late_ = true;
   }
 
-  // What a call that synchronizes is answered, if something went wrong in its context before.
+  // Returns the late failure for a call that synchronizes, if one is pending in its context.
   std::optional<CUresult> tell(int slot) {
     const CUcontext context = current();
     std::optional<Late> told;
@@ -203,7 +203,7 @@ class Faults::Injector final : public hook::Around {
     return told->result;
   }
 
-  // Those whose time has come. Whether there were any.
+  // Loses the devices that are due. Returns whether there were any.
   bool lose_devices(int slot, std::uint64_t number) {
     bool any = false;
     for (Loss &one : losses_) {
@@ -215,7 +215,7 @@ class Faults::Injector final : public hook::Around {
       if (!is_due || one.is_done.exchange(true)) continue;
       machine_->lose_device(one.loss.device, one.loss.result);
       any = true;
-      const auto place = check::Place::of_call();
+      const auto place = check::CallStack::of_call();
       const std::lock_guard lock(mutex_);
       injected_.push_back({one.text, symbol(slot), count_, one.loss.result, false, place, ""});
     }
@@ -228,7 +228,7 @@ class Faults::Injector final : public hook::Around {
     return context;
   }
 
-  // ---- Contexts that are lost ----
+  // ---- Lost contexts ----
 
   void lose(CUcontext context, CUresult result) {
     if (context == nullptr) return;
@@ -249,7 +249,7 @@ class Faults::Injector final : public hook::Around {
     return place != lost_.end() ? place->second.result : CUDA_SUCCESS;
   }
 
-  // After a call that may have made a new context of a handle, or ended a primary context.
+  // Forgets lost contexts after a call that may have reused a handle or ended a primary context.
   void revive(int slot) {
     const std::string_view base = base_of(slot);
     if (base == "cuCtxCreate") {
@@ -282,15 +282,15 @@ class Faults::Injector final : public hook::Around {
   std::deque<Calls> calls_;
   std::deque<Loss> losses_;
   std::array<std::vector<Calls *>, CUSHIM_TABLE_CAPACITY> by_slot_;
-  std::atomic<std::uint64_t> count_{0};  // of all calls that come by
+  std::atomic<std::uint64_t> count_{0};  // of all calls that pass through
   std::atomic<bool> has_late_{false}, has_lost_{false};
 
-  mutable std::mutex mutex_;  // over what follows; not held while the driver or the machine is asked
+  mutable std::mutex mutex_;  // guards the members below; not held during calls of the driver or the machine
   std::vector<InjectedFault> injected_;
   std::vector<Late> late_;
   std::map<CUcontext, Lost> lost_;
 
-  std::vector<hook::Hook> hooks_;  // last: they end before what they use
+  std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };
 
 thread_local Faults::Injector::Struck Faults::Injector::late_of_call_;

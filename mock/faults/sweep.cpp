@@ -2,14 +2,15 @@
 #include <unistd.h>
 #include <cushim/check/leaks.hpp>
 #include <cushim/error.hpp>
+#include <cushim/faults/sweep.hpp>
 #include <cushim/mock/around.hpp>
-#include <cushim/mock/sweep.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
 namespace cushim {
@@ -23,21 +24,22 @@ bool has_any(std::string_view base, std::initializer_list<std::string_view> word
   return std::ranges::any_of(words, [&](std::string_view word) { return base.find(word) != base.npos; });
 }
 
-// Whether a call gives something back: it does so also if it is answered an error.
+// Returns whether a call releases something: such a call does its work even if it returns an injected
+// error.
 bool gives_back(int slot) {
   const std::string_view base = base_of(static_cast<Entry>(slot));
   return has_any(base, {"Destroy", "Free", "Close", "Unregister", "Unload", "Release", "Unmap", "Reset",
                         "PopCurrent", "DisablePeerAccess", "Detach"});
 }
 
-// ---- What a crash says ----
+// ---- Crash messages ----
 
 char crash_text[512];
 std::atomic<std::size_t> crash_text_size{0};
 
 constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-// While it lives, a crash says the round first; then it is what it would be without.
+// While it exists, a crash first writes the round to stderr; then the crash proceeds as usual.
 class CrashWatch {
  public:
   CrashWatch() {
@@ -53,9 +55,9 @@ class CrashWatch {
     crash_text_size = 0;
     const int size = std::snprintf(
         crash_text, sizeof crash_text,
-        "cushim: the sweep's body crashed in round %llu, after %s was answered %s\n",
+        "cushim: the sweep's body crashed in round %llu, after %s was answered %s%s\n",
         static_cast<unsigned long long>(round.number), round.call.empty() ? "no call" : round.call.c_str(),
-        std::string(name_of(round.result)).c_str());
+        std::string(name_of(round.result)).c_str(), round.call.empty() ? "" : " (injected)");
     crash_text_size = std::min(static_cast<std::size_t>(std::max(size, 0)), sizeof crash_text - 1);
   }
 
@@ -63,7 +65,7 @@ class CrashWatch {
   static void restore() {
     for (std::size_t i = 0; i < kCrashes.size(); ++i) sigaction(kCrashes[i], &before[i], nullptr);
   }
-  // Returns to what crashed, which does so again.
+  // Restores the signal handlers and returns to the faulting instruction, which faults again.
   static void crash(int) {
     [[maybe_unused]] const auto written = write(STDERR_FILENO, crash_text, crash_text_size);
     restore();
@@ -72,7 +74,7 @@ class CrashWatch {
   static inline std::array<struct sigaction, kCrashes.size()> before{};
 };
 
-// Fails one call.
+// Makes one call fail.
 class FailingCall final : public hook::Around {
  public:
   FailingCall(Driver &driver, const SweepOptions &options, SweepRound &round)
@@ -87,7 +89,7 @@ class FailingCall final : public hook::Around {
     if (!is_to_fail_) return std::nullopt;
     round_.call = cushim_entry(slot)->symbol;
     round_.result = options_.failure(static_cast<Entry>(slot));
-    round_.place = check::Place::of_call();
+    round_.place = check::CallStack::of_call();
     CrashWatch::say(round_);
     if (gives_back(slot)) return std::nullopt;
     is_to_fail_ = false;
@@ -99,12 +101,12 @@ class FailingCall final : public hook::Around {
   }
 
  private:
-  static thread_local bool is_to_fail_;  // the call that this thread makes
+  static thread_local bool is_to_fail_;  // the current call of this thread
 
   const SweepOptions &options_;
   SweepRound &round_;
   std::atomic<std::uint64_t> count_{0};
-  std::vector<hook::Hook> hooks_;  // last: they end before what they use
+  std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };
 
 thread_local bool FailingCall::is_to_fail_ = false;
@@ -136,6 +138,72 @@ SweepRound run(std::uint64_t number, Driver &driver, const std::function<void()>
   round.keeps_context = current_context(driver) != before;
   round.leaks = leaks.finish();
   return round;
+}
+
+// ---- Text of a sweep ----
+
+// The rounds with the same finding.
+struct Group {
+  std::optional<check::Finding> leak;  // counts all of them
+  std::string what;                    // if it is not a leak
+  const SweepRound *first;
+  std::vector<std::uint64_t> rounds{};
+};
+
+// Returns whether both leaks were created by the same call, no matter which call should have freed them.
+bool is_of_same_place(const check::Finding &one, const check::Finding &other) {
+  const check::Finding::Call &made = one.calls.front(), &too = other.calls.front();
+  return made.place == too.place && made.place.is_exact() && made.words == too.words;
+}
+
+std::vector<Group> groups_of(const std::vector<SweepRound> &unclean) {
+  std::vector<Group> groups;
+  for (const SweepRound &round : unclean) {
+    const auto add_round = [&](Group &group) {
+      if (group.rounds.empty() || group.rounds.back() != round.number) group.rounds.push_back(round.number);
+    };
+    for (const check::Finding &leak : round.leaks) {
+      const auto known = std::ranges::find_if(
+          groups, [&](const Group &group) { return group.leak && is_of_same_place(*group.leak, leak); });
+      if (known == groups.end()) {
+        add_round(groups.emplace_back(Group{leak, "", &round}));
+        continue;
+      }
+      known->leak->count += leak.count;
+      known->leak->bytes += leak.bytes;
+      add_round(*known);
+    }
+    const auto add = [&](const std::string &what) {
+      const auto known = std::ranges::find(groups, what, &Group::what);
+      add_round(known != groups.end() ? *known : groups.emplace_back(Group{{}, what, &round}));
+    };
+    if (round.keeps_context) add("another context is current than before, ");
+    if (round.call.empty() && !round.thrown.empty()) add("the body fails by itself, ");
+  }
+  return groups;
+}
+
+// Returns "rounds 2, 4 to 7".
+std::string words_of(const std::vector<std::uint64_t> &rounds) {
+  std::string words;
+  for (std::size_t i = 0; i < rounds.size();) {
+    std::size_t last = i;
+    while (last + 1 < rounds.size() && rounds[last + 1] == rounds[last] + 1) ++last;
+    words += (words.empty() ? "" : ", ") + std::to_string(rounds[i]);
+    if (last != i) words += (last == i + 1 ? ", " : " to ") + std::to_string(rounds[last]);
+    i = last + 1;
+  }
+  return (rounds.size() == 1 ? "round " : "rounds ") + words;
+}
+
+std::string words_of(const SweepRound &round) {
+  std::string text = "round " + std::to_string(round.number) + ": ";
+  text += round.call.empty()
+              ? "no call failed"
+              : round.call + " was answered " + std::string(name_of(round.result)) + " (injected)";
+  text += round.thrown.empty() ? ", and the body came to its end\n"
+                               : ", and the body threw: " + round.thrown + "\n";
+  return text + round.place.in_words();
 }
 
 }  // namespace
@@ -171,15 +239,9 @@ Sweep sweep(const std::function<std::shared_ptr<Driver>()> &make, const std::fun
 
 std::string Sweep::text() const {
   std::string text;
-  for (const SweepRound &round : unclean) {
-    text += "round " + std::to_string(round.number) + ": ";
-    text += round.call.empty() ? "no call failed"
-                               : round.call + " was answered " + std::string(name_of(round.result));
-    text += round.thrown.empty() ? ", and the body came to its end\n"
-                                 : ", and the body threw: " + round.thrown + "\n";
-    text += round.place.in_words();
-    if (round.keeps_context) text += "  another context is current than before\n";
-    for (const check::Finding &leak : round.leaks) text += "  " + leak.in_words();
+  for (const Group &group : groups_of(unclean)) {
+    text += group.leak ? group.leak->in_words() : group.what;
+    text += (group.leak ? "  leaked in " : "in ") + words_of(group.rounds) + "; " + words_of(*group.first);
   }
   if (!is_finished) text += "after " + std::to_string(rounds) + " rounds there still are calls to fail\n";
   return text;

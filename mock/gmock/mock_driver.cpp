@@ -24,7 +24,7 @@ void fail_call_after_end(const char *symbol, const char *driver) {
 }
 
 bool prepare() {
-  Frame::on_call_after_end(fail_call_after_end);
+  DriverSlot::on_call_after_end(fail_call_after_end);
   return true;
 }
 
@@ -34,12 +34,12 @@ std::string release(int version) {
 
 }  // namespace
 
-MockDriver::State::State(int version) : frame_(Frame::take(*this, "mock driver", version)) {
+MockDriver::State::State(int version) : driver_slot_(DriverSlot::take(*this, "mock driver", version)) {
   static const bool prepared = prepare();
   static_cast<void>(prepared);
 }
 
-MockDriver::State::~State() { frame_.retire(); }
+MockDriver::State::~State() { driver_slot_.retire(); }
 
 std::string MockDriver::State::set_variants(int slot) const {
   const CushimEntryInfo &called = *cushim_entry(slot);
@@ -73,7 +73,7 @@ MockDriver::MockDriver(int version) : state_(std::make_unique<State>(version)) {
 
 MockDriver::~MockDriver() = default;
 
-Driver &MockDriver::driver() const noexcept { return state_->frame().driver(); }
+Driver &MockDriver::driver() const noexcept { return state_->driver_slot().driver(); }
 
 void MockDriver::allow_unset(CUresult answer) noexcept { state_->allow_unset(answer); }
 
@@ -87,7 +87,7 @@ AnyExpected &MockDriver::expected(int slot, Make make) {
                      : "; the mock library was built with CUDA headers that cannot type it."));
   }
   const void *const owner = static_cast<testing::NiceMock<Registration> *>(this);
-  return state_->expected(slot, [&] { return make(*this, owner, slot); });
+  return state_->expected(slot, [&] { return std::unique_ptr<AnyExpected>(make(*this, owner, slot)); });
 }
 
 std::string MockDriver::set_variants(int slot) const { return state_->set_variants(slot); }

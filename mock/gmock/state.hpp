@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is behind a MockDriver.
+// The implementation of MockDriver.
 #pragma once
 
 #include <cushim/mock/expected.hpp>
@@ -9,18 +9,18 @@ namespace cushim {
 inline namespace v1 {
 namespace mock {
 
-class MockDriver::State final : public ExpectedRows {
+class MockDriver::State final : public ExpectedCalls {
  public:
   explicit State(int version);
   ~State() override;
 
-  Frame &frame() noexcept override { return frame_; }
+  DriverSlot &driver_slot() noexcept override { return driver_slot_; }
   // Fails the test.
   CUresult unset(const Call &call) override;
   std::string set_variants(int slot) const;
 
  private:
-  Frame &frame_;  // last: calls may come as soon as it is taken
+  DriverSlot &driver_slot_;  // last member: calls may arrive as soon as it is taken
 };
 
 }  // namespace mock

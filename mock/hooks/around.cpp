@@ -2,14 +2,14 @@
 #include <cushim/mock/around.hpp>
 #include <cushim/mock/signature.hpp>
 
-#include "receivers.hpp"
+#include <cushim/detail/receivers.hpp>
 
 namespace cushim {
 inline namespace v1 {
 namespace hook {
 namespace {
 
-// One call that passes an Around. Its functions are not inline: there is a layer for each signature.
+// One call through an Around. Not inline, since there is a layer for each signature.
 class Passage {
  public:
   Passage(Around &around, int slot);
@@ -17,7 +17,7 @@ class Passage {
   Passage(const Passage &) = delete;
   Passage &operator=(const Passage &) = delete;
 
-  // Whether the call goes on to what lies below, and whether the Around is told of what that answers.
+  // Whether the call continues to the next hook or the driver, and whether the Around sees it.
   bool goes_on() const { return !answer_; }
   CUresult answer() const { return *answer_; }
   CUresult after(CUresult result);
@@ -33,7 +33,7 @@ class Passage {
 
 Passage::Passage(Around &around, int slot) : around_(around), slot_(slot), outer_(innermost_) {
   for (const Passage *passage = outer_; passage != nullptr; passage = passage->outer_)
-    if (&passage->around_ == &around) is_told_ = false;  // a call within a call
+    if (&passage->around_ == &around) is_told_ = false;  // a nested call
   innermost_ = this;
   if (!is_told_) return;
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Putting hooks on and taking them off: which entries of a driver's table lead through its frame.
+// Installs and removes hooks: decides which entry points of a driver's table go through its driver slot.
 #include <cushim/mock/hook.hpp>
 
 #include <algorithm>
@@ -9,61 +9,64 @@
 #include <new>
 #include <stdexcept>
 
-#include "../pool/lookup.hpp"
+#include <cushim/detail/lookup.hpp>
 
 namespace cushim {
 inline namespace v1 {
 namespace hook {
 namespace {
 
-// Over all putting on and taking off; not held while a hook runs or is waited for.
+// Serializes installing and removing hooks. Not held while a hook runs or is waited for.
 std::mutex &mutex() {
   static std::mutex &mutex = *new std::mutex;
   return mutex;
 }
 
-// How many hooks are on the driver behind this frame.
-int &hooks_on(mock::Frame &frame) {
-  static auto &counts = *new std::map<mock::Frame *, int>;
-  return counts[&frame];
+// Returns the number of hooks on the driver of this driver slot.
+int &hooks_on(mock::DriverSlot &driver_slot) {
+  static auto &counts = *new std::map<mock::DriverSlot *, int>;
+  return counts[&driver_slot];
 }
 
-// The stack of an entry; a new one, before whatever answers the entry now, if it has none.
-std::shared_ptr<mock::HookStack> stack_of(mock::Frame &frame, int slot, detail::MakeReceiver make) {
-  mock::AnyReceiver *const present = frame.receiver(slot);
+// Returns the hook stack of an entry point. If there is none, puts a new one in front of the present
+// receiver.
+std::shared_ptr<mock::HookStack> stack_of(mock::DriverSlot &driver_slot, int slot,
+                                          detail::MakeReceiver make) {
+  mock::AnyReceiver *const present = driver_slot.receiver(slot);
   if (present != nullptr && present->hooks() != nullptr) return present->hooks()->shared_from_this();
   auto stack = std::make_shared<mock::HookStack>();
-  frame.cover(slot, [&](mock::AnyReceiver *below) { return make(frame, slot, below, stack); });
+  driver_slot.cover(slot, [&](mock::AnyReceiver *below) { return make(driver_slot, slot, below, stack); });
   return stack;
 }
 
-// Leads the entries of the driver's table that need it through the frame: those with hooks, and, while
-// there is a hook on any, the lookups, so that no pointer that is looked up goes past one. The others
-// hold the driver's own functions.
-void lead(mock::Frame &frame, int slot) {
-  mock::AnyReceiver *const receiver = frame.receiver(slot);
+// Routes an entry point of the driver's table through the driver slot if it has hooks. Also routes
+// cuGetProcAddress while any entry point has hooks, so that no pointer that a program looks up bypasses a
+// hook. All other entry points keep the driver's own functions.
+void lead(mock::DriverSlot &driver_slot, int slot) {
+  mock::AnyReceiver *const receiver = driver_slot.receiver(slot);
   bool is_wanted = receiver != nullptr && receiver->hooks() != nullptr && !receiver->hooks()->is_empty();
   if (std::ranges::find(mock::kLookups, slot) != std::end(mock::kLookups))
-    is_wanted |= hooks_on(frame) != 0 && frame.driver().supports(static_cast<Entry>(slot));
-  if (!cushim_overlay(&frame.driver(), slot, is_wanted ? frame.function(slot) : nullptr))
+    is_wanted |= hooks_on(driver_slot) != 0 && driver_slot.driver().supports(static_cast<Entry>(slot));
+  if (!cushim_overlay(&driver_slot.driver(), slot, is_wanted ? driver_slot.function(slot) : nullptr))
     throw std::bad_alloc();
 }
 
-void lead_with_lookups(mock::Frame &frame, int slot) {
-  lead(frame, slot);
-  for (const int lookup : mock::kLookups) lead(frame, lookup);
+void lead_with_lookups(mock::DriverSlot &driver_slot, int slot) {
+  lead(driver_slot, slot);
+  for (const int lookup : mock::kLookups) lead(driver_slot, lookup);
 }
 
 }  // namespace
 
 Hook::Hook(Driver &driver, int slot, std::shared_ptr<mock::AnyLayer> layer, detail::MakeReceiver make) {
   const std::lock_guard lock(mutex());
-  mock::Frame &frame = mock::Frame::over(driver);
-  installed_ = {frame.is_home() ? nullptr : &frame, slot, stack_of(frame, slot, make), std::move(layer)};
+  mock::DriverSlot &driver_slot = mock::DriverSlot::over(driver);
+  installed_ = {driver_slot.is_home() ? nullptr : &driver_slot, slot, stack_of(driver_slot, slot, make),
+                std::move(layer)};
   installed_.stack->push(installed_.layer);
-  if (frame.is_home()) return;
-  ++hooks_on(frame);
-  lead_with_lookups(frame, slot);
+  if (driver_slot.is_home()) return;
+  ++hooks_on(driver_slot);
+  lead_with_lookups(driver_slot, slot);
 }
 
 void Hook::remove() {
@@ -75,9 +78,9 @@ void Hook::remove() {
   {
     const std::lock_guard lock(mutex());
     removed.stack->erase(*removed.layer);
-    if (removed.frame != nullptr) {
-      --hooks_on(*removed.frame);
-      lead_with_lookups(*removed.frame, removed.slot);
+    if (removed.driver_slot != nullptr) {
+      --hooks_on(*removed.driver_slot);
+      lead_with_lookups(*removed.driver_slot, removed.slot);
     }
   }
   std::atomic<int> &inside = removed.layer->inside;

@@ -9,8 +9,8 @@ namespace mock {
 
 namespace {
 
-// A state of a stack: kept by the stack as long as it is the present one, and by the calls that run through
-// it. So a call counts nothing itself.
+// Makes a snapshot of a stack. The stack holds it while it is current, and so does each call that runs
+// through it. The snapshot counts itself in each layer's `inside`, so a call need not.
 std::shared_ptr<const Layers> counted(Layers layers) {
   for (const auto &layer : layers) ++layer->inside;
   const auto end = [](const Layers *ended) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receivers.hpp"
+#include <cushim/detail/receivers.hpp>
 
 namespace cushim {
 inline namespace v1 {

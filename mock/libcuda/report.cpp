@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "report_file.hpp"
+#include <cushim/detail/report_file.hpp>
 
 namespace cushim::sim {
 namespace {
@@ -41,7 +41,7 @@ void mark(const ReportOptions &options, const char *what) {
   if (!options.run_folder.empty()) std::ofstream(options.run_folder + "/" + this_process() + what);
 }
 
-// Libraries of this name that are loaded beside this one.
+// Returns the paths of other loaded libraries with this name.
 std::vector<std::string> other_drivers() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
@@ -71,7 +71,7 @@ std::vector<std::string> lines_of(const std::string &text) {
   return lines;
 }
 
-Json json_of(const check::Place &place) {
+Json json_of(const check::CallStack &place) {
   Json frames = Json::array();
   for (const std::string &line : lines_of(place.in_words())) frames.push_back(line.substr(line.find('#')));
   return frames;
@@ -120,6 +120,13 @@ std::string list(const std::vector<std::string> &words) {
 
 std::string prefix_of_lines() { return "cushim[" + this_process() + "]: "; }
 
+std::string text_of(const std::vector<mock::InjectedFault> &faults) {
+  std::string text;
+  for (const mock::InjectedFault &fault : faults)
+    text += prefix_of_lines() + "injected: " + fault.in_words() + "\n" + fault.place.in_words();
+  return text;
+}
+
 std::string text_of(const std::vector<check::Finding> &findings) {
   std::string text;
   for (const check::Finding &finding : findings) {
@@ -145,8 +152,7 @@ std::string text_of(const Usage &usage, const std::vector<check::Finding> &findi
   for (std::size_t i = 0; i < usage.devices.size(); ++i)
     text += prefix + "device " + std::to_string(i) + ", " + usage.devices[i].device + ": at most " +
             std::to_string(usage.devices[i].peak) + " bytes in use\n";
-  for (const mock::InjectedFault &fault : usage.faults)
-    text += prefix + "injected: " + fault.in_words() + "\n" + fault.place.in_words();
+  text += text_of(usage.faults);
   if (!usage.not_found.empty())
     text += prefix + std::to_string(usage.not_found.size()) + " names looked up in vain\n";
   if (!usage.not_implemented.empty())
@@ -178,7 +184,7 @@ ReportOptions report_options_from_environment() {
 
 void begin_report(const ReportOptions &options) {
   mark(options, ".opened");
-  // Also if the process is killed, it is known that it was there.
+  // Written now, so that a process that is killed leaves a report too.
   if (!options.to.empty() && options.to != "stderr")
     write_report(report_file(options.to, getpid()), head(false));
 }
@@ -188,7 +194,7 @@ void end_report(const ReportOptions &options, const Usage &usage,
   const std::vector<std::string> others = other_drivers();
   const bool has_findings = usage.has_findings() || !findings.empty() || !others.empty();
   if (options.to.empty())
-    std::fputs(text_of(findings).c_str(), stderr);
+    std::fputs((text_of(usage.faults) + text_of(findings)).c_str(), stderr);
   else if (options.to == "stderr")
     std::fputs(text_of(usage, findings, others).c_str(), stderr);
   else

@@ -22,7 +22,7 @@ Answers &answers() {
   return answers;
 }
 
-// A value must fit into its line.
+// Replaces line breaks: each value takes one line.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -56,7 +56,7 @@ std::string name_of(CUresult code) {
 }
 
 void detail::record(std::string_view key, std::string value) {
-  if (!options().child.empty()) return;  // its parent answers
+  if (!options().child.empty()) return;  // the parent process records the answers
   const std::string test = running_test();
   if (test.empty()) return;
   const std::string kept_key = one_line(std::string(key));
@@ -64,7 +64,7 @@ void detail::record(std::string_view key, std::string value) {
   note_calls(kept_key);
   const std::lock_guard lock(mutex);
   if (options().is_fresh) {
-    // At once, since this process may not live to its end.
+    // Written now, since this process may crash later.
     const std::string line = line_of(test, kept_key, value) + "\n";
     if (write(options().child_file, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
       ADD_FAILURE() << "cushim: an answer could not be written";

@@ -19,7 +19,7 @@ std::mutex mutex;
 sim::Machine *counted = nullptr;
 int file = -1;
 
-// One write a line: several processes write to the file.
+// Writes each line with one write(), since several processes append to the file.
 void write_line(const std::string &line) {
   if (write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     throw std::runtime_error("cannot write " + options().write_calls);

@@ -50,7 +50,7 @@ int run_child(const std::string &name, int file) {
   }
 }
 
-// One message a value, so that a value of another size is noticed.
+// Sends each value as one message, so that the receiver detects a value of another size.
 void Channel::send_bytes(const void *bytes, std::size_t size) {
   if (::send(file_, bytes, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size))
     throw std::runtime_error("the other process is gone");

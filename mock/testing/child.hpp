@@ -5,7 +5,7 @@
 
 namespace cushim::testing {
 
-// Runs a body in the process that was started for it; its exit status.
+// Runs the body in the process that was started for it. Returns the exit status.
 int run_child(const std::string &name, int file);
 
 }  // namespace cushim::testing

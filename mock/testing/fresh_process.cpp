@@ -15,7 +15,7 @@ namespace cushim::testing::detail {
 
 namespace {
 
-// A file without a name.
+// An anonymous file in memory.
 class Memory {
  public:
   explicit Memory(const char *what) : file_(memfd_create(what, MFD_CLOEXEC)) {
@@ -39,7 +39,7 @@ class Memory {
   int file_;
 };
 
-// The reason as GTEST_SKIP() gave it.
+// Returns the reason that GTEST_SKIP() printed.
 std::string skip_reason(const std::string &output) {
   const auto start = output.find("cushim-skip:");
   return start == output.npos ? "" : output.substr(start, output.find('\n', start) - start);

@@ -23,7 +23,7 @@ struct Hold::Latch {
     opened.wait(lock, [this] { return is_open; });
   }
 
-  std::uint32_t *word = nullptr;  // what a stream with memory operations waits for
+  std::uint32_t *word = nullptr;  // the memory value that the stream waits for, if it uses memory operations
   std::mutex mutex;
   std::condition_variable opened;
   bool is_open = false;
@@ -61,7 +61,7 @@ Hold hold(CUstream stream) {
     require(driver().cuStreamWaitValue32(stream, address, 1, CU_STREAM_WAIT_VALUE_EQ), "cuStreamWaitValue32");
     return Hold(std::move(latch));
   }
-  // The function keeps the latch alive: it may end after the hold.
+  // The function holds a reference to the latch: it may end after the Hold is destroyed.
   auto kept = std::make_unique<std::shared_ptr<Hold::Latch>>(latch);
   const auto wait = [](void *data) {
     const std::unique_ptr<std::shared_ptr<Hold::Latch>> own(

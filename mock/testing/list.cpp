@@ -15,13 +15,13 @@ namespace {
 
 using Counts = std::map<std::string, int, std::less<>>;
 
-// By class: "Frames_Arrive_Test" of a test's body, "Frames" of a fixture.
+// By class: "Frames_Arrive_Test" for a test's body, "Frames" for a fixture.
 std::map<std::string, Counts, std::less<>> &needs_of_classes() {
   static std::map<std::string, Counts, std::less<>> needs;
   return needs;
 }
 
-// The class of "(anonymous namespace)::Frames_Arrive_Test<int>::TestBody()::(lambda)".
+// Returns the class of "(anonymous namespace)::Frames_Arrive_Test<int>::TestBody()::(lambda)".
 std::string class_of(std::string_view function) {
   for (const std::string_view member : {"::TestBody(", "::SetUp("}) {
     const auto end = function.find(member);
@@ -41,7 +41,7 @@ void add(Counts &counts, const Counts &more) {
   for (const auto &[name, count] : more) counts[name] = std::max(counts[name], count);
 }
 
-// "Two/Frames" and "Frames/0" are instances of Frames.
+// Splits a name: "Two/Frames" and "Frames/0" are instances of Frames.
 std::vector<std::string> parts(std::string_view name) {
   std::vector<std::string> parts;
   for (;;) {

@@ -5,8 +5,9 @@
 
 namespace cushim::testing {
 
-// Every test of this program, a line each: "Suite.Name", and after a space what CUSHIM_NEEDS says of its body
-// and of the SetUp() of the fixture that its suite is named after ("gpus:2,peer").
+// Returns one line for each test of this program: "Suite.Name", then a space and the requirements that
+// CUSHIM_NEEDS declares in its body and in SetUp() of the fixture that its suite is named after
+// ("gpus:2,peer").
 std::string list_of_tests();
 
 }  // namespace cushim::testing

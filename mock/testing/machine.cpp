@@ -13,7 +13,7 @@ Machine describe_machine() {
   std::error_code ignored;
   const std::filesystem::path path = driver.name();
   const std::filesystem::path file = std::filesystem::canonical(path, ignored);
-  // Without its folder, so that two machines with one driver say the same.
+  // Without the folder, so that two machines with the same driver give the same text.
   machine.library = (ignored ? path : file).filename().string();
   machine.version = driver.version();
   int count = 0;

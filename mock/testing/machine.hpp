@@ -6,9 +6,9 @@
 
 namespace cushim::testing {
 
-// The driver and the devices of this run, as far as they answer.
+// The driver and the devices of this run, as far as the driver reports them.
 struct Machine {
-  std::string library;  // the file itself: .../libcuda.so.580.159.04
+  std::string library;  // file name without symbolic links: libcuda.so.580.159.04
   int version = 0;      // 13000
   std::vector<std::string> gpus;
 };

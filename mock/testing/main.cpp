@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main program of tests: chooses the driver, runs GoogleTest, judges the answers.
+// The main program of tests: selects the driver, runs GoogleTest, compares the answers.
 #include <dlfcn.h>
 #include <unistd.h>
 #include <cushim/sim/machine.hpp>
@@ -12,9 +12,9 @@
 #include <memory>
 #include <optional>
 
-#include "allotted.hpp"
 #include "calls.hpp"
 #include "child.hpp"
+#include "ctest_devices.hpp"
 #include "list.hpp"
 #include "options.hpp"
 #include "record.hpp"
@@ -43,14 +43,14 @@ class TestWatcher : public ::testing::EmptyTestEventListener {
   Watchdog &watchdog_;
 };
 
-// Whether NVIDIA's kernel module serves this machine: on Linux, in WSL, or on a Tegra.
+// Returns whether NVIDIA's kernel module is loaded: on Linux, in WSL, or on a Tegra.
 bool has_nvidia_device() {
   for (const char *device : {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap"})
     if (access(device, F_OK) == 0) return true;
   return false;
 }
 
-// Whether the library says by an export of its own that it is simulated.
+// Returns whether the library exports the symbol that marks it as simulated.
 bool is_simulated(const cushim::Driver &driver) {
   const std::string path(driver.name());
   void *const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
@@ -60,14 +60,14 @@ bool is_simulated(const cushim::Driver &driver) {
   return simulated;
 }
 
-// Whether a driver that was found is what --driver=real and CTest's label gpu ask for.
+// Returns why the driver is not acceptable for --driver=real or CTest's label gpu; empty if it is.
 std::string why_not_real(const cushim::Driver &driver) {
   if (is_simulated(driver)) return "the driver found is SIMULATED: " + std::string(driver.name());
   if (options().is_labelled_gpu && !has_nvidia_device()) return "this machine has no NVIDIA device";
   return "";
 }
 
-// Makes the wanted driver current for the rest of the process.
+// Makes the requested driver current for the rest of the process.
 int choose_driver(std::string wanted) {
   if (options().is_labelled_gpu) {
     if (wanted == "default") wanted = "real";
@@ -80,7 +80,7 @@ int choose_driver(std::string wanted) {
   static std::optional<cushim::ScopedDriver> scope;
   if (wanted == "sim") {
     try {
-      // For the life of the process: calls may come until its end.
+      // Never destroyed: calls may come until the process ends.
       static auto &machine = *new cushim::sim::Machine(cushim::sim::options_from_environment());
       scope.emplace(machine.driver());
       begin_calls(machine);
@@ -95,16 +95,16 @@ int choose_driver(std::string wanted) {
     return wrong_use;
   }
   if (wanted == "none") {
-    setenv("CUSHIM_LIBRARY", "none", 1);  // so that a call that reaches no driver of a test's own fails
+    setenv("CUSHIM_LIBRARY", "none", 1);  // makes calls fail that reach no driver of the test itself
     return good;
   }
   const bool is_library = wanted != "default" && wanted != "real";
-  if (wanted == "real") unsetenv("CUSHIM_LIBRARY");  // what that names may be another than the machine's
+  if (wanted == "real") unsetenv("CUSHIM_LIBRARY");  // it may name a library other than the machine's own
   const cushim::Loaded loaded =
       is_library ? cushim::Driver::load({.library = wanted.c_str()}) : cushim::Driver::load();
   if (!loaded) {
     std::cerr << loaded.diagnosis.text() << "\n";
-    // Where somebody says what the machine has, or which driver is wanted, its absence is a fault.
+    // A missing driver is an error if CUSHIM_TEST_HAS is set or a driver was requested explicitly.
     const bool declared = std::getenv("CUSHIM_TEST_HAS") != nullptr;
     if (is_library || wanted == "real" || declared) return failed;
     std::cerr << "cushim-skip: " << loaded.diagnosis.name() << "\n";
@@ -161,7 +161,7 @@ int report(const Summary &summary) {
 int main(int argc, char **argv) {
   if (asks_for_help(argc, argv)) {
     std::cout << help << "\n";
-    ::testing::InitGoogleTest(&argc, argv);  // prints its own
+    ::testing::InitGoogleTest(&argc, argv);  // prints GoogleTest's own help
     return good;
   }
   ::testing::InitGoogleTest(&argc, argv);
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     std::cout << list_of_tests();
     return good;
   }
-  if (const std::string error = see_allotted_devices(); !error.empty()) {
+  if (const std::string error = restrict_to_ctest_devices(); !error.empty()) {
     std::cerr << "cushim: " << error << "\n";
     return failed;
   }

@@ -43,7 +43,7 @@ Capabilities found(Driver &driver) {
     const char *name;
     std::initializer_list<CUdevice_attribute> attributes;
   } of_device[] = {
-      // CUDA 11 headers number the same attributes by other names; the numbers are 122, 123 and 125.
+      // Numbers, since CUDA 11 headers use other names for the same attributes.
       {"mem_ops", {static_cast<CUdevice_attribute>(122), static_cast<CUdevice_attribute>(123)}},
       {"ipc", {static_cast<CUdevice_attribute>(125)}},
       {"managed", {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY}},
@@ -57,7 +57,7 @@ Capabilities found(Driver &driver) {
   return has;
 }
 
-// Asked once for each driver: a machine does not change under a run.
+// Queries each driver once: the machine does not change during a run.
 const Capabilities &found() {
   static std::map<Driver *, Capabilities> known;
   Driver &driver = current_driver();
@@ -76,7 +76,7 @@ Capabilities declared() {
     const int count = colon == item.npos ? 1 : std::atoi(std::string(item.substr(colon + 1)).c_str());
     if (!item.empty()) has[std::string(item.substr(0, colon))] = count;
   }
-  // A test labelled gpu, on a machine without one, has to be red.
+  // A test labelled gpu must fail on a machine without a GPU.
   if (options().is_labelled_gpu) has.try_emplace("gpus", 1);
   return has;
 }

@@ -5,7 +5,7 @@
 
 namespace cushim::testing {
 
-// What the command line and the environment ask of this run.
+// The options of this run, from the command line and the environment.
 struct Options {
   std::string driver = "default";  // --driver, CUSHIM_TEST_DRIVER
   std::string write_answers;       // --write-answers
@@ -13,22 +13,22 @@ struct Options {
   std::string write_calls;         // --write-calls
   std::string summary;             // --summary, CUSHIM_TEST_SUMMARY
   bool lists_tests = false;        // --list-tests
-  bool is_labelled_gpu = false;    // CUSHIM_TEST_LABEL=gpu: what another driver answers has shown nothing
+  bool is_labelled_gpu = false;    // CUSHIM_TEST_LABEL=gpu: requires the machine's own driver
   int limit_seconds = 20;          // --limit, CUSHIM_TEST_LIMIT: of one test
 
-  // How one process of a run starts another.
+  // Options by which one process of a run starts another.
   std::string child;    // --cushim-child: the body to run instead of the tests
-  int child_file = -1;  // --cushim-file: its channel, or where a fresh process writes its answers
-  int parent = 0;       // --cushim-parent: its process id
-  std::string test;     // --cushim-test: what started it
+  int child_file = -1;  // --cushim-file: its channel, or the file for the answers of a fresh process
+  int parent = 0;       // --cushim-parent: process ID of the parent
+  std::string test;     // --cushim-test: the test that started it
   bool is_fresh = false;
 };
 
-// What --help prints.
+// The text of --help.
 extern const char *const help;
 bool asks_for_help(int argc, char **argv);
 
-// Reads what GoogleTest has left over. An error in words, or empty.
+// Parses the arguments that GoogleTest has not consumed. Returns an error message, or an empty string.
 std::string parse(int argc, char **argv, Options &options);
 
 // The options of this process.

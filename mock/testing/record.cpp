@@ -15,7 +15,7 @@ namespace cushim::testing {
 
 namespace {
 
-// A driver that crashes gives no answer to be measured by.
+// The recorded answer of a driver that crashed: no reference for comparison.
 constexpr const char *crashed = "crashed";
 
 std::string suite_of(const std::string &test) {
@@ -32,7 +32,8 @@ const std::string *find(const Answers &answers, const std::string &test, const s
   return nullptr;
 }
 
-// What no two runs share: an address, a UUID, a PCI address, or a number as large as addresses are.
+// Returns whether the value differs between runs: an address, a UUID, a PCI address, or a number as large
+// as an address.
 bool is_of_this_run(const std::string &value) {
   static const std::regex identity(
       "0[xX][0-9a-fA-F]{6,}|[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|"
@@ -42,11 +43,11 @@ bool is_of_this_run(const std::string &value) {
       !value.empty() && std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!is_number) return false;
   const unsigned long long number = std::strtoull(value.c_str(), nullptr, 10);
-  constexpr unsigned long long far = 1ULL << 40;  // beyond the memory of one device
-  return number >= far && number < 0ULL - far;    // but not a minus one of any width
+  constexpr unsigned long long far = 1ULL << 40;  // exceeds the memory of one device
+  return number >= far && number < 0ULL - far;    // but not -1 of any width
 }
 
-// 580.159.04_NVIDIA_H200_x2.txt
+// Returns a name such as 580.159.04_NVIDIA_H200_x2.txt.
 std::string file_name(const Machine &machine) {
   const std::string prefix = "libcuda.so.";
   std::string name = machine.library.starts_with(prefix) && machine.library.size() > prefix.size() + 1
@@ -67,7 +68,7 @@ std::string line_of(const std::string &test, const std::string &key, const std::
 
 bool add_line(Answers &answers, const std::string &line) {
   if (line.empty() || line.front() == '#') return true;
-  // A key is the text of a call and may hold " = "; a value does not.
+  // A key is the text of a call and may contain " = "; a value may not.
   const auto colon = line.find(": ");
   const auto equals = line.rfind(" = ");
   if (colon == std::string::npos || equals == std::string::npos || equals < colon + 2) return false;
@@ -94,7 +95,7 @@ std::string write_answers(const std::string &path, const Answers &answers) {
         return "no answer but an address, a time or an identity: " + line_of(test, key, value);
   const Machine machine = describe_machine();
   const bool is_folder = path.ends_with('/') || std::filesystem::is_directory(path);
-  std::error_code ignored;  // what could not be made cannot be written into
+  std::error_code ignored;  // if this fails, opening the file fails too
   if (is_folder) std::filesystem::create_directories(path, ignored);
   std::ofstream file(is_folder ? path + "/" + file_name(machine) : path);
   file << "# SPDX-License-Identifier: Apache-2.0\n"
@@ -112,7 +113,7 @@ Comparison compare(const Answers &expected, const Answers &actual) {
   for (const auto &[test, keys] : expected) {
     for (const auto &[key, value] : keys) {
       const std::string *given = find(actual, test, key);
-      // Where the recorded process crashed, what the test would have asked afterwards is not known.
+      // If the recorded process crashed, the answers after the crash are unknown.
       if (value == crashed || (given != nullptr && *given == value))
         ++result.same;
       else if (given == nullptr)

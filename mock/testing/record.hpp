@@ -8,40 +8,41 @@
 
 namespace cushim::testing {
 
-// "Suite.Name" to its answers, in the order given.
+// The answers of each test ("Suite.Name"), in recorded order.
 using Answers = std::map<std::string, std::vector<std::pair<std::string, std::string>>>;
 
-// "Suite.Name" of the test that runs; in a process that a test started, of that test; or empty.
+// Returns "Suite.Name" of the running test; in a process that a test started, of that test; else empty.
 std::string running_test();
 
-// What this process has recorded so far.
+// Returns what this process has recorded so far.
 Answers recorded();
 
-// A line of an answers file, "Suite.Name: key = value"; and reading such lines. Empty lines and lines that
-// begin with # are passed over.
+// Write and parse a line of an answers file, "Suite.Name: key = value". Parsing accepts and ignores empty
+// lines and lines that begin with #.
 std::string line_of(const std::string &test, const std::string &key, const std::string &value);
 bool add_line(Answers &answers, const std::string &line);
 
-// Reads a file. An error in words, or empty.
+// Reads a file. Returns an error message, or an empty string.
 std::string read_answers(const std::string &path, Answers &answers);
-// Writes a file, with what is known of driver and devices at its head; into a folder, under a name made of
-// them. An answer that no other run can give (an address, a time, an identity) is an error.
+// Writes a file that begins with a description of the driver and the devices. If the path is a folder,
+// derives the file name from these. An answer that differs between runs (an address, a time, an identity)
+// is an error.
 std::string write_answers(const std::string &path, const Answers &answers);
 
-// Takes over the lines that a fresh process wrote.
+// Adds the lines that a fresh process wrote.
 void take_over(const std::string &lines);
 
-// How a driver's answers compare with recorded ones.
+// The differences between a driver's answers and recorded ones.
 struct Comparison {
   struct Line {
-    std::string test, key, expected, actual;  // actual is empty if there was no answer
+    std::string test, key, expected, actual;  // `actual` is empty if there was no answer
   };
   int same = 0;
-  int not_recorded = 0;  // answers that the file lacks
+  int not_recorded = 0;  // answers that are not in the file
   std::vector<Line> different;
   std::vector<Line> missing;
 
-  // For people: a row a suite, then what differs.
+  // Returns a table for people: one line for each suite, then the differences.
   std::string table(const Answers &expected) const;
 };
 Comparison compare(const Answers &expected, const Answers &actual);

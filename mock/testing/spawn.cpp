@@ -25,7 +25,7 @@ pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
   std::vector<std::string> words = {
       "/proc/self/exe", "--driver=" + options().driver, "--cushim-file=" + std::to_string(inherited),
       "--cushim-parent=" + std::to_string(getpid()),
-      // Less than this process's own limit, so that the child is the one to tell.
+      // Less than this process's own limit, so that the child reports a timeout first.
       "--limit=" + std::to_string(options().limit_seconds * 3 / 4)};
   if (!options().write_calls.empty()) {
     words.push_back("--write-calls=" + options().write_calls);
@@ -43,7 +43,7 @@ pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // A duplicate, since a descriptor that is 3 already would stay closed on exec.
+  // Duplicates the descriptor, since one that is already 3 would be closed on exec.
   const int moved = fcntl(file, F_DUPFD_CLOEXEC, inherited + 1);
   posix_spawn_file_actions_adddup2(&actions, moved, inherited);
   if (output >= 0) {
@@ -69,7 +69,7 @@ int wait_for(pid_t process) {
 
 void end_with_parent() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != options().parent) _exit(1);  // it ended before we asked
+  if (getppid() != options().parent) _exit(1);  // the parent ended before prctl()
 }
 
 }  // namespace cushim::testing

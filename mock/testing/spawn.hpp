@@ -8,15 +8,15 @@
 
 namespace cushim::testing {
 
-// Starts this program again with these arguments and this run's driver. It inherits file as descriptor 3
-// (and is told so), and writes what it prints to output unless that is -1. GoogleTest's own environment
-// variables do not reach it. Throws std::runtime_error.
+// Starts this program again with these arguments and this run's driver. The child inherits `file` as
+// descriptor 3 (and gets --cushim-file=3), and its output goes to `output` unless that is -1. GoogleTest's
+// own environment variables are removed. Throws std::runtime_error.
 pid_t spawn(const std::vector<std::string> &arguments, int file, int output);
 
-// Waits: the exit status, or -signal.
+// Waits for a process. Returns its exit status, or the negative signal number.
 int wait_for(pid_t process);
 
-// Makes the kernel end this process when the thread of the parent that started it ends.
+// Makes the kernel kill this process when the thread of the parent that started it ends.
 void end_with_parent();
 
 }  // namespace cushim::testing

@@ -10,7 +10,7 @@
 
 namespace cushim::testing {
 
-// Counts what happened to each test.
+// Counts the results of tests.
 class Summary : public ::testing::EmptyTestEventListener {
  public:
   void OnTestEnd(const ::testing::TestInfo &test) override;
@@ -18,9 +18,9 @@ class Summary : public ::testing::EmptyTestEventListener {
   int executed() const { return passed_ + failed_; }
   int skipped() const;
 
-  // As JSON: tests, driver, devices, and how the answers compared if they were.
+  // Returns JSON: tests, driver, devices, and the comparison of answers if there was one.
   std::string json(const Comparison *comparison) const;
-  // "executed 1200 (1200 passed, 0 failed), skipped 3: needs gpus:2 (3)"
+  // Returns "executed 1200 (1200 passed, 0 failed), skipped 3: needs gpus:2 (3)".
   std::string text() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace cushim::testing {
 
 Watchdog::Watchdog(int limit_seconds) : limit_seconds_(limit_seconds), thread_([this] { run(); }) {
-  is_running_.wait(false);  // its thread is known for one of cushim's from now on
+  is_running_.wait(false);  // from here on, its thread counts as one of cushim's
 }
 
 Watchdog::~Watchdog() {

@@ -9,8 +9,8 @@
 
 namespace cushim::testing {
 
-// Ends the process, with a message, if one thing takes longer than the limit: a driver call that hangs
-// cannot be interrupted.
+// Ends the process with a message if one step exceeds the time limit: a driver call that hangs cannot be
+// interrupted.
 class Watchdog {
  public:
   explicit Watchdog(int limit_seconds);
@@ -18,7 +18,7 @@ class Watchdog {
   Watchdog &operator=(const Watchdog &) = delete;
   ~Watchdog();
 
-  // From now on the limit counts for this; empty for nothing.
+  // Restarts the time limit for a step; an empty name stops it.
   void watch(std::string what);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actions for expectations on the driver.
+// GoogleMock actions for expectations on driver calls.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace cushim {
 inline namespace v1 {
 namespace mock {
 
-// Returns this code and writes nothing.
+// Returns the code and writes nothing.
 inline auto Returns(CUresult code) { return testing::Return(code); }
 
 namespace detail {
@@ -28,7 +28,7 @@ inline constexpr bool is_out_parameter = false;
 template <class T>
 inline constexpr bool is_out_parameter<T *> = !std::is_const_v<T> && noun_of<T *> == nullptr;
 
-// The places of the out-parameters among the arguments.
+// Returns the indices of the out-parameters among the arguments.
 template <class Arguments>
 constexpr auto out_parameters() {
   return []<std::size_t... i>(std::index_sequence<i...>) {
@@ -76,9 +76,10 @@ class GivesAction {
 
 }  // namespace detail
 
-// Writes the values through the call's out-parameters, in order, and returns CUDA_SUCCESS. Values convert as
-// in an assignment; through a void * the value's bytes are written. Out-parameters beyond the values given
-// stay as they are. As a driver, writes nothing and returns CUDA_ERROR_INVALID_VALUE if a pointer is null.
+// Writes the values through the call's out-parameters, in order, and returns CUDA_SUCCESS. Values convert
+// as in an assignment; through a void * the value's bytes are written. Out-parameters beyond the given
+// values keep their contents. Like a driver, writes nothing and returns CUDA_ERROR_INVALID_VALUE (1) if a
+// pointer is null.
 //
 //   EXPECT_CALL(mock, cuMemGetInfo).WillOnce(Gives(free, total));
 template <class... Values>
@@ -112,8 +113,8 @@ class GivesTextAction {
 
 }  // namespace detail
 
-// Writes text into a call's buffer, cut to the length that the call gives, and returns CUDA_SUCCESS:
-// for cuDeviceGetName and cuDeviceGetPCIBusId.
+// Writes text into the call's buffer, truncated to the length argument, and returns CUDA_SUCCESS. For
+// cuDeviceGetName and cuDeviceGetPCIBusId.
 inline auto GivesText(std::string text) {
   return testing::MakePolymorphicAction(detail::GivesTextAction(std::move(text)));
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks on entry points that are known at run time only, or on all of them: your code before and after a
-// call, which is told which call it is and not its arguments. For one entry and its arguments:
-// cushim/mock/hook.hpp.
+// Hooks on entry points that are known only at run time, or on all of them: code that runs before and after
+// a call and knows the entry point but not the arguments. For a hook with arguments: cushim/mock/hook.hpp.
 #pragma once
 
 #include <cushim/mock/hook.hpp>
@@ -12,19 +11,21 @@ namespace cushim {
 inline namespace v1 {
 namespace hook {
 
-// Called by many threads at once, as the driver is. Calls that are made inside a call, by before() and
-// after() themselves or by other hooks, pass it by.
+// The code around calls. May be called by many threads at once, like the driver. Skipped for calls that are
+// made inside another call: by before() and after() themselves, or by other hooks.
 class Around {
  public:
   virtual ~Around() = default;
-  // Before the call of this slot; answers instead of what lies below if it returns a code.
+  // Runs before a call of this entry point. If it returns a code, the call returns that code and goes no
+  // further.
   virtual std::optional<CUresult> before(int slot) = 0;
-  // After a call that was not answered by before(); what it returns is the call's result.
+  // Runs after a call that before() did not answer. Returns the result of the call.
   virtual CUresult after(int slot, CUresult result) = 0;
 };
 
-// Puts it around the calls of one row until the Hook ends, which must be before it does. Empty if the CUDA
-// headers that cushim was built with cannot type the row. Throws as mock::Frame::over().
+// Installs `around` on one entry point until the Hook is destroyed, which must happen before `around` is.
+// Returns an empty Hook if the CUDA headers that cushim was built with lack the types of the entry point.
+// Throws as mock::DriverSlot::over().
 [[nodiscard]] Hook around(Driver &driver, int slot, Around &around);
 
 }  // namespace hook

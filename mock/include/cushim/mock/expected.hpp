@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test has set for the rows of a driver in a frame. Knows no test framework: GoogleMock's part is
-// in method.hpp.
+// The expectations that a test sets for the entry points of a driver. Independent of the test framework:
+// method.hpp has the GoogleMock part.
 #pragma once
 
-#include <cushim/mock/frame.hpp>
-#include <cushim/mock/words.hpp>
+#include <cushim/mock/driver_slot.hpp>
+#include <cushim/mock/text.hpp>
 
 #include <atomic>
 #include <memory>
@@ -16,7 +16,7 @@ namespace cushim {
 inline namespace v1 {
 namespace mock {
 
-// What is set for one row.
+// The expectations for one entry point.
 class AnyExpected {
  public:
   virtual ~AnyExpected() = default;
@@ -28,23 +28,23 @@ class Expected;
 template <class... Arguments>
 class Expected<CUresult(Arguments...)> : public AnyExpected {
  public:
-  // Answers a call; nothing if nothing is set that covers it.
+  // Handles a call; returns nothing if no expectation covers it.
   virtual std::optional<CUresult> answer(Arguments... arguments) = 0;
 };
 
-// Owns a frame, and hands its calls to what is set for their rows. All functions from any thread.
-class ExpectedRows : public Owner {
+// Owns a driver slot and dispatches its calls to the expectations. Thread-safe.
+class ExpectedCalls : public Owner {
  public:
   std::unique_ptr<AnyReceiver> make_receiver(int slot) final;
 
-  virtual Frame &frame() noexcept = 0;
-  // Answers a call for which nothing is set and nothing is allowed.
+  virtual DriverSlot &driver_slot() noexcept = 0;
+  // Handles a call that no expectation covers and that allow_unset() does not allow.
   virtual CUresult unset(const Call &call) = 0;
 
-  // What is set for a row; null if nothing ever was.
+  // Returns the expectations of an entry point; null if none were ever set.
   AnyExpected *expected(int slot) const noexcept { return expected_[slot].load(std::memory_order_acquire); }
 
-  // The same, made if it is the first, of the type of this row.
+  // The same, creating them with `make` if there are none.
   template <class Make>
   AnyExpected &expected(int slot, Make make) {
     const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ class ExpectedRows : public Owner {
     return *kept_.back();
   }
 
-  // What calls return for which nothing is set, without unset().
+  // Sets the code that calls without expectations return, in place of unset().
   void allow_unset(CUresult answer) noexcept { allowed_ = answer; }
   std::optional<CUresult> allowed() const noexcept {
     const int answer = allowed_.load(std::memory_order_relaxed);
@@ -62,10 +62,10 @@ class ExpectedRows : public Owner {
   }
 
  private:
-  static constexpr int kNotAllowed = -1;  // no result, so not of its type
+  static constexpr int kNotAllowed = -1;  // not a CUresult, so this is an int
   std::atomic<int> allowed_{kNotAllowed};
   std::atomic<AnyExpected *> expected_[CUSHIM_ENTRY_COUNT]{};
-  std::mutex mutex_;  // over kept_
+  std::mutex mutex_;  // guards kept_
   std::vector<std::unique_ptr<AnyExpected>> kept_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks: your code around the calls of one entry point of one driver, the real one included.
+// Hooks: code around the calls of one entry point of one driver, the real driver included.
 //
 //   auto limit = hook::before<&cuMemAlloc>(driver, [&](CUdeviceptr *, size_t bytes) ->
 //   std::optional<CUresult> {
@@ -7,20 +7,21 @@
 //     return std::nullopt;
 //   });
 //
-// before   runs first; answers instead of what lies below if it returns a code (or returns void)
-// replace  runs instead; if its first parameter takes it, it gets a callable for what lies below
-// after    gets the result, then the arguments, so it sees out-values; may return another result
+// before   runs first; if it returns a code, the call returns that code and goes no further. May return void
+// replace  runs instead; if its first parameter accepts it, gets a callable for the next hook or the driver
+// after    gets the result and then the arguments, so it sees out-values; may return another result
 //
-// A hook acts until its Hook ends, on all threads, for objects that exist already, and for pointers that
-// the driver's cuGetProcAddress answers while any hook is on the driver (they stay good afterwards). The
-// newest hook runs first. An entry without a hook keeps its own function in the table: it costs nothing.
-// A driver that was not made by the mock library takes one of its 16 frames (cushim/mock/frame.hpp) when
-// it gets its first hook, for good.
+// A hook is active until its Hook is destroyed: on all threads, for objects that already exist, and for
+// pointers that the driver's cuGetProcAddress returns while any hook is on the driver (such pointers stay
+// valid afterwards). The newest hook runs first. An entry point without a hook keeps the driver's own
+// function in the table, at no cost. A driver that the mock library did not make permanently takes one of
+// the 16 driver slots (cushim/mock/driver_slot.hpp) when it gets its first hook.
 //
-// A body is called by many threads at once, as the driver is. What it throws, the caller of the driver gets.
+// Many threads may run a hook at once, like the driver. An exception from a hook propagates to the driver's
+// caller.
 #pragma once
 
-#include <cushim/mock/frame.hpp>
+#include <cushim/mock/driver_slot.hpp>
 #include <cushim/mock/mutex.hpp>
 #include <cushim/mock/signature.hpp>
 
@@ -32,19 +33,19 @@ namespace cushim {
 inline namespace v1 {
 namespace mock {
 
-// One hook, whatever its type.
+// One hook, with its type erased.
 class AnyLayer {
  public:
   virtual ~AnyLayer() = default;
-  std::atomic<int> inside{0};  // states of the stack that this is on, kept by calls
+  std::atomic<int> inside{0};  // number of stack snapshots with this hook that are current or used by a call
 };
 
 using Layers = std::vector<std::shared_ptr<AnyLayer>>;  // newest last
 
-// The hooks of one entry of one driver.
+// The hooks of one entry point of one driver.
 class HookStack : public std::enable_shared_from_this<HookStack> {
  public:
-  // The hooks that a call runs through, held as long as this lives.
+  // The hooks that a call runs through; they stay alive as long as this object.
   class Call {
    public:
     explicit Call(const HookStack &stack);
@@ -60,10 +61,13 @@ class HookStack : public std::enable_shared_from_this<HookStack> {
     std::shared_ptr<const Layers> layers_;
   };
 
+  // Adds a hook, to run before the others.
   void push(std::shared_ptr<AnyLayer> layer);
+  // Removes a hook. Calls that are running through it continue.
   void erase(const AnyLayer &layer);
+  // Returns whether there are no hooks.
   bool is_empty() const;
-  // Whether a call of this thread runs through this layer's stack.
+  // Returns whether a call of this thread is running through a stack with this hook.
   static bool is_inside(const AnyLayer &layer) noexcept;
 
  private:
@@ -75,12 +79,11 @@ class HookStack : public std::enable_shared_from_this<HookStack> {
   std::shared_ptr<const Layers> layers_ = std::make_shared<const Layers>();
 };
 
-// Runs the hooks of an entry, then what lies below them: the receiver that was there before, or the
-// driver's own function.
+// Runs the hooks of an entry point, then the receiver that was there before, or the driver's own function.
 template <class Signature>
 class HookReceiver;
 
-// What lies below one hook. Callable with the entry's arguments while the hook's body runs.
+// What a hook wraps: the next hook, or the driver. Callable with the call's arguments while the hook runs.
 template <class Signature>
 class Next;
 
@@ -103,6 +106,7 @@ class Layer;
 template <class... Arguments>
 class Layer<CUresult(Arguments...)> : public AnyLayer {
  public:
+  // Handles a call; `next` calls the next hook or the driver.
   virtual CUresult run(const Next<CUresult(Arguments...)> &next, Arguments... arguments) = 0;
 };
 
@@ -111,26 +115,28 @@ class HookReceiver<CUresult(Arguments...)> final : public Receiver<CUresult(Argu
   using Signature = CUresult(Arguments...);
 
  public:
-  HookReceiver(Frame &frame, int slot, AnyReceiver *below, std::shared_ptr<HookStack> stack)
-      : frame_(frame),
+  HookReceiver(DriverSlot &driver_slot, int slot, AnyReceiver *below, std::shared_ptr<HookStack> stack)
+      : driver_slot_(driver_slot),
         slot_(slot),
         below_(static_cast<Receiver<Signature> *>(below)),
         stack_(std::move(stack)) {}
 
   HookStack *hooks() noexcept override { return stack_.get(); }
 
+  // Runs the hooks, then the receiver or the function below them.
   CUresult receive(Arguments... arguments) override {
     const HookStack::Call call(*stack_);
     return Next<Signature>(*this, call.layers(), call.layers().size())(arguments...);
   }
 
+  // Calls what the innermost hook wraps.
   CUresult below(Arguments... arguments) {
     return below_ != nullptr ? below_->receive(arguments...)
-                             : frame_.call_below<Arguments...>(slot_, arguments...);
+                             : driver_slot_.call_below<Arguments...>(slot_, arguments...);
   }
 
  private:
-  Frame &frame_;
+  DriverSlot &driver_slot_;
   const int slot_;
   Receiver<Signature> *const below_;
   const std::shared_ptr<HookStack> stack_;
@@ -149,15 +155,18 @@ namespace hook {
 
 namespace detail {
 
-using MakeReceiver = std::unique_ptr<mock::AnyReceiver> (*)(mock::Frame &, int slot, mock::AnyReceiver *below,
+using MakeReceiver = std::unique_ptr<mock::AnyReceiver> (*)(mock::DriverSlot &, int slot,
+                                                            mock::AnyReceiver *below,
                                                             std::shared_ptr<mock::HookStack>);
 
 template <class Signature>
-std::unique_ptr<mock::AnyReceiver> make_receiver(mock::Frame &frame, int slot, mock::AnyReceiver *below,
+std::unique_ptr<mock::AnyReceiver> make_receiver(mock::DriverSlot &driver_slot, int slot,
+                                                 mock::AnyReceiver *below,
                                                  std::shared_ptr<mock::HookStack> stack) {
-  // No make_unique: with an owner of each type, compiling the table of all rows takes four times as long.
+  // Avoids make_unique: instantiating it for each type makes the table of all entry points compile four
+  // times slower.
   return std::unique_ptr<mock::AnyReceiver>(
-      new mock::HookReceiver<Signature>(frame, slot, below, std::move(stack)));
+      new mock::HookReceiver<Signature>(driver_slot, slot, below, std::move(stack)));
 }
 
 template <class Signature, class Body>
@@ -220,13 +229,13 @@ class After<CUresult(Arguments...), Body> final : public mock::Layer<CUresult(Ar
   Body body_;
 };
 
-// The function type behind a pointer to it.
+// The function type of a function pointer.
 template <auto function>
 using SignatureOfFunction = std::remove_pointer_t<decltype(function)>;
 
 }  // namespace detail
 
-// A hook that is installed; removes it at its end. Empty if default-constructed or moved from.
+// An installed hook; the destructor removes it. Empty if default-constructed or moved from.
 class Hook {
  public:
   Hook() noexcept = default;
@@ -236,20 +245,21 @@ class Hook {
     installed_ = std::exchange(other.installed_, {});
     return *this;
   }
-  // As remove(), but the program ends, saying why, where that would throw.
+  // As remove(), but aborts the program with a message where that would throw.
   ~Hook();
 
-  // Returns when no call is inside the hook, which then never runs again. Throws std::logic_error, and
-  // removes nothing, if this thread is inside a call that runs through the hook.
+  // Removes the hook, and returns when no call is inside it. It never runs again. If this thread is inside
+  // a call that runs through the hook, throws std::logic_error and leaves the hook installed.
   void remove();
 
-  // Installs a hook; before(), replace() and after() do that with the right types. Throws as
-  // mock::Frame::over().
+  // Installs a hook. Use before(), replace() and after(), which choose the right types. Throws as
+  // mock::DriverSlot::over().
   Hook(Driver &driver, int slot, std::shared_ptr<mock::AnyLayer> layer, detail::MakeReceiver make);
 
  private:
   struct Installed {
-    mock::Frame *frame = nullptr;  // null if the driver lives in its frame: nothing was laid over its table
+    // Null if the driver itself is in its driver slot: its table has no overlay.
+    mock::DriverSlot *driver_slot = nullptr;
     int slot = 0;
     std::shared_ptr<mock::HookStack> stack;
     std::shared_ptr<mock::AnyLayer> layer;
@@ -267,7 +277,8 @@ Hook install(Driver &driver, Entry entry, Body body) {
 
 }  // namespace detail
 
-// By row, for every ABI under any headers that can type it: before<Entry::cuMemAlloc_v2000>(driver, ...).
+// Install a hook by entry point, for any ABI whose types the CUDA headers have:
+// before<Entry::cuMemAlloc_v2000>(driver, ...).
 template <Entry entry, class Body>
 [[nodiscard]] Hook before(Driver &driver, Body body) {
   return detail::install<mock::Signature<entry>, detail::Before>(driver, entry, std::move(body));
@@ -281,8 +292,8 @@ template <Entry entry, class Body>
   return detail::install<mock::Signature<entry>, detail::After>(driver, entry, std::move(body));
 }
 
-// By function, as <cuda.h> means the name: before<&cuMemAlloc>(driver, ...). The function is only named,
-// nothing needs to define it; with Clang, debug information about it would.
+// Install a hook by function, as <cuda.h> names it: before<&cuMemAlloc>(driver, ...). The function is only
+// named and needs no definition; with Clang, debug information would need one.
 #if defined(__clang__)
 #define CUSHIM_ONLY_NAMED [[nodiscard, gnu::nodebug]]
 #else

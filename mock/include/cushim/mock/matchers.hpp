@@ -14,18 +14,20 @@ namespace mock {
 // EXPECT_THAT(driver.cuInit(0), Succeeds());
 inline testing::Matcher<CUresult> Succeeds() { return testing::Eq(CUDA_SUCCESS); }
 
-// All of these flags are set, whatever others: cuEventCreate(_, HasFlags(CU_EVENT_DISABLE_TIMING)).
+// Matches if all of these flags are set, whatever the others: cuEventCreate(_,
+// HasFlags(CU_EVENT_DISABLE_TIMING)).
 MATCHER_P(HasFlags, flags,
           std::string(negation ? "lacks" : "has") + " flags " + testing::PrintToString(flags)) {
   return (static_cast<unsigned>(arg) & static_cast<unsigned>(flags)) == static_cast<unsigned>(flags);
 }
 
-// The code throws a cushim::Error with this result: EXPECT_THAT([&] { stream.synchronize(); }, Fails(code)).
+// Matches code that throws a cushim::Error with this result: EXPECT_THAT([&] { stream.synchronize(); },
+// Fails(code)).
 inline auto Fails(CUresult code) {
   return testing::Throws<Error>(testing::Property("result", &Error::result, code));
 }
 
-// A batched memory operation, for the elements of cuStreamBatchMemOp's array.
+// Match a batched memory operation, an element of cuStreamBatchMemOp's array.
 MATCHER_P2(WritesValue32, address, value, "") {
   return arg.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 && arg.writeValue.address == CUdeviceptr(address) &&
          arg.writeValue.value == cuuint32_t(value);

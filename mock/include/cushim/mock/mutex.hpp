@@ -11,9 +11,9 @@ namespace cushim {
 inline namespace v1 {
 namespace mock {
 
-// A lock that each driver call takes, for nanoseconds, and finds free as a rule: that is a few instructions
-// here and no call, of which none is atomic while the process has one thread, as in the C library's. To be
-// used as std::mutex is.
+// A mutex for locks that each driver call takes for some nanoseconds and usually finds free. Uncontended,
+// it takes a few inline instructions; none of them is atomic while the process has one thread, as in the C
+// library. Use it like std::mutex.
 class Mutex {
  public:
   Mutex() = default;
@@ -40,10 +40,10 @@ class Mutex {
   }
 
  private:
-  // Awaited: taken, and perhaps somebody sleeps.
+  // kAwaited: locked, and threads may be waiting.
   static constexpr int kFree = 0, kTaken = 1, kAwaited = 2;
 
-  // Whether the process is known to have no other.
+  // Returns whether the process is known to have only one thread.
   static bool has_one_thread() noexcept {
 #if __has_include(<sys/single_threaded.h>)
     return __libc_single_threaded;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that make no driver calls and end no wait of the program's: whoever asks whether another thread
-// could leaves them out. So the simulated driver can tell a deadlock for certain (docs/simulator.md) where
-// cushim, or what tests are run by, has a thread of its own.
+// Counts the threads of cushim itself, which make no driver calls and cannot end a wait of the program. The
+// simulated driver ignores them when it checks whether another thread could end a wait, so it can detect a
+// deadlock with certainty (docs/guide/simulator.md) although cushim or a test runner has threads.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,9 @@ namespace mock {
 
 inline std::atomic<long> own_threads{0};
 
-// Lives on such a thread. A thread counts itself, so there are never fewer of them than counted. They are
-// those of one copy of cushim: a driver that is loaded from a library does not know of them.
+// Registers the current thread as such while it exists. A thread counts itself, so the count never exceeds
+// the number of these threads. The count is that of one copy of cushim: a driver loaded from a library does
+// not see it.
 struct OwnThread {
   OwnThread() { ++own_threads; }
   ~OwnThread() { --own_threads; }

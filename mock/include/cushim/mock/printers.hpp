@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How GoogleTest prints results and handles: "CUDA_ERROR_INVALID_HANDLE (400, invalid handle)",
-// "legacy stream". Included by all headers of the mock driver, so that every file prints the same.
+// Prints results and handles in GoogleTest messages: "CUDA_ERROR_INVALID_HANDLE (400, invalid handle)",
+// "legacy stream". All headers of the mock driver include it, so that every file prints them alike (one
+// definition rule).
 #pragma once
 
-#include <cushim/mock/words.hpp>
+#include <cushim/mock/text.hpp>
 
 #include <ostream>
 
-// In the global namespace, as the types that they print.
+// In the global namespace, like the types they print, for argument-dependent lookup.
 inline void PrintTo(CUresult result, std::ostream *out) { *out << cushim::mock::result_in_words(result); }
 
 #define CUSHIM_HANDLE(type, noun) \
@@ -15,7 +16,7 @@ inline void PrintTo(CUresult result, std::ostream *out) { *out << cushim::mock::
 CUSHIM_HANDLES(CUSHIM_HANDLE)
 #undef CUSHIM_HANDLE
 
-// Flags that have a type: the base name is a call that takes them.
+// Flag types, each with the base name of a call that takes them.
 #define CUSHIM_FLAGS(type, base)                                              \
   inline void PrintTo(type flags, std::ostream *out) {                        \
     *out << cushim::mock::flags_in_words(base, static_cast<unsigned>(flags)); \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function type of each entry point, by row of the list.
+// The function type of each entry point, by its slot in the entry point list.
 #pragma once
 
 #include <cushim/driver.hpp>
@@ -9,7 +9,7 @@ inline namespace v1 {
 namespace mock {
 
 template <int slot>
-struct SignatureOf;  // not defined for a row that the CUDA headers in use cannot type
+struct SignatureOf;  // undefined for an entry point whose types the CUDA headers lack
 
 // clang-format off
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \

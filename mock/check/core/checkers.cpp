@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/check/checkers.hpp>
+#include <cushim/check/deadlock.hpp>
+#include <cushim/check/hazards.hpp>
+#include <cushim/check/leaks.hpp>
+#include <cushim/check/misuse.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+#include <cushim/detail/nearest.hpp>
+
+namespace cushim::check {
+namespace {
+
+template <class T>
+std::unique_ptr<Checker> make(Driver &driver) {
+  return std::make_unique<T>(driver);
+}
+
+struct Known {
+  std::string_view name;
+  std::unique_ptr<Checker> (*make)(Driver &driver);
+};
+constexpr Known kKnown[] = {
+    {"leaks", make<Leaks>},
+    {"misuse", make<Misuse>},
+    {"hazards", make<Hazards>},
+    {"deadlock", make<Deadlock>},
+};
+
+const Known &known(std::string_view name) {
+  const auto found = std::ranges::find(kKnown, name, &Known::name);
+  if (found != std::end(kKnown)) return *found;
+  std::vector<std::string> names;
+  for (const std::string_view one : checker_names()) names.emplace_back(one);
+  throw std::invalid_argument("there is no checker \"" + std::string(name) + "\"; the nearest is \"" +
+                              mock::nearest(name, names) + "\"");
+}
+
+}  // namespace
+
+std::vector<std::string_view> checker_names() {
+  std::vector<std::string_view> names;
+  for (const Known &one : kKnown) names.push_back(one.name);
+  return names;
+}
+
+Checkers::Checkers(Driver &driver, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t length = std::min(words.find(','), words.size());
+    const Known &wanted = known(words.substr(0, length));
+    const bool is_there = std::ranges::any_of(
+        checkers_, [&](const std::unique_ptr<Checker> &checker) { return checker->name() == wanted.name; });
+    if (!is_there) checkers_.push_back(wanted.make(driver));
+    words.remove_prefix(std::min(words.size(), length + 1));
+  }
+}
+
+std::vector<Finding> Checkers::findings() const {
+  std::vector<Finding> all;
+  for (const std::unique_ptr<Checker> &checker : checkers_)
+    std::ranges::move(checker->findings(), std::back_inserter(all));
+  return all;
+}
+
+std::vector<Finding> Checkers::finish() {
+  for (const std::unique_ptr<Checker> &checker : checkers_) checker->finish();
+  return findings();
+}
+
+}  // namespace cushim::check

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tracked_object.hpp"
+
+#include "core/lifetime_effect.hpp"
+#include "core/watch.hpp"
+
+namespace cushim::check {
+
+const char *TrackedObject::noun() const {
+  const LifetimeEffect &effect = lifetime_effect_of(made_by);
+  return effect.memory != nullptr ? effect.memory : parameters_of(made_by)[effect.subject].noun;
+}
+
+std::string TrackedObject::in_words() const {
+  const std::string words = mock::handle_in_words(noun(), reinterpret_cast<const void *>(value));
+  return bytes == 0 ? words : words + " of " + std::to_string(bytes) + " bytes";
+}
+
+}  // namespace cushim::check

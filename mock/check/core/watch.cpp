@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/watch.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <cushim/detail/receivers.hpp>
+
+namespace cushim::check {
+namespace {
+
+template <class Signature>
+class Layer;
+
+template <class... Arguments>
+class Layer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Arguments...)> {
+ public:
+  Layer(int slot, Watcher &watcher) : slot_(slot), watcher_(watcher) {}
+
+  CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
+    const std::array<Argument, sizeof...(Arguments)> sorted{argument_of(arguments)...};
+    const std::array<mock::Value, sizeof...(Arguments)> values{mock::Value(arguments)...};
+    WatchedCall call{slot_, sorted, values};
+    watcher_.before(call);
+    if (call.answer) return *call.answer;
+    const CUresult result = next(arguments...);
+    watcher_.after(call, result);
+    return result;
+  }
+
+ private:
+  const int slot_;
+  Watcher &watcher_;
+};
+
+// The layer factory of an entry point, and its parameters without values.
+struct Row {
+  mock::AnyLayer *(*make_layer)(int slot, Watcher &watcher) = nullptr;
+  std::vector<Argument> parameters{};
+};
+
+constexpr bool is_of_interest(std::string_view base) {
+  for (const std::string_view start : {"cuCtx", "cuDevicePrimary", "cuIpc", "cuMem", "cuPointer"})
+    if (base.starts_with(start)) return true;
+  return false;
+}
+
+template <bool is_named, class Signature>
+struct RowOf;
+
+template <bool is_named, class... Arguments>
+struct RowOf<is_named, CUresult(Arguments...)> {
+  static mock::AnyLayer *make(int slot, Watcher &watcher) {
+    return new Layer<CUresult(Arguments...)>(slot, watcher);
+  }
+  static Row row() {
+    if constexpr (is_named || ((kind_of<std::remove_pointer_t<Arguments>>() != Kind::none) || ...) ||
+                  ((kind_of<Arguments>() != Kind::none) || ...))
+      return {&make, {argument_of(std::remove_cv_t<Arguments>{})...}};
+    return {};
+  }
+};
+
+const Row &row_of(int slot) {
+  static const std::vector<Row> &rows = *new std::vector<Row>{
+// clang-format off
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  RowOf<is_of_interest(#base), CUresult parameters>::row(),
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) Row{},
+#include <cushim/entry_points.inc>
+      // clang-format on
+  };
+  return rows[static_cast<std::size_t>(slot)];
+}
+
+}  // namespace
+
+std::vector<hook::Hook> watch(Driver &driver, Watcher &watcher,
+                              const std::function<bool(int slot)> &is_wanted) {
+  std::vector<hook::Hook> hooks;
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot) {
+    const Row &row = row_of(slot);
+    if (row.make_layer != nullptr && is_wanted(slot))
+      hooks.emplace_back(driver, slot, std::shared_ptr<mock::AnyLayer>(row.make_layer(slot, watcher)),
+                         hook::detail::make_receiver_of(slot));
+  }
+  return hooks;
+}
+
+std::uint64_t stream_of(const WatchedCall &call) {
+  const auto stream = std::ranges::find(call.arguments, Kind::stream, &Argument::kind);
+  if (stream == call.arguments.end() || stream->type != Argument::Type::handle) return 0;
+  if (stream->bits != 0) return stream->bits;
+  const bool is_per_thread = cushim_entry(call.slot)->thread[0] != '\0';
+  return reinterpret_cast<std::uintptr_t>(is_per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
+}
+
+std::span<const Argument> parameters_of(int slot) { return row_of(slot).parameters; }
+
+}  // namespace cushim::check

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/check/deadlock.hpp>
+#include <cushim/mock/own_thread.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <string_view>
+#include <thread>
+
+#include "core/of_thread.hpp"
+#include "hazards/follower.hpp"
+
+namespace cushim::check {
+namespace {
+
+// How often a blocked call is checked within `patience`.
+constexpr unsigned long kTicksPerPatience = 2;
+
+thread_local int host_functions = 0;  // host functions of the program that this thread is inside of
+
+bool is_query(int slot) {
+  const std::string_view base = cushim_entry(slot)->base;
+  return base == "cuStreamQuery" || base == "cuEventQuery";
+}
+
+}  // namespace
+
+struct Deadlock::State final : Follower {
+  State(Driver &driver, std::chrono::milliseconds patience, Tell tell)
+      : Follower(driver, nullptr), patience(patience), tell(std::move(tell)) {}
+
+  // A call in progress that may block.
+  struct Waiting {
+    int slot;
+    CallStack place;
+    unsigned long since;  // value of `looks` at its start
+    bool is_reported = false;
+  };
+
+  void before(WatchedCall &call) override {
+    if (host_functions != 0 && !is_query(call.slot)) found_in_host_function(call);
+    Follower::before(call);
+  }
+
+  // Starts the clock thread only once a stream waits, so that a single-threaded program stays one: with a
+  // second thread each lock and each reference count costs more.
+  void model_changed() override {
+    if (clock.joinable() || !model.has_open_waits()) return;
+    clock = std::jthread([this](const std::stop_token &stop) { look(stop); });
+    is_looking.wait(false);  // from here on, its thread counts as one of cushim's
+  }
+
+  void wait_begins(const WatchedCall &call) override {
+    mine().push_back({call.slot, CallStack::of_call(), looks});
+    waiting.push_back(&mine().back());
+  }
+
+  void wait_ends(CUresult result) override {
+    if (result == CUDA_ERROR_LAUNCH_TIMEOUT) {
+      Finding finding = about(mine().back(), "never");
+      if (finding.calls.size() > 1) findings.add(std::move(finding));
+    }
+    std::erase(waiting, &mine().back());
+    mine().pop_back();
+  }
+
+  void host_function_begins() override { ++host_functions; }
+  void host_function_ends() override { --host_functions; }
+
+  // The blocked calls of this thread, innermost last.
+  static std::deque<Waiting> &mine() { return of_thread<std::deque<Waiting>>(); }
+
+  void found_in_host_function(const WatchedCall &call) {
+    const std::string symbol = cushim_entry(call.slot)->symbol;
+    findings.add(
+        {.checker = "deadlock",
+         .rule = "host-function",
+         .what = "a host function calls " + symbol +
+                 ", but the driver must not be called from host functions: it refuses the call, or waits "
+                 "for work that waits for the function",
+         .calls = {{"called by", call.in_words(), CallStack::of_call()}},
+         .advice = "let the function wake a thread of the program, and call " + symbol + " there"});
+  }
+
+  // Requires the mutex.
+  Finding about(const Waiting &call, const char *rule) const {
+    const std::string symbol = cushim_entry(call.slot)->symbol;
+    const bool is_certain = rule == std::string_view("never");
+    Finding finding{
+        .checker = "deadlock",
+        .rule = rule,
+        .what = is_certain ? symbol + " waits for what can never come: the driver has given it up"
+                           : symbol + " has waited for " + std::to_string(patience.count()) +
+                                 " ms and waits on, while streams wait, too",
+        .calls = {{"called by", symbol, call.place}},
+        .advice =
+            "write the words that the streams wait for before the host waits, from a stream that does "
+            "not itself wait for them; return from the host functions"};
+    for (Finding::Call &wait : model.open_waits()) finding.calls.push_back(std::move(wait));
+    return finding;
+  }
+
+  void look(const std::stop_token &stop) {
+    const mock::OwnThread own;
+    is_looking = true;
+    is_looking.notify_all();
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, stop, patience / kTicksPerPatience, [&] { return stop.stop_requested(); })) {
+      ++looks;
+      for (Waiting *const call : waiting) {
+        if (call->is_reported || looks - call->since <= kTicksPerPatience) continue;
+        const Finding finding = about(*call, "still-waits");
+        if (finding.calls.size() == 1) continue;  // it waits for long-running work
+        call->is_reported = true;
+        findings.add(finding);
+        if (tell)
+          tell(finding);
+        else
+          std::fprintf(stderr, "cushim: %s", finding.in_words().c_str());
+      }
+    }
+  }
+
+  const std::chrono::milliseconds patience;
+  const Tell tell;
+  Findings findings;
+  std::vector<Waiting *> waiting;  // guarded by the mutex, as is `looks`
+  unsigned long looks = 0;
+  std::condition_variable_any ended;
+  std::atomic<bool> is_looking{false};
+  std::jthread clock;  // starts with the first wait of a stream
+};
+
+Deadlock::Deadlock(Driver &driver, std::chrono::milliseconds patience, Tell tell)
+    : state_(std::make_shared<State>(driver, patience, std::move(tell))) {
+  state_->follow();
+}
+
+Deadlock::~Deadlock() {
+  state_->leave();
+  state_->clock = {};
+}
+
+std::vector<Finding> Deadlock::findings() const { return state_->findings.all(); }
+
+}  // namespace cushim::check

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that 2D and 3D copies read and write.
+#pragma once
+
+#include <cuda.h>
+
+#include "hazards/hazard_model.hpp"
+
+namespace cushim::check {
+
+// Return one end of a copy: the destination if `is_target`, else the source.
+HazardModel::Use use_of(const CUDA_MEMCPY2D &copy, bool is_target);
+HazardModel::Use use_of(const CUDA_MEMCPY3D &copy, bool is_target);
+HazardModel::Use use_of(const CUDA_MEMCPY3D_PEER &copy, bool is_target);
+
+// Returns bytes of a one-dimensional array.
+HazardModel::Use use_of_array(CUarray array, std::uint64_t offset, std::uint64_t size, Access::Kind kind);
+
+}  // namespace cushim::check

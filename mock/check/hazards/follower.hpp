@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks a driver and feeds its calls to a hazard model.
+#pragma once
+
+#include <cushim/mock/mutex.hpp>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "hazards/effects.hpp"
+
+namespace cushim::check {
+
+class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
+ public:
+  Follower(Driver &driver, HazardModel::Report report) : driver(driver), model(std::move(report)) {}
+
+  // Installs the hooks. Host functions may outlive the checker, so they hold only a weak pointer.
+  void follow();
+  // Removes the hooks.
+  void leave() { hooks_.clear(); }
+
+  void before(WatchedCall &call) override;
+  void after(WatchedCall &call, CUresult result) override;
+  // Called after the model has been updated by a call; the mutex is held.
+  virtual void model_changed() {}
+  // Called when a call that may block begins and ends; the mutex is held. Not called if the host knows the
+  // awaited work to be done.
+  virtual void wait_begins(const WatchedCall &) {}
+  virtual void wait_ends(CUresult) {}
+  // Called on the driver's thread that runs the program's host functions.
+  virtual void host_function_begins() {}
+  virtual void host_function_ends() {}
+
+  Driver &driver;
+  mock::Mutex mutex;  // guards the model
+  HazardModel model;
+
+ private:
+  std::vector<hook::Hook> hooks_;
+};
+
+}  // namespace cushim::check

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of hazard reports.
+#include "hazards/hazard_model.hpp"
+
+namespace cushim::check {
+namespace {
+
+std::string symbol(const Access &access) { return cushim_entry(static_cast<int>(access.entry))->symbol; }
+
+const char *verb(Access::Kind kind) {
+  switch (kind) {
+    case Access::Kind::read:
+      return "reads";
+    case Access::Kind::write:
+      return "writes";
+    case Access::Kind::allocation:
+      return "allocates";
+    case Access::Kind::free:
+      return "frees";
+  }
+  return "";
+}
+
+const char *role(Access::Kind kind) {
+  switch (kind) {
+    case Access::Kind::read:
+      return "read by";
+    case Access::Kind::write:
+      return "written by";
+    case Access::Kind::allocation:
+      return "allocated by";
+    case Access::Kind::free:
+      return "freed by";
+  }
+  return "";
+}
+
+std::string rule(const Conflict &conflict) {
+  if (conflict.first.kind == Access::Kind::free) return "use-after-free";
+  if (conflict.first.kind == Access::Kind::allocation) return "use-before-allocation";
+  if (conflict.second.kind == Access::Kind::free) return "free-while-used";
+  return "unordered";
+}
+
+// Returns "stream 2" from "stream 2 (0x55d0)": a report has the handle only once.
+std::string in_short(std::string stream) {
+  const std::size_t handle = stream.find(" (0x");
+  return handle == std::string::npos ? stream : stream.erase(handle, stream.find(')', handle) + 1 - handle);
+}
+
+std::string count_of_bytes(ByteRange bytes) {
+  const std::uint64_t count = bytes.end - bytes.begin;
+  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+}
+
+std::string event_in_words(unsigned long number, std::uint64_t handle) {
+  return "event " + std::to_string(number) + " (" + hex(handle) + ")";
+}
+
+std::string array_words(const Conflict &conflict) {
+  const std::uint64_t begin = conflict.bytes.begin;
+  return count_of_bytes(conflict.bytes) + " from byte " + std::to_string(begin % kRowOfArray) + " of row " +
+         std::to_string(begin % kLayerOfArray / kRowOfArray) + " of layer " +
+         std::to_string(begin / kLayerOfArray) + " of array " +
+         hex(reinterpret_cast<std::uintptr_t>(conflict.array));
+}
+
+}  // namespace
+
+std::string HazardModel::bytes_words(ByteRange bytes) const {
+  static constexpr const char *kKinds[] = {"device memory", "pinned memory", "registered memory",
+                                           "managed memory"};
+  std::string words = count_of_bytes(bytes) + " from " + hex(bytes.begin) + " to " + hex(bytes.end - 1);
+  if (const Memory *const memory = memory_at(bytes.begin))
+    words += std::string(" of ") + kKinds[static_cast<int>(memory->kind)];
+  return words;
+}
+
+// Describes the event that comes closest to ordering the two accesses, and why it does not; empty if none
+// does.
+std::string HazardModel::event_words(const Conflict &conflict) const {
+  const Access &first = conflict.first, &second = conflict.second;
+  const auto waited =
+      last_wait_.find(std::uint64_t{second.epoch.stream_index} << 32 | first.epoch.stream_index);
+  const auto recorded = last_record_.find(first.epoch.stream_index);
+  std::string words;
+  if (recorded != last_record_.end() && recorded->second.sequence > first.epoch.sequence)
+    words = event_in_words(recorded->second.event, recorded->second.handle) + " was recorded on " +
+            in_short(names_.words(first.stream)) + " after it, but " + in_short(names_.words(second.stream)) +
+            " does not wait for that";
+  else if (waited != last_wait_.end() && waited->second.sequence < first.epoch.sequence)
+    words = event_in_words(waited->second.event, waited->second.handle) + ", for which " +
+            in_short(names_.words(second.stream)) + " waits, was recorded before it";
+  return words.empty() ? words : "; " + words;
+}
+
+std::vector<Finding::Call> HazardModel::open_waits() const {
+  static constexpr const char *kComparisons[] = {"at least ", "", "one of the bits of ",
+                                                 "without one of the bits of "};
+  std::vector<Finding::Call> calls;
+  for (const OpenWait &wait : open_waits_) {
+    const ValueWait &word = wait.word;
+    std::string words = symbol(word.access) + " in " + names_.words(word.access.stream);
+    if (wait.address != 0)
+      words += " for the word at " + hex(word.address) + " to be " + kComparisons[word.flags & 3] +
+               std::to_string(word.value) +
+               (words_.contains(wait.address) ? "" : "; no stream memory operation has written it");
+    calls.push_back(
+        {wait.address != 0 ? "waiting" : "host function of", std::move(words), word.access.place});
+  }
+  return calls;
+}
+
+void HazardModel::report(const Conflict &conflict) {
+  const Access &first = conflict.first, &second = conflict.second;
+  const std::string one = names_.words(first.stream), other = names_.words(second.stream);
+  const bool is_freed = first.kind == Access::Kind::free;
+  std::string what = other + " " + verb(second.kind) + " what " + one + " " +
+                     (is_freed ? "has freed" : verb(first.kind)) + ": ";
+  what += (conflict.array == nullptr ? bytes_words(conflict.bytes) : array_words(conflict)) +
+          event_words(conflict);
+  const std::string earlier = in_short(one), later = in_short(other);
+  std::string advice;
+  if (is_freed)
+    advice = first.stream == second.stream
+                 ? "free it after its last use: call " + symbol(first) + " after " + symbol(second)
+                 : "free it after its last use: record an event on " + later + " after " + symbol(second) +
+                       " and let " + earlier + " wait for it before " + symbol(first);
+  else
+    advice = "record an event on " + earlier + " after " + symbol(first) + " and let " + later +
+             " wait for it before " + symbol(second) + " (cuEventRecord, cuStreamWaitEvent)";
+  report_({.checker = "hazards",
+           .rule = rule(conflict),
+           .what = std::move(what),
+           .calls = {{role(first.kind), symbol(first) + " in " + one, first.place},
+                     {role(second.kind), symbol(second) + " in " + other, second.place}},
+           .advice = std::move(advice)});
+}
+
+}  // namespace cushim::check

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds data races between streams: accesses to the same bytes that no order separates.
+//
+//   check::Hazards hazards(driver);
+//   ...
+//   for (const check::Finding &finding : hazards.finish()) std::cerr << finding;
+#pragma once
+
+#include <cushim/check/finding.hpp>
+#include <cushim/driver.hpp>
+
+#include <memory>
+
+namespace cushim::check {
+
+// Rules:
+// - unordered: two streams access the same bytes, at least one of them writes, and neither stream order,
+//   events, host waits nor stream memory operations order the two accesses.
+// - use-before-allocation: a stream uses memory of cuMemAllocAsync without being ordered after the
+//   allocation.
+// - free-while-used: cuMemFreeAsync is not ordered after a use of the memory.
+// - use-after-free: memory is used after cuMemFreeAsync. A call that the driver rejects as invalid is
+//   checked too if it is on another stream; check::Misuse covers the same stream and the host.
+// - pinned-source-changed: the program changed pinned memory while a copy might still have been reading it.
+// The rules check the order that the program requests, whether or not this run went wrong. In doubt, the
+// checker reports nothing. docs/guide/checkers.md lists what else counts as order and what is not checked.
+//
+// Driver calls: cuCtxGetCurrent for calls on the null stream; cuStreamGetFlags and cuStreamGetCtx for a
+// stream that is older than the checker; cuMemGetAddressRange for memory of another process.
+class Hazards final : public Checker {
+ public:
+  explicit Hazards(Driver &driver);
+  ~Hazards() override;
+
+  std::string_view name() const noexcept override { return "hazards"; }
+  std::vector<Finding> findings() const override;
+  std::vector<Finding> finish() override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace cushim::check

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds objects that a program creates and does not destroy.
+//
+//   check::Leaks leaks(driver);
+//   ...
+//   EXPECT_THAT(leaks.finish(), IsEmpty());
+#pragma once
+
+#include <cushim/check/finding.hpp>
+#include <cushim/driver.hpp>
+
+#include <memory>
+
+namespace cushim::check {
+
+// Tracks contexts, streams, events, arrays, memory pools and modules; device, managed, pinned, registered
+// and stream-ordered memory; events and memory opened from another process; retained primary contexts. Each
+// finding has the call stack of the creation. Rules:
+//   never-destroyed, never-freed, never-released
+//                      alive at finish()
+//   gone-with-context  alive when its context was destroyed, or its primary context released for the last
+//                      time. Resetting a primary context reports no leaks.
+// Does not see objects that are older than the checker or that bypass cushim. Calls cuCtxGetCurrent when an
+// object is created after the current context may have changed.
+class Leaks final : public Checker {
+ public:
+  // Installs hooks on the driver. Throws as mock::DriverSlot::over().
+  explicit Leaks(Driver &driver);
+  ~Leaks() override;
+
+  std::string_view name() const noexcept override { return "leaks"; }
+  std::vector<Finding> findings() const override;
+  std::vector<Finding> finish() override;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cushim::check

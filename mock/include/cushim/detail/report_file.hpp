@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report file of a process, shared by the library that writes it and by cushim run.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace cushim::sim {
+
+// Returns the file name of a process. The pattern is that of CUSHIM_REPORT: %p becomes the process ID;
+// without %p, ".PROCESS" is appended.
+inline std::string report_file(const std::string &pattern, pid_t process) {
+  const std::string number = std::to_string(process);
+  std::string name = pattern;
+  std::size_t at = name.find("%p");
+  if (at == std::string::npos) return name + "." + number;
+  for (; at != std::string::npos; at = name.find("%p", at)) name.replace(at, 2, number);
+  return name;
+}
+
+// Returns the fields that identify the process.
+inline nlohmann::ordered_json report_head(pid_t process, const std::string &program, bool has_ended) {
+  return {{"driver", "SIMULATED by cushim"},
+          {"process", process},
+          {"program", program},
+          {"has_ended", has_ended}};
+}
+
+// Adds all other fields with the values of a process that did nothing.
+inline void add_nothing_done(nlohmann::ordered_json &report) {
+  using Json = nlohmann::ordered_json;
+  report["calls"] = Json::object();
+  for (const char *list : {"devices", "not_implemented", "not_found"}) report[list] = Json::array();
+  report["misuses"] = 0;
+  for (const char *list : {"faults", "alive", "findings", "other_drivers"}) report[list] = Json::array();
+  report["has_findings"] = false;
+}
+
+// Writes the report. Throws std::runtime_error if it cannot be written.
+inline void write_report(const std::string &name, const nlohmann::ordered_json &report) {
+  std::ofstream file(name, std::ios::trunc);
+  file << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+  file.flush();
+  if (!file)
+    throw std::runtime_error("the report cannot be written to " + name + ": " + std::strerror(errno));
+}
+
+}  // namespace cushim::sim

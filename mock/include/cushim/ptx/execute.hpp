@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cushim/ptx/module.hpp"
+
+// Executes the kernels of a parsed PTX module on the CPU. Independent of any driver.
+namespace cushim::ptx {
+
+// How a kernel uses memory.
+enum class Access { read, write, atomic };
+
+// The host memory at a device address. The `bytes` bytes from `host` on, and the `before` bytes in front of
+// it, may be accessed in the same way for the rest of the launch. A null `host` means that the address is
+// illegal.
+struct Resolved {
+  std::byte *host = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t before = 0;
+};
+
+// The global memory of a launch. All workers call it concurrently.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  // Returns the host memory of a global or generic address.
+  virtual Resolved resolve(std::uint64_t address, std::uint64_t bytes, Access) = 0;
+  // malloc() and free() of kernels. The defaults have no heap and return 0, as a GPU whose heap is full.
+  virtual std::uint64_t allocate(std::uint64_t bytes);
+  virtual void release(std::uint64_t address);
+};
+
+// Generic addresses of the shared and local memory of the executing thread. No global address may be at or
+// above them. Shared memory of the block with rank N in its cluster begins at shared_window + N * 2^24.
+inline constexpr std::uint64_t shared_window = 1ull << 48;
+inline constexpr std::uint64_t local_window = (1ull << 48) + (1ull << 32);
+inline constexpr std::uint64_t parameter_window = (1ull << 48) + (2ull << 32);
+// The address of function N of a module is code_window + 16 * N. Initializers that refer to a function
+// contain it.
+inline constexpr std::uint64_t code_window = 1ull << 50;
+
+// The extent of a grid, block or cluster.
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  // Returns x * y * z.
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+// The dimensions of a launch, and its dynamic shared memory.
+struct LaunchShape {
+  Dim3 grid, block, cluster;
+  std::uint32_t dynamic_shared_bytes = 0;
+};
+
+// The host resources that a launch may use.
+struct Limits {
+  unsigned workers = 0;                     // threads that run blocks; 0: one per core; 1: blocks in order
+  std::uint64_t instructions = 0;           // of all warps together, then a fault; 0: no limit
+  std::uint32_t stack_bytes = 1024;         // per thread, in addition to the kernel's own local variables
+  std::uint64_t resident_bytes = 1u << 30;  // of blocks that wait for each other
+};
+
+// Why a launch ended early.
+enum class FaultKind {
+  none,
+  illegal_address,
+  misaligned_address,
+  illegal_instruction,
+  trap,
+  assertion,
+  stack_overflow,
+  instruction_budget,
+};
+
+// Returns the name of a fault for messages.
+std::string_view name(FaultKind);
+
+// The first fault of a launch, and where it occurred.
+struct Fault {
+  FaultKind kind = FaultKind::none;
+  std::string kernel;
+  Dim3 block{0, 0, 0}, thread{0, 0, 0};
+  std::uint32_t line = 0;         // of the PTX text
+  std::string source_file;        // of .loc; empty without line information
+  std::uint32_t source_line = 0;  // of .loc; 0 without line information
+  std::uint64_t address = 0;      // of the access that faulted
+  std::string message;            // of a failed assertion
+};
+
+// The result of a launch.
+struct LaunchResult {
+  Fault fault;  // kind none: success
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t thread_instructions = 0;  // lanes that were active, summed over the warp instructions
+  explicit operator bool() const { return fault.kind == FaultKind::none; }
+};
+
+// Addresses of a module's global and constant variables, by name. Functions need no entry.
+using SymbolAddresses = std::unordered_map<std::string, std::uint64_t>;
+
+struct Code;  // decoded operations
+
+// The resources that a kernel needs.
+struct KernelInfo {
+  std::uint32_t parameter_bytes = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t local_bytes = 0;
+  std::uint32_t registers = 0;
+};
+
+// A module, decoded for execution. Immutable; may run on several threads at once.
+class Program {
+ public:
+  Program() = default;
+  explicit Program(std::shared_ptr<const Code> code) : code_(std::move(code)) {}
+  explicit operator bool() const { return code_ != nullptr; }
+  const Code &code() const { return *code_; }
+  // Returns nullptr if there is no such kernel.
+  const KernelInfo *kernel(std::string_view name) const;
+
+ private:
+  std::shared_ptr<const Code> code_;
+};
+
+// Decodes every function of a module. Returns an empty program, and appends to `diagnostics`, if a
+// function uses an instruction that is not supported or a symbol that `addresses` lacks.
+Program compile(const Module &, const SymbolAddresses &addresses, std::vector<Diagnostic> &diagnostics);
+
+// Receives the output of kernels. Any worker may call it, one at a time.
+using Print = std::function<void(std::string_view)>;
+
+// Runs a kernel to its end. `parameters` has the layout of the kernel's parameter space.
+LaunchResult run(const Program &, std::string_view kernel, const LaunchShape &,
+                 std::span<const std::byte> parameters, Memory &, const Limits & = {}, const Print & = {});
+
+}  // namespace cushim::ptx

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program did with a machine, and what it left allocated.
+#pragma once
+
+#include <cushim/faults/faults.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cushim::sim {
+
+// A program's use of a machine.
+struct Usage {
+  // The memory that the program used on a device.
+  struct DeviceMemory {
+    std::string device;
+    std::size_t peak = 0;  // bytes, in whole blocks as cuMemGetInfo counts them
+  };
+  // Objects of one kind that still exist.
+  struct Alive {
+    std::string what;  // "events", "device memory"
+    std::size_t count = 0;
+    std::size_t bytes = 0;  // of memory
+  };
+
+  std::map<std::string, unsigned long> calls;  // by exported symbol
+  // Symbols that returned CUDA_ERROR_NOT_SUPPORTED because they are not implemented.
+  std::vector<std::string> not_implemented;
+  std::vector<std::string> not_found;  // names that cuGetProcAddress did not find
+  unsigned long misuses = 0;           // invalid handles: undefined on the real driver, reported on stderr
+  std::vector<mock::InjectedFault> faults;  // that rules injected; not findings
+  std::vector<DeviceMemory> devices;
+  // Objects that the program made and did not free. Excludes primary contexts, which few programs release,
+  // and objects of the driver itself.
+  std::vector<Alive> alive;
+
+  // Returns whether the program has a defect, or requested something that is not implemented.
+  bool has_findings() const { return !not_implemented.empty() || misuses != 0 || !alive.empty(); }
+};
+
+}  // namespace cushim::sim

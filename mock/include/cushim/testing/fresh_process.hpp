@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a test in its own process: one that has not initialized the driver, or that may crash.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace cushim::testing::detail {
+
+// The result of in_a_fresh_process().
+struct FreshProcess {
+  bool ended = false;
+  std::string failure;  // output of the process if it failed; else empty
+  bool skipped = false;
+};
+enum class Crash { fails, is_an_answer };
+// In the first process: restarts this program for the running test only, takes over its answers, and sets
+// `ended`. In the restarted process: leaves `ended` false.
+FreshProcess in_a_fresh_process(Crash crash);
+
+}  // namespace cushim::testing::detail
+
+#define CUSHIM_FRESH_PROCESS_(crash)                                                              \
+  do {                                                                                            \
+    const auto cushim_fresh =                                                                     \
+        ::cushim::testing::detail::in_a_fresh_process(::cushim::testing::detail::Crash::crash);   \
+    if (cushim_fresh.skipped) GTEST_SKIP() << cushim_fresh.failure;                               \
+    if (!cushim_fresh.failure.empty()) FAIL() << "in a fresh process:\n" << cushim_fresh.failure; \
+    if (cushim_fresh.ended) return;                                                               \
+  } while (false)
+
+// As the first line of a test body: runs the rest of the body in a process started by exec, with the same
+// driver. Its answers and failures become those of this test.
+#define CUSHIM_IN_A_FRESH_PROCESS() CUSHIM_FRESH_PROCESS_(fails)
+
+// The same, for calls that crash some drivers with a segmentation fault. A crash is recorded as the answer
+// "process = crashed" and is no failure; --compare-answers then accepts any answer.
+#define CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH() CUSHIM_FRESH_PROCESS_(is_an_answer)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cushim/ptx/execute.hpp"
+#include "execute/warp.hpp"
+
+namespace cushim::ptx {
+namespace execute {
+
+// The location of a function's parameter or result in a frame, for all lanes.
+struct Slot {
+  std::uint32_t at = 0, bytes = 0;  // lane i begins at at + i * bytes
+  bool is_register = false;         // `at` is a register's offset instead
+};
+
+struct InstructionSource {
+  std::uint32_t line = 0, file = 0, source_line = 0;
+};
+
+struct FunctionCode {
+  std::string name;
+  bool is_entry = false, has_body = false;
+  std::vector<Op> ops;
+  std::vector<InstructionSource> sources;
+  std::vector<std::byte> constants;  // the initial contents of each frame
+  std::uint32_t frame_bytes = 0;
+  std::uint64_t local_bytes = 0;
+  bool calls = false;
+  std::vector<Slot> parameters, results;
+  KernelInfo info;
+  std::uint32_t static_shared = 0, static_shared_base = 0;
+  std::uint32_t required_block[3] = {0, 0, 0};  // .reqntid; 0: any
+  std::uint32_t index = 0;
+};
+
+// The data of a call operation.
+struct CallSite {
+  const FunctionCode *callee = nullptr;  // nullptr: indirect call, Op::a holds the address
+  std::vector<Slot> arguments, results;
+  std::uint32_t builtin = 0;  // number of the driver's built-in function; 0: not built-in
+};
+
+struct BranchTable {
+  std::vector<const Op *> targets;
+  const Op *join = nullptr;
+};
+
+}  // namespace execute
+
+struct Code {
+  std::deque<execute::FunctionCode> functions;  // same indices as Module::functions
+  std::unordered_map<std::string, const execute::FunctionCode *> kernels;
+  std::unordered_map<std::uint32_t, std::string> files;
+  std::deque<execute::CallSite> calls;
+  std::deque<execute::BranchTable> tables;
+  std::deque<std::vector<std::uint64_t>> words;  // further data of operations
+};
+
+}  // namespace cushim::ptx

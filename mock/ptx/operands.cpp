@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions: guard, mnemonic, operands.
+#include <algorithm>
+
+#include "parser.hpp"
+
+namespace cushim::ptx {
+namespace {
+
+constexpr std::size_t most_operands = 64;           // per instruction
+constexpr std::size_t most_group_elements = 65536;  // per vector or argument list
+constexpr std::size_t most_modifiers = 32;
+
+// A selector of a video instruction has up to four digits: .b0, .h10, .b7531.
+bool is_selector(std::string_view word) {
+  if (word.size() < 2 || word.size() > 5 || (word[0] != 'b' && word[0] != 'h')) return false;
+  return std::all_of(word.begin() + 1, word.end(), [](char c) { return c >= '0' && c <= '7'; });
+}
+
+std::optional<std::uint8_t> component_number(std::string_view word) {
+  if (word.size() != 1) return std::nullopt;
+  for (const std::string_view letters : {"xyzw", "rgba"})
+    if (const std::size_t at = letters.find(word[0]); at != std::string_view::npos)
+      return static_cast<std::uint8_t>(at);
+  return std::nullopt;
+}
+
+bool is_sign(const Token &token) { return token.is('+') || token.is('-'); }
+
+}  // namespace
+
+Binding Parser::find(NameId name) {
+  return names_.find(name, [this](std::string_view text, const RegisterRange &range) {
+    return new_register(text, range.type, range.vector);
+  });
+}
+
+// Parses the guard @p or @!p, and the instruction after it.
+void Parser::guard() {
+  advance();
+  guard_negated_ = accept('!');
+  const Position position = token_.position;
+  const std::string_view name = expect_identifier();
+  const Binding found = find(names_.intern(name));
+  if (found.kind == BindingKind::none)
+    error(position, "Unknown symbol " + quoted(name));
+  else if (found.kind != BindingKind::reg || current_body().registers[found.index].type != Type::pred)
+    error(position, "Predicate expression expected");
+  guard_ = found.kind == BindingKind::reg ? found.index : no_index;
+  if (token_.kind != TokenKind::identifier) syntax_error();
+  instruction(token_);
+}
+
+void Parser::instruction(Token mnemonic) {
+  lexer_.extend_by_modifiers(mnemonic);
+  if (lexer_.modifier_ahead()) mnemonic.text = join_modifiers(mnemonic);
+  Instruction made;
+  made.position = mnemonic.position;
+  made.location = location_;
+  made.guard = guard_;
+  made.guard_negated = guard_negated_;
+  guard_ = no_index;
+  guard_negated_ = false;
+  made.mnemonic = mnemonic_of(mnemonic);
+  made.opcode = result_.module.mnemonics[made.mnemonic].opcode;
+  opcode_ = made.opcode;
+  operands_known_ = true;
+  advance();
+  scratch_.clear();
+  if (made.opcode == Opcode::call)
+    call_operands();
+  else
+    operands();
+  if (!token_.is(';')) syntax_error();
+  advance();
+  made.operand_count = static_cast<std::uint8_t>(scratch_.size());
+  made.first_operand = keep(scratch_);
+  if (operands_known_) check(made);
+  current_body().instructions.push_back(made);
+}
+
+// Joins modifiers that are separated by white space. The module owns the resulting text.
+std::string_view Parser::join_modifiers(Token token) {
+  auto joined = std::make_unique<std::string>(token.text);
+  while (lexer_.modifier_ahead()) {
+    Token word = lexer_.next();
+    lexer_.extend_by_modifiers(word);
+    *joined += word.text;
+  }
+  text_->joined.push_back(std::move(joined));
+  return *text_->joined.back();
+}
+
+// Returns the index of the mnemonic. Looks up each spelling in the vocabulary and the instruction table once.
+std::uint32_t Parser::mnemonic_of(const Token &token) {
+  std::uint32_t &slot = mnemonics_.slot(token.text);
+  std::vector<Mnemonic> &all = result_.module.mnemonics;
+  if (slot != NameTable::none) {
+    if (!known_[slot].valid) error(token.position, known_[slot].reason);
+    return slot;
+  }
+  slot = static_cast<std::uint32_t>(all.size());
+  Mnemonic made;
+  KnownMnemonic known;
+  made.text = token.text;
+  std::string_view rest = token.text;
+  const std::size_t dot = rest.find('.');
+  const std::string_view name = rest.substr(0, dot);
+  if (const auto opcode = find_opcode(name))
+    made.opcode = *opcode;
+  else
+    known.reason = "Not a name of any known instruction: " + quoted(name);
+  while (rest.find('.') != std::string_view::npos) {
+    rest.remove_prefix(rest.find('.') + 1);
+    const std::string_view word = rest.substr(0, rest.find('.'));
+    const auto modifier = find_modifier(word);
+    if (!modifier) {
+      if (known.reason.empty()) known.reason = "Unknown modifier '." + std::string(word) + "'";
+      continue;
+    }
+    if (made.modifiers.size() == most_modifiers) fatal(token.position, "Too many modifiers");
+    made.modifiers.push_back(*modifier);
+    if (const Type type = type_of(*modifier); type != Type::none) made.types.push_back(type);
+  }
+  if (known.reason.empty()) known.forms = matching_forms(made, known.reason);
+  known.valid = known.reason.empty();
+  if (!known.valid) error(token.position, known.reason);
+  all.push_back(std::move(made));
+  known_.push_back(std::move(known));
+  return slot;
+}
+
+void Parser::check(Instruction &instruction) {
+  const KnownMnemonic &known = known_[instruction.mnemonic];
+  if (!known.valid) return;
+  const Module &module = result_.module;
+  const Mnemonic &mnemonic = module.mnemonics[instruction.mnemonic];
+  const Operand *operands = current_body().operands.data() + instruction.first_operand;
+  for (const std::uint16_t form : known.forms) {
+    if (!operands_fit(form, mnemonic, {operands, instruction.operand_count}, current_body())) continue;
+    instruction.form = form;
+    return check_target(instruction);
+  }
+  error(instruction.position, "Arguments mismatch for instruction " + quoted(spelling(instruction.opcode)));
+}
+
+// Reports a target that lacks the instruction, once per spelling.
+void Parser::check_target(const Instruction &instruction) {
+  KnownMnemonic &known = known_[instruction.mnemonic];
+  if (known.target_checked) return;
+  known.target_checked = true;
+  const Form &form = forms()[instruction.form];
+  const Module &module = result_.module;
+  const std::string_view text = module.mnemonics[instruction.mnemonic].text;
+  const std::uint32_t version = module.version_major * 10 + module.version_minor;
+  if (version < form.version)
+    error(instruction.position, "Feature " + quoted(text) + " requires PTX ISA .version " +
+                                    std::to_string(form.version / 10) + "." +
+                                    std::to_string(form.version % 10) + " or later");
+  if (module.target.sm < form.sm || (form.architecture_specific && module.target.suffix == 0))
+    error(instruction.position, "Feature " + quoted(text) + " requires .target sm_" +
+                                    std::to_string(form.sm) + (form.architecture_specific ? "a" : "") +
+                                    " or higher");
+}
+
+// Moves complete operands into the body. An undefined name is resolved at the end of its block.
+std::uint32_t Parser::keep(std::span<const Operand> operands) {
+  std::vector<Operand> &all = current_body().operands;
+  const auto first = static_cast<std::uint32_t>(all.size());
+  for (const Operand &one : operands) {
+    if (one.kind == OperandKind::label && one.count == no_index) {
+      const Position position{static_cast<std::uint32_t>(one.value >> 32),
+                              static_cast<std::uint32_t>(one.value)};
+      pending_.push_back({static_cast<std::uint32_t>(all.size()), no_index, one.index, opcode_, position});
+    }
+    all.push_back(one);
+  }
+  return first;
+}
+
+// Makes an unresolved label: Operand::index is the NameId, count is no_index, value holds the position.
+Operand Parser::unresolved(NameId name, Position position) {
+  Operand made;
+  made.kind = OperandKind::label;
+  made.index = name;
+  made.count = no_index;
+  made.value = static_cast<std::int64_t>(std::uint64_t{position.line} << 32 | position.column);
+  return made;
+}
+
+void Parser::operands() {
+  if (token_.is(';')) return;
+  do {
+    if (scratch_.size() == most_operands) fatal(token_.position, "Too many operands");
+    scratch_.push_back(operand());
+  } while (accept(','));
+}
+
+// Parses `{(results),} target {, (arguments)} {, table or prototype}`. Always makes four operands; an absent
+// one is a sink.
+void Parser::call_operands() {
+  const Operand absent;
+  Operand results = absent;
+  Operand arguments = absent;
+  Operand table = absent;
+  if (token_.is('(')) {
+    results = group(')', OperandKind::list);
+    expect(',');
+  }
+  const Operand target = name_operand();
+  if (accept(',')) {
+    const bool has_arguments = token_.is('(');
+    if (has_arguments) arguments = group(')', OperandKind::list);
+    if (!has_arguments || accept(',')) table = name_operand();
+  }
+  scratch_ = {results, target, arguments, table};
+}
+
+// Parses one operand, or two as d|p.
+Operand Parser::operand() {
+  const Operand first = simple_operand();
+  if (!token_.is('|')) return first;
+  advance();
+  const Operand both[] = {first, simple_operand()};
+  Operand made;
+  made.kind = OperandKind::pair;
+  made.count = 2;
+  made.index = keep(both);
+  return made;
+}
+
+Operand Parser::simple_operand() {
+  switch (token_.kind) {
+    case TokenKind::identifier:
+      return name_operand();
+    case TokenKind::sink:
+      advance();
+      return {};
+    case TokenKind::number:
+      return constant_operand();
+    case TokenKind::punctuation:
+      if (token_.is('[')) return bracket();
+      if (token_.is('{')) return group('}', OperandKind::vector);
+      if (token_.is('!') || token_.is('-')) return negated_operand();
+      return constant_operand();
+    default:
+      syntax_error();
+  }
+}
+
+// Parses !p, -r, or a constant expression.
+Operand Parser::negated_operand() {
+  const Token sign = token_;
+  advance();
+  if (token_.kind == TokenKind::identifier && !token_.is("WARP_SZ")) {
+    Operand made = name_operand();
+    if (made.kind == OperandKind::reg || made.kind == OperandKind::special) {
+      made.negated = true;
+      return made;
+    }
+    fatal(sign.position, "Parsing error near " + quoted(sign.text) + ": syntax error");
+  }
+  const auto value = unary(sign.text, unary_expression());
+  if (!value) fatal(sign.position, "Invalid constant expression");
+  return of_constant(continue_expression(*value));
+}
+
+Operand Parser::constant_operand() { return of_constant(expression()); }
+
+Operand Parser::of_constant(const Constant &value) {
+  Operand made;
+  made.kind = value.kind == NumberKind::integer ? OperandKind::integer
+              : value.kind == NumberKind::f32   ? OperandKind::f32
+                                                : OperandKind::f64;
+  made.value = value.bits;
+  made.is_unsigned = value.is_unsigned;
+  made.hexadecimal = value.hexadecimal;
+  return made;
+}
+
+Operand Parser::name_operand() {
+  if (token_.kind != TokenKind::identifier) syntax_error();
+  if (token_.is("WARP_SZ")) return constant_operand();
+  const Token name = token_;
+  const NameId id = names_.intern(name.text);
+  const Binding found = find(id);
+  if (found.kind == BindingKind::symbol) {
+    advance();
+    return symbol_operand(found);
+  }
+  if (found.kind == BindingKind::reg) {
+    Operand made;
+    made.kind = OperandKind::reg;
+    made.index = found.index;
+    component(made);
+    return made;
+  }
+  if (name.text[0] == '%')
+    if (const auto special = find_special(name.text.substr(1))) return special_operand(*special);
+  advance();
+  return unresolved(id, name.position);
+}
+
+Operand Parser::special_operand(SpecialRegister special) {
+  Operand made;
+  made.kind = OperandKind::special;
+  made.index = static_cast<std::uint32_t>(special);
+  component(made);
+  return made;
+}
+
+// Parses a component such as .x that directly follows the name, which is the current token, and advances.
+void Parser::component(Operand &operand) {
+  if (lexer_.following() != '.') return advance();
+  advance();
+  if (token_.kind != TokenKind::dot_word) syntax_error();
+  const std::string_view word = token_.text.substr(1);
+  const bool is_register = operand.kind == OperandKind::reg;
+  const unsigned width = is_register ? current_body().registers[operand.index].vector
+                                     : components(static_cast<SpecialRegister>(operand.index));
+  if (const auto number = component_number(word); number && *number < width && width > 1) {
+    operand.component = *number;
+    operand.has_component = true;
+    if (is_register) operand.index += 1 + *number;
+  } else if (is_register && is_selector(word)) {
+    operand.component = static_cast<std::uint8_t>(word[0]);
+    operand.count = static_cast<std::uint32_t>(word.size() - 1);
+    for (std::size_t i = word.size() - 1; i > 0; --i) operand.value = operand.value << 4 | (word[i] - '0');
+  } else {
+    error(token_.position, "Unknown vector selector: " + quoted(word));
+    operands_known_ = false;
+  }
+  advance();
+}
+
+// Parses symbol, symbol + 4 or symbol[2].
+Operand Parser::symbol_operand(const Binding &binding) {
+  Operand made;
+  made.kind = OperandKind::symbol;
+  made.symbol_kind = binding.symbol_kind;
+  made.index = binding.index;
+  if (is_sign(token_)) made.value = offset();
+  if (!token_.is('[')) return made;
+  advance();
+  const Position position = token_.position;
+  const Constant index = expression();
+  expect(']');
+  const Variable *variable = find_variable(binding);
+  const auto size = variable == nullptr ? 1 : std::max(1u, bits(variable->type) / 8) * variable->vector;
+  if (index.kind != NumberKind::integer ||
+      __builtin_mul_overflow(index.bits, std::int64_t{size}, &made.value))
+    error(position, "Invalid array index");
+  if (opcode_ != Opcode::mov) {  // other opcodes use the element, not its address
+    made.kind = OperandKind::address;
+    made.base = Base::symbol;
+  }
+  return made;
+}
+
+// Returns null if the symbol is a function.
+const Variable *Parser::find_variable(const Binding &binding) const {
+  const Module &module = result_.module;
+  switch (binding.symbol_kind) {
+    case SymbolKind::variable:
+      return &module.variables[binding.index];
+    case SymbolKind::parameter:
+      return &module.functions[function_].parameters[binding.index];
+    case SymbolKind::result:
+      return &module.functions[function_].results[binding.index];
+    case SymbolKind::local:
+      return &module.functions[function_].body.locals[binding.index];
+    default:
+      return nullptr;
+  }
+}
+
+// Parses the signed integer constant that follows a base.
+std::int64_t Parser::offset() {
+  const Token sign = token_;
+  advance();
+  const Position position = token_.position;
+  const auto first = unary(sign.text, unary_expression());
+  const Constant value = first ? continue_expression(*first) : Constant{NumberKind::f64, 0, false, false};
+  if (value.kind != NumberKind::integer) fatal(position, "Integer constant expected");
+  return value.bits;
+}
+
+// Parses [base + offset], or [a, b, ...] with coordinates and samplers.
+Operand Parser::bracket() {
+  advance();
+  const std::size_t base = scratch_.size();
+  do {
+    if (scratch_.size() - base == most_operands) fatal(token_.position, "Too many operands");
+    scratch_.push_back(bracket_element());
+  } while (accept(','));
+  expect(']');
+  Operand made = scratch_[base];
+  if (scratch_.size() - base > 1) {
+    made = {};
+    made.kind = OperandKind::bracket;
+    made.count = static_cast<std::uint32_t>(scratch_.size() - base);
+    made.index = keep(std::span(scratch_).subspan(base));
+  }
+  scratch_.resize(base);
+  return made;
+}
+
+// Parses an address or a vector of coordinates.
+Operand Parser::bracket_element() {
+  if (token_.is('{')) return group('}', OperandKind::vector);
+  Operand made = simple_operand();
+  const bool is_register = made.kind == OperandKind::reg || made.kind == OperandKind::special;
+  if (is_register && is_sign(token_)) made.value = offset();
+  switch (made.kind) {
+    case OperandKind::reg:
+      made.base = Base::reg;
+      break;
+    case OperandKind::symbol:
+      made.base = Base::symbol;
+      break;
+    case OperandKind::integer:
+      break;
+    default:
+      return made;  // a label (an unknown symbol so far), or an operand that fits no form
+  }
+  made.kind = OperandKind::address;
+  return made;
+}
+
+// Parses {a, b, ...} or (a, b, ...). The opening bracket is the current token.
+Operand Parser::group(char close, OperandKind kind) {
+  advance();
+  const std::size_t base = scratch_.size();
+  while (!token_.is(close)) {
+    if (scratch_.size() - base == most_group_elements) fatal(token_.position, "Too many operands");
+    if (token_.is('{') || token_.is('[')) syntax_error();
+    scratch_.push_back(simple_operand());
+    if (!accept(',')) break;
+  }
+  expect(close);
+  Operand made;
+  made.kind = kind;
+  made.count = static_cast<std::uint32_t>(scratch_.size() - base);
+  made.index = keep(std::span(scratch_).subspan(base));
+  scratch_.resize(base);
+  return made;
+}
+
+}  // namespace cushim::ptx

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) {
+  Context &context = call.context();
+  require(out != nullptr && shape != nullptr);
+  require(is_valid(*context.device, *shape, Levels::one));
+  auto array = std::make_unique<Array>();
+  call.system.handles.reserve(1);  // throws before memory is allocated
+  Allocation *allocation = nullptr;
+  // The memory of sparse and deferred arrays is mapped later, by a call that is not implemented.
+  if (!is_sparse(*shape) && !is_deferred(*shape)) {
+    allocation = call.allocate(*context.device, memory_needed(*shape));
+    require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+    allocation->context = &context;
+    allocation->is_of_array = true;
+  }
+  Array &made = call.system.handles.add(std::move(array));
+  made.context = &context;
+  made.join(context.objects);
+  made.shape = *shape;
+  made.extent = extent_of(*shape);
+  made.allocation = allocation;
+  *out = reinterpret_cast<CUarray>(made.handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult create_plane(Call &call, CUarray *out, const CUDA_ARRAY_DESCRIPTOR *shape) {
+  call.context();
+  require(out != nullptr && shape != nullptr);
+  CUDA_ARRAY3D_DESCRIPTOR whole = {};
+  whole.Width = shape->Width;
+  whole.Height = shape->Height;
+  whole.Format = shape->Format;
+  whole.NumChannels = shape->NumChannels;
+  return create(call, out, &whole);
+}
+
+CUresult get_descriptor(Call &call, CUDA_ARRAY3D_DESCRIPTOR *out, CUarray handle) {
+  const Array &array = call.array(handle);
+  require(out != nullptr);
+  *out = array.shape;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_plane_descriptor(Call &call, CUDA_ARRAY_DESCRIPTOR *out, CUarray handle) {
+  const Array &array = call.array(handle);
+  require(out != nullptr);
+  out->Width = array.shape.Width;
+  out->Height = array.shape.Height;
+  out->Format = array.shape.Format;
+  out->NumChannels = array.shape.NumChannels;
+  return CUDA_SUCCESS;
+}
+
+// Waits for the work that may use the array.
+CUresult destroy(Call &call, CUarray handle) {
+  const Array &array = call.array(handle);
+  if (array.whole != nullptr) return CUDA_SUCCESS;  // destroyed with its mipmapped array
+  if (array.allocation != nullptr) call.release(*array.allocation, CUDA_ERROR_INVALID_HANDLE);
+  call.system.handles.erase(array);
+  return CUDA_SUCCESS;
+}
+
+// Formats of several planes are not supported.
+CUresult get_plane(Call &call, CUarray *, CUarray handle, unsigned) {
+  call.array(handle);
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult get_memory_requirements(Call &call, CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray handle, CUdevice) {
+  require(out != nullptr && handle != nullptr);
+  const Array &array = call.array(handle, CUDA_ERROR_INVALID_VALUE);
+  require(is_deferred(array.shape));
+  *out = {};
+  out->size = memory_needed(array.shape);
+  out->alignment = kArrayUnit;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray handle) {
+  require(out != nullptr && handle != nullptr);
+  const Array &array = call.array(handle, CUDA_ERROR_INVALID_VALUE);
+  require(is_sparse(array.shape) && array.whole == nullptr);
+  const Tile tile = tile_of(array.shape);
+  *out = {};
+  out->tileExtent.width = tile.width;
+  out->tileExtent.height = tile.height;
+  out->tileExtent.depth = tile.depth;
+  // An array smaller than a tile is mapped as a whole.
+  if (array.shape.Width < tile.width || array.shape.Height < tile.height) {
+    out->miptailSize = memory_needed(array.shape);
+    out->flags = CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
+  }
+  return CUDA_SUCCESS;
+}
+
+// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
+
+CUresult create_32(Call &, CUarray *, const CushimArray3DDescriptor_v1 *) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult create_plane_32(Call &, CUarray *, const CushimArrayDescriptor_v1 *) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult get_descriptor_32(Call &, CushimArray3DDescriptor_v1 *, CUarray) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult get_plane_descriptor_32(Call &, CushimArrayDescriptor_v1 *, CUarray) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+}  // namespace
+
+void serve_arrays(Service &service) {
+  service.serve<Entry::cuArrayCreate_v2000, create_plane_32>();
+  service.serve<Entry::cuArrayCreate_v3020, create_plane>();
+  service.serve<Entry::cuArray3DCreate_v2000, create_32>();
+  service.serve<Entry::cuArray3DCreate_v3020, create>();
+  service.serve<Entry::cuArrayGetDescriptor_v2000, get_plane_descriptor_32>();
+  service.serve<Entry::cuArrayGetDescriptor_v3020, get_plane_descriptor>();
+  service.serve<Entry::cuArray3DGetDescriptor_v2000, get_descriptor_32>();
+  service.serve<Entry::cuArray3DGetDescriptor_v3020, get_descriptor>();
+  service.serve<Entry::cuArrayDestroy_v2000, destroy>();
+  service.serve<Entry::cuArrayGetPlane_v11020, get_plane>();
+  service.serve<Entry::cuArrayGetMemoryRequirements_v11060, get_memory_requirements>();
+  service.serve<Entry::cuArrayGetSparseProperties_v11010, get_sparse_properties>();
+}
+
+}  // namespace cushim::sim

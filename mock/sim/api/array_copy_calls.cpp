@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// 1D copies from, to and between arrays, within the first row.
+#include "api/service.hpp"
+#include "copy/copy3d.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
+
+// One end of a copy: an array, or linear memory with the given reach.
+struct Side {
+  CUarray array = nullptr;
+  std::size_t offset = 0;
+  bool is_array = false;
+  Reach reach = Reach::any;
+  CUdeviceptr address = 0;
+
+  static Side of(CUarray array, std::size_t offset) { return {array, offset, true, Reach::any, 0}; }
+  static Side host(const void *host) { return {nullptr, 0, false, Reach::any, address_of(host)}; }
+  static Side device(CUdeviceptr address) { return {nullptr, 0, false, Reach::device, address}; }
+
+  Copy3DEndpoint find(Call &call, const CopyExtent &box) const {
+    if (is_array) return array_endpoint(call, array, {offset, 0, 0}, box);
+    return linear_endpoint(call, reach, address, 0, 0, {}, box);
+  }
+};
+
+CUresult copy(Call &call, const Side &to, const Side &from, std::size_t bytes) {
+  Stream &stream = call.stream(nullptr);
+  if (bytes == 0) return CUDA_SUCCESS;
+  const CopyExtent box{bytes, 1, 1};
+  const Copy3DEndpoint target = to.find(call, box), source = from.find(call, box);
+  copy_3d(call, stream, target, source, box, host_waits(target.place, source.place));
+  return CUDA_SUCCESS;
+}
+
+CUresult copy_async(Call &call, const Side &to, const Side &from, std::size_t bytes, CUstream handle) {
+  call.require_no_destroyed_context();
+  Stream &stream = call.stream(handle);
+  if (bytes == 0) return CUDA_SUCCESS;
+  const CopyExtent box{bytes, 1, 1};
+  const Copy3DEndpoint target = to.find(call, box), source = from.find(call, box);
+  copy_3d(call, stream, target, source, box, Sync::returns);
+  return CUDA_SUCCESS;
+}
+
+CUresult host_to_array(Call &call, CUarray to, std::size_t offset, const void *from, std::size_t bytes) {
+  return copy(call, Side::of(to, offset), Side::host(from), bytes);
+}
+CUresult host_to_array_async(Call &call, CUarray to, std::size_t offset, const void *from, std::size_t bytes,
+                             CUstream stream) {
+  return copy_async(call, Side::of(to, offset), Side::host(from), bytes, stream);
+}
+CUresult array_to_host(Call &call, void *to, CUarray from, std::size_t offset, std::size_t bytes) {
+  return copy(call, Side::host(to), Side::of(from, offset), bytes);
+}
+CUresult array_to_host_async(Call &call, void *to, CUarray from, std::size_t offset, std::size_t bytes,
+                             CUstream stream) {
+  return copy_async(call, Side::host(to), Side::of(from, offset), bytes, stream);
+}
+CUresult device_to_array(Call &call, CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes) {
+  return copy(call, Side::of(to, offset), Side::device(from), bytes);
+}
+CUresult array_to_device(Call &call, CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes) {
+  return copy(call, Side::device(to), Side::of(from, offset), bytes);
+}
+CUresult array_to_array(Call &call, CUarray to, std::size_t to_offset, CUarray from, std::size_t from_offset,
+                        std::size_t bytes) {
+  return copy(call, Side::of(to, to_offset), Side::of(from, from_offset), bytes);
+}
+
+// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
+
+CUresult host_to_array_32(Call &, CUarray, unsigned, const void *, unsigned) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult host_to_array_async_32(Call &, CUarray, unsigned, const void *, unsigned, CUstream) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult array_to_host_32(Call &, void *, CUarray, unsigned, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
+CUresult array_to_host_async_32(Call &, void *, CUarray, unsigned, unsigned, CUstream) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult device_to_array_32(Call &, CUarray, unsigned, unsigned, unsigned) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult array_to_device_32(Call &, unsigned, CUarray, unsigned, unsigned) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult array_to_array_32(Call &, CUarray, unsigned, CUarray, unsigned, unsigned) {
+  return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+}  // namespace
+
+void serve_array_copies(Service &service) {
+  service.serve<Entry::cuMemcpyHtoA_v2000, host_to_array_32>();
+  service.serve<Entry::cuMemcpyHtoA_v3020, host_to_array>();
+  service.serve<Entry::cuMemcpyHtoA_v7000_ptds, host_to_array>();
+  service.serve<Entry::cuMemcpyHtoAAsync_v2000, host_to_array_async_32>();
+  service.serve<Entry::cuMemcpyHtoAAsync_v3020, host_to_array_async>();
+  service.serve<Entry::cuMemcpyHtoAAsync_v7000_ptsz, host_to_array_async>();
+  service.serve<Entry::cuMemcpyAtoH_v2000, array_to_host_32>();
+  service.serve<Entry::cuMemcpyAtoH_v3020, array_to_host>();
+  service.serve<Entry::cuMemcpyAtoH_v7000_ptds, array_to_host>();
+  service.serve<Entry::cuMemcpyAtoHAsync_v2000, array_to_host_async_32>();
+  service.serve<Entry::cuMemcpyAtoHAsync_v3020, array_to_host_async>();
+  service.serve<Entry::cuMemcpyAtoHAsync_v7000_ptsz, array_to_host_async>();
+  service.serve<Entry::cuMemcpyDtoA_v2000, device_to_array_32>();
+  service.serve<Entry::cuMemcpyDtoA_v3020, device_to_array>();
+  service.serve<Entry::cuMemcpyDtoA_v7000_ptds, device_to_array>();
+  service.serve<Entry::cuMemcpyAtoD_v2000, array_to_device_32>();
+  service.serve<Entry::cuMemcpyAtoD_v3020, array_to_device>();
+  service.serve<Entry::cuMemcpyAtoD_v7000_ptds, array_to_device>();
+  service.serve<Entry::cuMemcpyAtoA_v2000, array_to_array_32>();
+  service.serve<Entry::cuMemcpyAtoA_v3020, array_to_array>();
+  service.serve<Entry::cuMemcpyAtoA_v7000_ptds, array_to_array>();
+}
+
+}  // namespace cushim::sim

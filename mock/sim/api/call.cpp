@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/call.hpp"
+
+#include <cstdio>
+#include <utility>
+
+namespace cushim::sim {
+
+void refuse(CUresult code) { throw Refusal{code}; }
+
+Device &Call::device(CUdevice number) {
+  require(number >= 0 && number < static_cast<int>(system.visible.size()), CUDA_ERROR_INVALID_DEVICE);
+  return *system.visible[static_cast<std::size_t>(number)];
+}
+
+void Call::require_no_destroyed_context() {
+  const Context *const context = current();
+  require(context == nullptr || context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+Context &Call::context(CUcontext handle) {
+  Context *const context = system.handles.find<Context>(handle);
+  if (context == nullptr || (!context->is_alive && !context->is_primary)) {
+    report_misuse(handle, Kind::context);
+    refuse(CUDA_ERROR_INVALID_CONTEXT);
+  }
+  return *context;
+}
+
+Stream &Call::legacy(Context &context) {
+  if (context.legacy == nullptr) {
+    context.legacy = std::make_unique<Stream>();
+    context.legacy->context = &context;
+    context.legacy->is_legacy = true;
+    context.legacy->id = ++system.last_id;
+  }
+  return *context.legacy;
+}
+
+Stream &Call::per_thread_stream(Context &context) {
+  const auto found = context.per_thread.find(thread().number);
+  if (found != context.per_thread.end()) return *found->second;
+  context.sweep_per_thread();
+  auto stream = std::make_unique<Stream>();
+  stream->context = &context;
+  stream->thread = thread().life;
+  stream->id = ++system.last_id;
+  return *context.per_thread.emplace(thread().number, std::move(stream)).first->second;
+}
+
+Stream &Call::stream(CUstream handle) {
+  if (handle == nullptr) return per_thread ? per_thread_stream(context()) : legacy(context());
+  if (handle == CU_STREAM_LEGACY) return legacy(context());
+  if (handle == CU_STREAM_PER_THREAD) return per_thread_stream(context());
+  Stream *const stream = system.handles.find<Stream>(handle);
+  if (stream == nullptr) {
+    report_misuse(handle, Kind::stream);
+    refuse(CUDA_ERROR_INVALID_HANDLE);
+  }
+  require(stream->context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(stream->context->fault == CUDA_SUCCESS, stream->context->fault);
+  return *stream;
+}
+
+Event &Call::event(CUevent handle) {
+  Event *const event = system.handles.find<Event>(handle);
+  if (event == nullptr) {
+    report_misuse(handle, Kind::event);
+    refuse(CUDA_ERROR_INVALID_HANDLE);
+  }
+  require(event->context->fault == CUDA_SUCCESS, event->context->fault);
+  return *event;
+}
+
+Work Call::work_of(Event &event) {
+  if (event.shared == nullptr) return event.record;
+  const SharedEvent::Record last = event.shared->last();
+  if (event.shared->is_complete(last.number)) {
+    system.engine.advance_to(event.shared->completed_at());
+    return nullptr;
+  }
+  if (event.record_number != last.number) {
+    Work work = event.record = system.sharing.await(event.shared, last);
+    event.record_number = last.number;
+    system.engine.start(lock, work);
+    return work;
+  }
+  return event.record;
+}
+
+Array &Call::array(CUarray handle, CUresult otherwise) {
+  Array *const array = system.handles.find<Array>(handle);
+  if (array == nullptr || !array->is_usable()) {
+    report_misuse(handle, Kind::array);
+    refuse(otherwise);
+  }
+  return *array;
+}
+
+Pool &Call::pool(CUmemoryPool handle) {
+  Pool *const pool = system.handles.find<Pool>(handle);
+  if (pool == nullptr) {
+    report_misuse(handle, Kind::pool);
+    refuse(CUDA_ERROR_INVALID_VALUE);
+  }
+  return *pool;
+}
+
+Module &Call::module(CUmodule handle) { return object<Module>(handle); }
+Function &Call::function(CUfunction handle) { return object<Function>(handle); }
+Link &Call::link(CUlinkState handle) { return object<Link>(handle); }
+#if CUDA_VERSION >= 12000
+Library &Call::library(CUlibrary handle) { return object<Library>(handle); }
+Kernel &Call::kernel(CUkernel handle) { return object<Kernel>(handle); }
+#endif
+
+Function &Call::function_or_kernel(CUfunction handle) {
+  Kernel *const kernel = system.handles.find<Kernel>(handle);
+  return kernel != nullptr ? function_of_kernel(*kernel, context()) : function(handle);
+}
+
+Module &Call::module_of(Library &library, Context &context) {
+  if (const auto made = library.modules.find(&context); made != library.modules.end()) return *made->second;
+  LoadError error;
+  Module *const module = make_module(system, context, library.code, error);
+  if (module == nullptr) {
+    system.engine.report(std::string(name) + ": " + error.log);
+    refuse(error.code);
+  }
+  module->library = &library;
+  library.modules.emplace(&context, module);
+  return *module;
+}
+
+Function &Call::function_of_kernel(Kernel &kernel, Context &context) {
+  Module &module = module_of(*kernel.library, context);
+  const bool is_known = module.functions.contains(kernel.name);
+  Function &function = *function_of(system, module, kernel.name);
+  if (!is_known) function.set = kernel.set[context.device->index];
+  return function;
+}
+
+Work Call::add(Stream &stream, Operation &&operation, Order order) {
+  Context &context = *stream.context;
+  operation.name = operation.name[0] != '\0' ? operation.name : name;
+  operation.stream = stream.id;
+  operation.owner = &context;
+  if (stream.is_legacy)
+    for (const Work &work : works_of(stream)) operation.come_after(work);
+  else
+    operation.come_after(stream.tail);
+  if (order == Order::of_the_legacy_stream_too && stream.is_blocking() && context.legacy != nullptr)
+    operation.come_after(context.legacy->tail);
+  system.engine.spend(costs(context).call);
+  return stream.tail = system.engine.add(std::move(operation));
+}
+
+std::vector<Work> Call::works_of(Stream &stream) {
+  std::vector<Work> works{stream.tail};
+  if (!stream.is_legacy) return works;
+  const auto add = [&](const Stream &other) {
+    if (other.is_blocking() && !is_complete(other.tail)) works.push_back(other.tail);
+  };
+  for (const Stream *other : stream.context->streams) add(*other);
+  for (const auto &[thread, other] : stream.context->per_thread) add(*other);
+  for (const Context::PendingTail &left : stream.context->pending_tails)
+    if (left.is_blocking && !is_complete(left.tail)) works.push_back(left.tail);
+  return works;
+}
+
+Allocation *Call::allocate(Device &device, std::size_t size) {
+  const std::size_t in_use = system.memory.allocated(device);
+  if (system.faults != nullptr && system.faults->forbids(device.index, in_use + size, name)) return nullptr;
+  return system.memory.allocate(device, size);
+}
+
+void Call::wait(std::span<const Work> works) {
+  require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);
+  for (const Work &work : works)
+    if (work != nullptr) require(work->fault == CUDA_SUCCESS, work->fault);
+}
+
+std::vector<Work> Call::works_of(const Allocation &allocation) {
+  std::vector<Work> works = allocation.users;
+  if (allocation.context != nullptr)
+    for (Work &work : allocation.context->works()) works.push_back(std::move(work));
+  return works;
+}
+
+void Call::release(Allocation &allocation, CUresult otherwise) {
+  const std::vector<Work> works = works_of(allocation);
+  const auto found = [this, base = allocation.base, id = allocation.id] {
+    return system.memory.find(base, id);
+  };
+  allocation.is_ending = true;
+  try {
+    wait(works);
+  } catch (...) {
+    if (Allocation *const kept = found()) kept->is_ending = false;
+    throw;
+  }
+  // The wait released the lock, so the allocation may be gone.
+  Allocation *const ended = found();
+  require(ended != nullptr, otherwise);
+  system.release(*ended);
+}
+
+CUresult Call::end(Context &context) {
+  std::vector<Work> works = context.works();
+  system.memory.for_each([&](const Allocation &allocation) {
+    if (allocation.context == &context)
+      works.insert(works.end(), allocation.users.begin(), allocation.users.end());
+  });
+  const auto kept = context.entries;  // another call may destroy the context while this one waits
+  const unsigned long ending = context.ending = ++system.last_ending;
+  context.is_alive = false;
+  try {
+    // Faults of the work are ignored.
+    require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);
+  } catch (...) {
+    if (context.ending == ending) context.revive();
+    throw;
+  }
+  const CUresult fault = context.fault;
+  if (context.ending == ending) system.destroy_context(context);
+  return fault;
+}
+
+std::shared_ptr<ShareTable> Call::open_table(const ShareHandle &handle, CUresult code) {
+  using Answer = Sharing::Opened::Answer;
+  auto opened = system.sharing.open(handle);
+  require(opened.answer != Answer::own, CUDA_ERROR_INVALID_CONTEXT);
+  if (opened.answer == Answer::refused)
+    std::fprintf(stderr, "cushim[sim]: %s: the handle cannot be opened: %s\n", name, opened.reason.c_str());
+  if (opened.answer == Answer::limited) {
+    report_limit(name, opened.error);
+    refuse(CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  require(opened.answer == Answer::opened, code);
+  return std::move(opened.table);
+}
+
+void Call::report_misuse(const void *handle, Kind wanted) {
+  if (handle == nullptr) return;  // the real driver handles null itself
+  ++system.misuses;
+  std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,
+               name_of(wanted), handle, system.handles.reason_not_found(handle, wanted).c_str());
+  if (!system.handles.was_made(handle) || std::exchange(system.has_recommended_checker, true)) return;
+  std::fprintf(stderr, "cushim[sim]: where handles are made and destroyed: %s tells\n",
+               system.options.is_library ? "CUSHIM_CHECK=misuse" : "check::Misuse");
+}
+
+}  // namespace cushim::sim

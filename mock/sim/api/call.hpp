@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// One driver call while it runs; the first argument of the functions that implement calls. The order of their
+// checks is the real driver's: with several invalid arguments, it determines the error code.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "machine/system.hpp"
+
+namespace cushim::sim {
+
+// Thrown to end a call with an error code.
+struct Refusal {
+  CUresult code;
+};
+
+[[noreturn, gnu::cold]] void refuse(CUresult code);
+
+// Throws Refusal with `code` unless the condition holds.
+inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
+  if (!condition) refuse(code);
+}
+
+// Returns the content of a file; nothing if it cannot be read.
+std::optional<std::string> read_file(const char *path);
+
+// Implement cuFuncGetParamCount and cuKernelGetParamCount, cuFuncGetParamInfo and cuKernelGetParamInfo, and
+// the check of cuFuncSetCacheConfig and cuKernelSetCacheConfig.
+CUresult parameter_count(const ptx::Function &entry, std::size_t *count);
+CUresult parameter_info(const ptx::Function &entry, std::size_t index, std::size_t *offset,
+                        std::size_t *size);
+CUresult check_cache_config(CUfunc_cache config);
+
+// Whether this process is a child of fork() in which the driver does not work, like the real one.
+inline constinit std::atomic<bool> is_forked_child{false};
+
+struct Call {
+  Call(System &system, const char *name, bool per_thread)
+      : system(system), lock(system.mutex, std::defer_lock), name(name), per_thread(per_thread) {
+    // In a child of fork(), a thread that does not exist there may hold the lock; the child has one thread.
+    if (!is_forked_child.load(std::memory_order_relaxed)) lock.lock();
+  }
+
+  System &system;
+  Engine::Lock lock;
+  const char *name;
+  bool per_thread;  // whether the null stream is the thread's per-thread stream
+
+  // Returns the device with this ordinal; else INVALID_DEVICE.
+  Device &device(CUdevice number);
+
+  // Returns the current context. INVALID_CONTEXT without one; CONTEXT_IS_DESTROYED if it has been destroyed.
+  Context &context() {
+    Context &context = current_or_destroyed();
+    require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    require(context.fault == CUDA_SUCCESS, context.fault);
+    return context;
+  }
+  // Returns the current context even if it has been destroyed, for the few calls that still work then.
+  // Measured, driver 580.
+  Context &current_or_destroyed() {
+    Context *const context = current();
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    return *context;
+  }
+  // Refuses with CONTEXT_IS_DESTROYED if the current context has been destroyed; for calls that need none.
+  void require_no_destroyed_context();
+  // Returns the current context, destroyed or not; null without one.
+  Context *current() { return thread().stack.empty() ? nullptr : thread().stack.back(); }
+  Context &context(CUcontext handle);  // else INVALID_CONTEXT; also if it is being destroyed
+  Stream &stream(CUstream handle);     // else INVALID_HANDLE; null is a stream of the current context
+  Stream &legacy(Context &context);
+  Stream &per_thread_stream(Context &context);
+  Event &event(CUevent handle);  // else INVALID_HANDLE
+  // Returns the work that must complete before the event does, including a record by another process; null or
+  // complete work if the event is complete.
+  Work work_of(Event &event);
+  Array &array(CUarray handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE);
+  Pool &pool(CUmemoryPool handle);
+  // Objects of modules and libraries; each lookup: else INVALID_HANDLE.
+  Module &module(CUmodule handle);
+  Function &function(CUfunction handle);
+  // Accepts a function or a kernel handle; for a kernel, returns its function in the current context.
+  Function &function_or_kernel(CUfunction handle);
+  Link &link(CUlinkState handle);
+#if CUDA_VERSION >= 12000
+  Library &library(CUlibrary handle);
+  Kernel &kernel(CUkernel handle);
+#endif
+  // Return the module of a library in a context, and the function of a kernel there; created on first use.
+  Module &module_of(Library &library, Context &context);
+  Function &function_of_kernel(Kernel &kernel, Context &context);
+
+  Thread &thread() { return system.thread(); }
+  const Costs &costs(const Context &context) { return context.device->profile.costs; }
+
+  // Adds an operation to a stream; start() must follow. An operation in a blocking stream also follows the
+  // legacy stream, except when the driver acts without adding work to the stream. start() may release the
+  // lock, so objects found earlier may be destroyed by then.
+  enum class Order { of_the_stream, of_the_legacy_stream_too };
+  Work add(Stream &stream, Operation &&operation, Order order = Order::of_the_legacy_stream_too);
+  void start(const Work &work) { system.engine.start(lock, work); }
+  void enqueue(Stream &stream, Operation &&operation, Order order = Order::of_the_legacy_stream_too) {
+    start(add(stream, std::move(operation), order));
+  }
+  // Returns the work that must complete before everything in the stream is complete.
+  std::vector<Work> works_of(Stream &stream);
+  // Returns the work that must complete before the memory is released: its users, and all work of its
+  // context.
+  static std::vector<Work> works_of(const Allocation &allocation);
+
+  // Allocates device memory; null if out of memory or if a fault rule forbids it.
+  Allocation *allocate(Device &device, std::size_t size);
+
+  // Waits until all works are complete. LAUNCH_TIMEOUT if that is impossible; a work's fault if it has one.
+  void wait(std::span<const Work> works);
+  void wait(const Work &work) { wait(std::span(&work, 1)); }
+  // Waits for all work that may use the memory, and releases it. New work is refused from the start of the
+  // wait. If the wait fails, the memory stays allocated. Fails with `otherwise` if the memory is freed with
+  // its context meanwhile.
+  void release(Allocation &allocation, CUresult otherwise = CUDA_ERROR_INVALID_VALUE);
+  // Waits for all work in a context and on its memory, and destroys the context. New work is refused from the
+  // start of the wait. If the wait fails, the context stays alive; so does a primary context that is retained
+  // during the wait. Returns the context's fault.
+  CUresult end(Context &context);
+  bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
+  bool query(const Work &work) {
+    if (is_complete(work)) {
+      if (work != nullptr) system.engine.advance_to(work->completed_at);
+      return true;
+    }
+    // The owner of `work` may be destroyed while the lock is released.
+    const Work kept = work;  // NOLINT(performance-unnecessary-copy-initialization)
+    return query(std::span(&kept, 1));
+  }
+
+  // Opens the exports of the process that made the handle. INVALID_CONTEXT if that is this process; `code` if
+  // it has ended or cannot be reached (the latter is reported on stderr); OUT_OF_MEMORY at a limit of either
+  // process (reported on stderr).
+  std::shared_ptr<ShareTable> open_table(const ShareHandle &handle, CUresult code);
+
+  // Returns the live object of a handle; else INVALID_HANDLE.
+  template <class T>
+  T &object(const void *handle) {
+    T *const found = system.handles.find<T>(handle);
+    if (found == nullptr) {
+      report_misuse(handle, T::kKind);
+      refuse(CUDA_ERROR_INVALID_HANDLE);
+    }
+    return *found;
+  }
+
+  // Reports on stderr that the program did something that is undefined on the real driver.
+  void report_misuse(const void *handle, Kind wanted);
+};
+
+}  // namespace cushim::sim

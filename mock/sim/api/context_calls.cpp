@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/context_calls.hpp"
+#include "memory/rounding.hpp"
+
+#include <algorithm>
+
+namespace cushim::sim {
+
+namespace {
+
+constexpr unsigned kSchedule = CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD | CU_CTX_BLOCKING_SYNC;
+constexpr int kLimits = 10;  // as of CUDA 13
+// 0x20 to 0x80 are the flags for coredumps and synchronous memory operations (CUDA 12.1).
+constexpr unsigned kKnown = kSchedule | CU_CTX_MAP_HOST | CU_CTX_LMEM_RESIZE_TO_MAX | 0x20u | 0x40u | 0x80u;
+
+CUcontext handle_of(const Context &context) { return reinterpret_cast<CUcontext>(context.handle); }
+
+CUresult create(Call &call, CUcontext *out, unsigned flags, CUdevice number) {
+  Device &device = call.device(number);
+  require(out != nullptr);
+  require(are_context_flags(flags));
+  require(device.fault == CUDA_SUCCESS, device.fault);
+  auto &stack = call.thread().stack;
+  stack.reserve(stack.size() + 1);  // throws before the context is created
+  Context &context = call.system.make_context(device, flags_read_back(flags));
+  stack.push_back(&context);
+  *out = handle_of(context);
+  return CUDA_SUCCESS;
+}
+
+// A context with 32-bit addresses does not exist in a 64-bit process. Measured, driver 580.
+CUresult create_32(Call &, CUcontext *, unsigned, CUdevice) { return CUDA_ERROR_OUT_OF_MEMORY; }
+
+CUresult create_with_affinity(Call &call, CUcontext *out, CUexecAffinityParam *, int count, unsigned flags,
+                              CUdevice number) {
+  require(out != nullptr);
+  require(count == 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);  // needs MPS
+  return create(call, out, flags, number);
+}
+
+#if CUDA_VERSION >= 12050
+CUresult create_with_parameters(Call &call, CUcontext *out, CUctxCreateParams *parameters, unsigned flags,
+                                CUdevice number) {
+  if (parameters != nullptr && parameters->numExecAffinityParams != 0)
+    return create_with_affinity(call, out, nullptr, 1, flags, number);
+  require(parameters == nullptr || parameters->cigParams == nullptr, CUDA_ERROR_NOT_SUPPORTED);
+  return create(call, out, flags, number);
+}
+#endif
+
+CUresult destroy(Call &call, CUcontext handle) {
+  require(handle != nullptr);
+  Context &context = call.context(handle);
+  require(!context.is_primary, CUDA_ERROR_INVALID_CONTEXT);
+  const CUresult fault = call.end(context);
+  auto &stack = call.thread().stack;
+  if (!stack.empty() && stack.back() == &context) stack.pop_back();
+  return fault;
+}
+
+CUresult push(Call &call, CUcontext handle) {
+  require(handle != nullptr);
+  call.thread().stack.push_back(&call.context(handle));
+  return CUDA_SUCCESS;
+}
+
+CUresult pop(Call &call, CUcontext *out) {
+  auto &stack = call.thread().stack;
+  require(!stack.empty(), CUDA_ERROR_INVALID_CONTEXT);
+  if (out != nullptr) *out = handle_of(*stack.back());
+  stack.pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult set_current(Call &call, CUcontext handle) {
+  auto &stack = call.thread().stack;
+  Context *const context = handle != nullptr ? &call.context(handle) : nullptr;
+  if (!stack.empty()) stack.pop_back();
+  if (context != nullptr) stack.push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_current(Call &call, CUcontext *out) {
+  require(out != nullptr);
+  const Context *const current = call.current();
+  *out = current != nullptr ? handle_of(*current) : nullptr;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_device(Call &call, CUdevice *device) {
+  require(device != nullptr);
+  *device = call.current_or_destroyed().device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_device_of(Call &call, CUdevice *device, CUcontext handle) {
+  require(device != nullptr);
+  *device = (handle == nullptr ? call.current_or_destroyed() : call.context(handle)).device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_flags(Call &call, unsigned *flags) {
+  require(flags != nullptr);
+  const Context &context = call.current_or_destroyed();
+  // The primary context always reports that it maps host memory; cuDevicePrimaryCtxGetState does not.
+  // Measured, driver 580.
+  *flags = context.flags | (context.is_primary ? unsigned{CU_CTX_MAP_HOST} : 0);
+  return CUDA_SUCCESS;
+}
+
+CUresult set_flags(Call &call, unsigned flags) {
+  Context &context = call.context();
+  require(are_context_flags(flags));
+  context.flags = flags_read_back(flags);
+  if (context.is_primary) context.device->primary_flags = context.flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_id(Call &call, CUcontext handle, unsigned long long *id) {
+  require(id != nullptr);
+  const Context &context = handle == nullptr ? call.context() : call.context(handle);
+  require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  *id = context.id;
+  return CUDA_SUCCESS;
+}
+
+CUresult synchronize(Call &call) {
+  call.wait(call.context().works());
+  return CUDA_SUCCESS;
+}
+
+CUresult synchronize_of(Call &call, CUcontext handle) {
+  const Context &context = handle == nullptr ? call.context() : call.context(handle);
+  require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  call.wait(context.works());
+  return CUDA_SUCCESS;
+}
+
+CUresult get_api_version(Call &call, CUcontext handle, unsigned *version) {
+  const Context &context = handle == nullptr ? call.context() : call.context(handle);
+  require(context.is_alive, CUDA_ERROR_INVALID_CONTEXT);
+  require(version != nullptr);
+  *version = context.api_version;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_priority_range(Call &call, int *least, int *greatest) {
+  const Profile &profile = call.context().device->profile;
+  if (least != nullptr) *least = profile.least_priority;
+  if (greatest != nullptr) *greatest = profile.greatest_priority;
+  return CUDA_SUCCESS;
+}
+
+// ---- Limits and preferences ----
+
+CUresult get_limit(Call &call, std::size_t *value, CUlimit limit) {
+  const Context &context = call.context();
+  require(value != nullptr);
+  const auto place = context.limits.find(static_cast<int>(limit));
+  require(place != context.limits.end(),
+          limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
+  *value = place->second;
+  return CUDA_SUCCESS;
+}
+
+// Returns the value that a limit takes when the program sets `wish`. Measured, driver 580 on an H200, except
+// the largest stack size, which is from the programming guide (local memory per thread).
+std::size_t granted(const Context &context, int limit, std::size_t now, std::size_t wish) {
+  const auto attribute = [&](CUdevice_attribute which) {
+    return static_cast<std::size_t>(context.device->attribute(which));
+  };
+  switch (limit) {
+    case CU_LIMIT_STACK_SIZE:
+      require(wish <= 512 << 10);
+      // The stacks are reallocated only if their rounded size changes; otherwise the limit reads back
+      // unrounded.
+      return rounded_up(wish, 16) != rounded_up(now, 16) ? rounded_up(wish, 16) : wish;
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+      return std::max<std::size_t>(512 << 10, rounded_up(wish, 256));
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+      return std::max<std::size_t>(4 << 20, rounded_up(wish, 64 << 10));
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+      return std::max<std::size_t>(32, wish);
+    case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+      require(wish <= 128);
+      return wish;
+    case CU_LIMIT_PERSISTING_L2_CACHE_SIZE: {
+      require(wish <= attribute(CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE));
+      const std::size_t way = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE) / 16;
+      return way != 0 ? rounded_up(wish, way) : wish;
+    }
+    default:  // limits of programs that share a device with graphics
+      refuse(CUDA_ERROR_NOT_PERMITTED);
+  }
+}
+
+CUresult set_limit(Call &call, CUlimit limit, std::size_t value) {
+  Context &context = call.context();
+  const auto place = context.limits.find(static_cast<int>(limit));
+  require(place != context.limits.end(),
+          limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
+  place->second = granted(context, place->first, place->second, value);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_cache_config(Call &call, CUfunc_cache *config) {
+  const Context &context = call.context();
+  require(config != nullptr);
+  *config = context.cache_config;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_cache_config(Call &call, CUfunc_cache config) {
+  Context &context = call.context();
+  require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
+  context.cache_config = config;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_shared_config(Call &call, CUsharedconfig *config) {
+  const Context &context = call.context();
+  require(config != nullptr);
+  *config = context.shared_config;
+  return CUDA_SUCCESS;
+}
+
+// Devices since Kepler have a fixed bank width and ignore the setting.
+CUresult set_shared_config(Call &call, CUsharedconfig config) {
+  require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
+          config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+  call.context();
+  return CUDA_SUCCESS;
+}
+
+CUresult reset_persisting_cache(Call &call) {
+  call.context();
+  return CUDA_SUCCESS;
+}
+
+// ---- The reference count of the first releases ----
+
+CUresult detach(Call &call, CUcontext handle) {
+  call.context(handle);
+  return destroy(call, handle);
+}
+
+CUresult attach(Call &call, CUcontext *out, unsigned flags) {
+  const Context &context = call.context();
+  require(out != nullptr && flags == 0);
+  *out = handle_of(context);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+unsigned flags_read_back(unsigned flags) noexcept {
+  return (flags & 0x40u) != 0 ? (flags & ~0x40u) | 0x20u : flags;
+}
+
+bool are_context_flags(unsigned flags) noexcept {
+  const unsigned schedule = flags & kSchedule;
+  return (flags & ~kKnown) == 0 && (schedule & (schedule - 1)) == 0;
+}
+
+void serve_contexts(Service &service) {
+  service.serve<Entry::cuCtxCreate_v2000, create_32>();
+  service.serve<Entry::cuCtxCreate_v3020, create>();
+  service.serve<Entry::cuCtxCreate_v11040, create_with_affinity>();
+#if CUDA_VERSION >= 12050
+  service.serve<Entry::cuCtxCreate_v12050, create_with_parameters>();
+#endif
+  service.serve<Entry::cuCtxDestroy_v2000, destroy>();
+  service.serve<Entry::cuCtxDestroy_v4000, destroy>();
+  service.serve<Entry::cuCtxPushCurrent_v2000, push>();
+  service.serve<Entry::cuCtxPushCurrent_v4000, push>();
+  service.serve<Entry::cuCtxPopCurrent_v2000, pop>();
+  service.serve<Entry::cuCtxPopCurrent_v4000, pop>();
+  service.serve<Entry::cuCtxSetCurrent_v4000, set_current>();
+  service.serve<Entry::cuCtxGetCurrent_v4000, get_current>();
+  service.serve<Entry::cuCtxGetDevice_v2000, get_device>();
+  service.serve<Entry::cuCtxGetDevice_v13000, get_device_of>();
+  service.serve<Entry::cuCtxGetFlags_v7000, get_flags>();
+  service.serve<Entry::cuCtxSetFlags_v12010, set_flags>();
+  service.serve<Entry::cuCtxGetId_v12000, get_id>();
+  service.serve<Entry::cuCtxSynchronize_v2000, synchronize>();
+  service.serve<Entry::cuCtxSynchronize_v13000, synchronize_of>();
+  service.serve<Entry::cuCtxGetApiVersion_v3020, get_api_version>();
+  service.serve<Entry::cuCtxGetStreamPriorityRange_v5050, get_priority_range>();
+  service.serve<Entry::cuCtxGetLimit_v3010, get_limit>();
+  service.serve<Entry::cuCtxSetLimit_v3010, set_limit>();
+  service.serve<Entry::cuCtxGetCacheConfig_v3020, get_cache_config>();
+  service.serve<Entry::cuCtxSetCacheConfig_v3020, set_cache_config>();
+  service.serve<Entry::cuCtxGetSharedMemConfig_v4020, get_shared_config>();
+  service.serve<Entry::cuCtxSetSharedMemConfig_v4020, set_shared_config>();
+  service.serve<Entry::cuCtxResetPersistingL2Cache_v11000, reset_persisting_cache>();
+  service.serve<Entry::cuCtxAttach_v2000, attach>();
+  service.serve<Entry::cuCtxDetach_v2000, detach>();
+}
+
+}  // namespace cushim::sim

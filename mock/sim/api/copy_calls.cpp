@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// 1D copies.
+#include "api/service.hpp"
+#include "copy/copy_endpoint.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
+
+void copy(Call &call, Stream &stream, const CopyEndpoint &to, const CopyEndpoint &from, std::size_t size,
+          Sync sync) {
+  if (size == 0) return;
+  for (const CopyEndpoint &place : {to, from})
+    if (place.allocation != nullptr && place.allocation->pool != nullptr)
+      require(reaches(*stream.context, *place.allocation));
+  Memory &memory = call.system.memory;
+  const auto [resource, cost] = route(*stream.context, to, from, size);
+  Operation operation{.cost = cost, .resource = resource};
+  if (from.is_pageable() && sync == Sync::returns && to.is_device()) {
+    // The program may overwrite pageable memory as soon as the call returns, so it is staged.
+    const auto *const bytes = reinterpret_cast<const std::byte *>(from.address);
+    operation.run = [&memory, to = to.address,
+                     staged = std::vector<std::byte>(bytes, bytes + size)](Move &move) {
+      move = {memory.bytes(to, staged.size()), staged.data(), staged.size()};
+    };
+  } else {
+    operation.run = [&memory, to = to.address, from = from.address, size](Move &move) {
+      move = {memory.bytes(to, size), memory.bytes(from, size), size};
+    };
+  }
+  submit_copy(call, stream, std::move(operation), to, from, sync);
+}
+
+// The ends of a copy, and whether a call without a stream argument waits for it.
+struct Ends {
+  CopyEndpoint to, from;
+  Sync without_stream;
+};
+
+// Each looks up the ends of its copies, in the order of the real driver's checks.
+Ends to_device(Call &call, CUdeviceptr to, const void *from, std::size_t size) {
+  const CopyEndpoint target = device_endpoint(call, to, size);
+  return {target, any_endpoint(call, address_of(from), size), Sync::waits};
+}
+Ends to_host(Call &call, void *to, CUdeviceptr from, std::size_t size) {
+  const CopyEndpoint source = device_endpoint(call, from, size);
+  return {any_endpoint(call, address_of(to), size), source, Sync::waits};
+}
+Ends on_device(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
+  const CopyEndpoint target = device_endpoint(call, to, size), source = device_endpoint(call, from, size);
+  return {target, source, host_waits(target, source)};
+}
+Ends unified(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
+  const CopyEndpoint target = any_endpoint(call, to, size), source = any_endpoint(call, from, size);
+  return {target, source, host_waits(target, source)};
+}
+
+// The calls whose ends `find` looks up. A copy of no bytes checks no address.
+template <auto find>
+struct Copies;
+template <class To, class From, Ends (*find)(Call &, To, From, std::size_t)>
+struct Copies<find> {
+  static CUresult now(Call &call, To to, From from, std::size_t size) {
+    Stream &stream = call.stream(nullptr);
+    if (size == 0) return CUDA_SUCCESS;
+    const Ends ends = find(call, to, from, size);
+    copy(call, stream, ends.to, ends.from, size, ends.without_stream);
+    return CUDA_SUCCESS;
+  }
+  static CUresult async(Call &call, To to, From from, std::size_t size, CUstream handle) {
+    call.require_no_destroyed_context();
+    Stream &stream = call.stream(handle);
+    if (size == 0) return CUDA_SUCCESS;
+    const Ends ends = find(call, to, from, size);
+    copy(call, stream, ends.to, ends.from, size, Sync::returns);
+    return CUDA_SUCCESS;
+  }
+};
+
+CUresult peer_async(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                    CUcontext from_context, std::size_t size, CUstream handle) {
+  call.require_no_destroyed_context();
+  Stream &stream = call.stream(handle);
+  // Null stands for the current context. The addresses determine the location.
+  if (to_context != nullptr) call.context(to_context);
+  if (from_context != nullptr) call.context(from_context);
+  if (size == 0) return CUDA_SUCCESS;
+  const Ends ends = on_device(call, to, from, size);
+  copy(call, stream, ends.to, ends.from, size, Sync::returns);
+  return CUDA_SUCCESS;
+}
+
+CUresult peer(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+              std::size_t size) {
+  return peer_async(call, to, to_context, from, from_context, size, nullptr);
+}
+
+// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
+
+CUresult to_device_32(Call &, unsigned, const void *, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
+CUresult to_host_32(Call &, void *, unsigned, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
+
+}  // namespace
+
+void serve_copies(Service &service) {
+  service.serve<Entry::cuMemcpy_v4000, Copies<unified>::now>();
+  service.serve<Entry::cuMemcpy_v7000_ptds, Copies<unified>::now>();
+  service.serve<Entry::cuMemcpyAsync_v4000, Copies<unified>::async>();
+  service.serve<Entry::cuMemcpyAsync_v7000_ptsz, Copies<unified>::async>();
+  service.serve<Entry::cuMemcpyHtoD_v2000, to_device_32>();
+  service.serve<Entry::cuMemcpyHtoD_v3020, Copies<to_device>::now>();
+  service.serve<Entry::cuMemcpyHtoD_v7000_ptds, Copies<to_device>::now>();
+  service.serve<Entry::cuMemcpyHtoDAsync_v3020, Copies<to_device>::async>();
+  service.serve<Entry::cuMemcpyHtoDAsync_v7000_ptsz, Copies<to_device>::async>();
+  service.serve<Entry::cuMemcpyDtoH_v2000, to_host_32>();
+  service.serve<Entry::cuMemcpyDtoH_v3020, Copies<to_host>::now>();
+  service.serve<Entry::cuMemcpyDtoH_v7000_ptds, Copies<to_host>::now>();
+  service.serve<Entry::cuMemcpyDtoHAsync_v3020, Copies<to_host>::async>();
+  service.serve<Entry::cuMemcpyDtoHAsync_v7000_ptsz, Copies<to_host>::async>();
+  service.serve<Entry::cuMemcpyDtoD_v3020, Copies<on_device>::now>();
+  service.serve<Entry::cuMemcpyDtoD_v7000_ptds, Copies<on_device>::now>();
+  service.serve<Entry::cuMemcpyDtoDAsync_v3020, Copies<on_device>::async>();
+  service.serve<Entry::cuMemcpyDtoDAsync_v7000_ptsz, Copies<on_device>::async>();
+  service.serve<Entry::cuMemcpyPeer_v4000, peer>();
+  service.serve<Entry::cuMemcpyPeer_v7000_ptds, peer>();
+  service.serve<Entry::cuMemcpyPeerAsync_v4000, peer_async>();
+  service.serve<Entry::cuMemcpyPeerAsync_v7000_ptsz, peer_async>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "api/service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+int attribute_of(const Device &device, CUdevice_attribute attribute) {
+  const auto place = device.profile.attributes.find(static_cast<int>(attribute));
+  require(place != device.profile.attributes.end());
+  return place->second;
+}
+
+CUresult get_count(Call &call, int *count) {
+  require(count != nullptr);
+  *count = static_cast<int>(call.system.visible.size());
+  return CUDA_SUCCESS;
+}
+
+CUresult get(Call &call, CUdevice *device, int ordinal) {
+  require(device != nullptr);
+  *device = call.device(ordinal).ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_name(Call &call, char *name, int capacity, CUdevice number) {
+  require(name != nullptr && capacity != 0);  // a negative capacity is read as a large unsigned one
+  const std::string &text = call.device(number).profile.name;
+  const std::size_t length =
+      std::min(text.size(), static_cast<std::size_t>(static_cast<unsigned>(capacity)) - 1);
+  std::memcpy(name, text.data(), length);
+  name[length] = '\0';
+  return CUDA_SUCCESS;
+}
+
+CUresult get_uuid(Call &call, CUuuid *uuid, CUdevice number) {
+  require(uuid != nullptr);
+  *uuid = call.device(number).uuid;
+  return CUDA_SUCCESS;
+}
+
+// Only devices on Windows have a LUID.
+CUresult get_luid(Call &call, char *luid, unsigned *mask, CUdevice number) {
+  require(luid != nullptr && mask != nullptr);
+  call.device(number);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult total_memory(Call &call, std::size_t *bytes, CUdevice number) {
+  require(bytes != nullptr);
+  *bytes = call.device(number).profile.total_memory;
+  return CUDA_SUCCESS;
+}
+
+CUresult total_memory_32(Call &call, unsigned *bytes, CUdevice number) {
+  require(bytes != nullptr);
+  *bytes =
+      static_cast<unsigned>(std::min<std::size_t>(call.device(number).profile.total_memory, 0xffffffffu));
+  return CUDA_SUCCESS;
+}
+
+CUresult get_attribute(Call &call, int *value, CUdevice_attribute attribute, CUdevice number) {
+  require(value != nullptr);
+  const Device &device = call.device(number);
+  *value = attribute_of(device, attribute);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_properties(Call &call, CUdevprop *properties, CUdevice number) {
+  require(properties != nullptr);
+  const Device &device = call.device(number);
+  CUdevprop answer = {};
+  answer.maxThreadsPerBlock = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  answer.maxThreadsDim[0] = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+  answer.maxThreadsDim[1] = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y);
+  answer.maxThreadsDim[2] = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+  answer.maxGridSize[0] = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+  answer.maxGridSize[1] = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+  answer.maxGridSize[2] = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  answer.sharedMemPerBlock = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  answer.totalConstantMemory = attribute_of(device, CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY);
+  answer.SIMDWidth = attribute_of(device, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  answer.memPitch = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+  answer.regsPerBlock = attribute_of(device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+  answer.clockRate = attribute_of(device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  answer.textureAlign = attribute_of(device, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT);
+  *properties = answer;
+  return CUDA_SUCCESS;
+}
+
+CUresult compute_capability(Call &call, int *major, int *minor, CUdevice number) {
+  require(major != nullptr && minor != nullptr);
+  const Device &device = call.device(number);
+  *major = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  *minor = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  return CUDA_SUCCESS;
+}
+
+std::string bus_id_of(const Device &device) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%04x:%02x:%02x.0",
+                static_cast<unsigned>(attribute_of(device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)),
+                static_cast<unsigned>(attribute_of(device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)),
+                static_cast<unsigned>(attribute_of(device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)));
+  return text;
+}
+
+CUresult get_bus_id(Call &call, char *text, int capacity, CUdevice number) {
+  require(text != nullptr);
+  const std::string id = bus_id_of(call.device(number));
+  require(capacity > static_cast<int>(id.size()));
+  std::memcpy(text, id.c_str(), id.size() + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_by_bus_id(Call &call, CUdevice *number, const char *text) {
+  require(number != nullptr && text != nullptr);
+  unsigned domain = 0, bus = 0, slot = 0, function = 0;
+  char rest = 0;
+  // The documentation makes domain and function optional. Driver 580 requires the function.
+  if (std::sscanf(text, "%x:%x:%x.%x%c", &domain, &bus, &slot, &function, &rest) != 4) {
+    domain = 0;
+    require(std::sscanf(text, "%x:%x.%x%c", &bus, &slot, &function, &rest) == 3);
+  }
+  for (const Device *device : call.system.visible) {
+    if (static_cast<unsigned>(attribute_of(*device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)) != domain ||
+        static_cast<unsigned>(attribute_of(*device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)) != bus ||
+        static_cast<unsigned>(attribute_of(*device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)) != slot)
+      continue;
+    *number = device->ordinal;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult get_affinity_support(Call &call, int *value, CUexecAffinityType type, CUdevice number) {
+  require(value != nullptr);
+  call.device(number);
+  require(type >= CU_EXEC_AFFINITY_TYPE_SM_COUNT && type <= CU_EXEC_AFFINITY_TYPE_MAX);
+  *value = 0;
+  return CUDA_SUCCESS;
+}
+
+// The maximum width does not depend on the format. Measured on an H200.
+CUresult linear_texture_width(Call &call, std::size_t *width, CUarray_format, unsigned channels,
+                              CUdevice number) {
+  require(width != nullptr);
+  require(channels == 1 || channels == 2 || channels == 4);
+  *width = static_cast<std::size_t>(
+      attribute_of(call.device(number), CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+  return CUDA_SUCCESS;
+}
+
+// Graphics interoperability: no simulated device drives a display.
+CUresult gl_devices(Call &, unsigned *count, CUdevice *devices, unsigned, unsigned) {
+  require(count != nullptr && devices != nullptr);
+  *count = 0;
+  return CUDA_ERROR_NO_DEVICE;
+}
+
+}  // namespace
+
+void serve_devices(Service &service) {
+  service.serve<Entry::cuDeviceGetCount_v2000, get_count>();
+  service.serve<Entry::cuDeviceGet_v2000, get>();
+  service.serve<Entry::cuDeviceGetName_v2000, get_name>();
+  service.serve<Entry::cuDeviceGetUuid_v9020, get_uuid>();
+  service.serve<Entry::cuDeviceGetUuid_v11040, get_uuid>();
+  service.serve<Entry::cuDeviceGetLuid_v10000, get_luid>();
+  service.serve<Entry::cuDeviceTotalMem_v2000, total_memory_32>();
+  service.serve<Entry::cuDeviceTotalMem_v3020, total_memory>();
+  service.serve<Entry::cuDeviceGetAttribute_v2000, get_attribute>();
+  service.serve<Entry::cuDeviceGetProperties_v2000, get_properties>();
+  service.serve<Entry::cuDeviceComputeCapability_v2000, compute_capability>();
+  service.serve<Entry::cuDeviceGetPCIBusId_v4010, get_bus_id>();
+  service.serve<Entry::cuDeviceGetByPCIBusId_v4010, get_by_bus_id>();
+  service.serve<Entry::cuDeviceGetExecAffinitySupport_v11040, get_affinity_support>();
+  service.serve<Entry::cuDeviceGetTexture1DLinearMaxWidth_v11010, linear_texture_width>();
+  service.serve<Entry::cuGLGetDevices_v6050, gl_devices>();
+}
+
+}  // namespace cushim::sim

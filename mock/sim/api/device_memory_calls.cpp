@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "api/service.hpp"
+#include "copy/copy_endpoint.hpp"
+#include "memory/rounding.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr std::size_t kPitch = 512;  // measured on an H200
+
+CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
+  Context &context = call.context();
+  require(out != nullptr);
+  require(size != 0);
+  Allocation *const made = call.allocate(*context.device, size);
+  require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+  made->context = &context;
+  *out = made->base;
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std::size_t width,
+                          std::size_t height, unsigned element) {
+  require(out != nullptr && pitch != nullptr);
+  *pitch = 0;  // as driver 580 does, also on failure
+  call.context();
+  require(element == 4 || element == 8 || element == 16);
+  require(width != 0 && height != 0);
+  require(width <= SIZE_MAX - kPitch, CUDA_ERROR_OUT_OF_MEMORY);
+  const std::size_t row = rounded_up(width, kPitch);
+  require(height <= SIZE_MAX / row, CUDA_ERROR_OUT_OF_MEMORY);
+  const CUresult code = allocate(call, out, row * height);
+  if (code == CUDA_SUCCESS) *pitch = row;
+  return code;
+}
+
+// Waits for the work that may use the memory.
+CUresult free(Call &call, CUdeviceptr address) {
+  call.require_no_destroyed_context();
+  if (address == 0) return CUDA_SUCCESS;
+  Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->base == address &&
+          (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed) &&
+          allocation->is_usable() && allocation->imported == nullptr && !allocation->is_of_module);
+  if (const Context *const owner = allocation->context) require(owner->fault == CUDA_SUCCESS, owner->fault);
+  call.release(*allocation);
+  return CUDA_SUCCESS;
+}
+
+// A failure sets the results to zero. Measured, driver 580.
+CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr address) {
+  if (base != nullptr) *base = 0;
+  if (size != nullptr) *size = 0;
+  const Context &context = call.context();
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && reaches(context, *allocation), CUDA_ERROR_NOT_FOUND);
+  if (base != nullptr) *base = allocation->base;
+  if (size != nullptr) *size = allocation->size;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_info(Call &call, std::size_t *free_bytes, std::size_t *total) {
+  const Device &device = *call.context().device;
+  if (total != nullptr) *total = device.profile.total_memory;
+  if (free_bytes != nullptr)
+    *free_bytes = device.profile.total_memory - std::min(device.used, device.profile.total_memory);
+  return CUDA_SUCCESS;
+}
+
+// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
+
+CUresult allocate_32(Call &, unsigned *, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
+CUresult free_32(Call &, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
+CUresult get_info_32(Call &, unsigned *, unsigned *) { return CUDA_ERROR_INVALID_CONTEXT; }
+
+}  // namespace
+
+void serve_device_memory(Service &service) {
+  service.serve<Entry::cuMemAlloc_v2000, allocate_32>();
+  service.serve<Entry::cuMemAlloc_v3020, allocate>();
+  service.serve<Entry::cuMemFree_v2000, free_32>();
+  service.serve<Entry::cuMemGetInfo_v2000, get_info_32>();
+  service.serve<Entry::cuMemAllocPitch_v3020, allocate_pitched>();
+  service.serve<Entry::cuMemFree_v3020, free>();
+  service.serve<Entry::cuMemGetAddressRange_v3020, get_range>();
+  service.serve<Entry::cuMemGetInfo_v3020, get_info>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUfunction: attributes, parameters and occupancy of kernels.
+#include <cstring>
+
+#include "api/service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult get_module(Call &call, CUmodule *out, CUfunction handle) {
+  const Function &function = call.function(handle);
+  require(out != nullptr);
+  *out = reinterpret_cast<CUmodule>(function.module->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_name(Call &call, const char **out, CUfunction handle) {
+  require(out != nullptr);
+  *out = call.function_or_kernel(handle).name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CUresult get_parameter_count(Call &call, CUfunction handle, std::size_t *count) {
+  return parameter_count(*call.function(handle).entry, count);
+}
+
+CUresult get_parameter(Call &call, CUfunction handle, std::size_t index, std::size_t *offset,
+                       std::size_t *size) {
+  return parameter_info(*call.function(handle).entry, index, offset, size);
+}
+
+#if CUDA_VERSION >= 12040
+CUresult is_loaded(Call &call, CUfunctionLoadingState *state, CUfunction handle) {
+  call.function(handle);
+  require(state != nullptr);
+  *state = CU_FUNCTION_LOADING_STATE_LOADED;
+  return CUDA_SUCCESS;
+}
+#endif
+
+CUresult load(Call &call, CUfunction handle) {
+  call.function(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_attribute(Call &call, int *value, CUfunction_attribute attribute, CUfunction handle) {
+  require(value != nullptr);
+  const Function &function = call.function(handle);
+  const Context &context = *function.module->context;
+  require(context.fault == CUDA_SUCCESS, context.fault);
+  require(attribute_of(*function.entry, *function.module->code, *context.device, function.set, attribute,
+                       *value));
+  return CUDA_SUCCESS;
+}
+
+CUresult set_attribute(Call &call, CUfunction handle, CUfunction_attribute attribute, int value) {
+  Function &function = call.function(handle);
+  require(check_attribute(*function.entry, *function.module->context->device, attribute, value) ==
+          CUDA_SUCCESS);
+  function.set[attribute] = value;
+  return CUDA_SUCCESS;
+}
+
+// Devices since Volta partition L1 cache and shared memory themselves: a preference has no visible effect.
+CUresult set_cache_config(Call &call, CUfunction handle, CUfunc_cache config) {
+  call.function(handle);
+  return check_cache_config(config);
+}
+
+CUresult set_shared_config(Call &call, CUfunction handle, CUsharedconfig config) {
+  call.function(handle);
+  require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
+          config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+  return CUDA_SUCCESS;
+}
+
+// ---- Occupancy ----
+
+CUresult max_blocks(Call &call, int *blocks, CUfunction handle, int threads, std::size_t dynamic_shared) {
+  const Function &function = call.function_or_kernel(handle);
+  require(blocks != nullptr && threads > 0);
+  *blocks = resident_blocks(function, threads, dynamic_shared);
+  return CUDA_SUCCESS;
+}
+
+CUresult max_blocks_with_flags(Call &call, int *blocks, CUfunction handle, int threads,
+                               std::size_t dynamic_shared, unsigned flags) {
+  require((flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}) == 0);
+  return max_blocks(call, blocks, handle, threads, dynamic_shared);
+}
+
+CUresult potential_block_size(Call &call, int *grid, int *block, CUfunction handle,
+                              CUoccupancyB2DSize shared_of, std::size_t dynamic_shared, int limit) {
+  const Function &function = call.function_or_kernel(handle);
+  require(grid != nullptr && block != nullptr);
+  const Device &device = *function.module->context->device;
+  int most = static_cast<int>(max_threads(*function.entry));
+  if (limit > 0) most = std::min(most, limit);
+  int best_threads = 0, best_block = 0, best_blocks = 0;
+  // Finds the largest of the block sizes with the most resident threads.
+  for (int threads = most; threads > 0; threads -= threads % 32 != 0 ? threads % 32 : 32) {
+    const std::size_t shared = shared_of != nullptr ? shared_of(threads) : dynamic_shared;
+    const int blocks = resident_blocks(function, threads, shared);
+    if (blocks * threads <= best_threads) continue;
+    best_threads = blocks * threads;
+    best_block = threads;
+    best_blocks = blocks;
+  }
+  *block = best_block;
+  *grid = best_blocks * device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  return CUDA_SUCCESS;
+}
+
+CUresult potential_block_size_with_flags(Call &call, int *grid, int *block, CUfunction handle,
+                                         CUoccupancyB2DSize shared_of, std::size_t dynamic_shared, int limit,
+                                         unsigned flags) {
+  require((flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}) == 0);
+  return potential_block_size(call, grid, block, handle, shared_of, dynamic_shared, limit);
+}
+
+// Returns the dynamic shared memory per block with `blocks` blocks on a multiprocessor. Measured on an H200,
+// driver 580.
+CUresult available_shared(Call &call, std::size_t *size, CUfunction handle, int blocks, int threads) {
+  const Function &function = call.function_or_kernel(handle);
+  require(size != nullptr && blocks > 0 && threads > 0);
+  const Device &device = *function.module->context->device;
+  const int most = resident_blocks(function, threads, 0);
+  require(blocks <= most);
+  const auto of_multiprocessor =
+      static_cast<std::size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+  const std::size_t share = of_multiprocessor / static_cast<std::size_t>(blocks);
+  const std::size_t fixed = static_shared(*function.entry);
+  *size = std::min(static_cast<std::size_t>(max_dynamic_shared(function)), share > fixed ? share - fixed : 0);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult check_cache_config(CUfunc_cache config) {
+  require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
+  return CUDA_SUCCESS;
+}
+
+CUresult parameter_count(const ptx::Function &entry, std::size_t *count) {
+  require(count != nullptr);
+  *count = entry.parameters.size();
+  return CUDA_SUCCESS;
+}
+
+CUresult parameter_info(const ptx::Function &entry, std::size_t index, std::size_t *offset,
+                        std::size_t *size) {
+  require(offset != nullptr);
+  require(index < entry.parameters.size());
+  *offset = entry.parameters[index].offset;
+  if (size != nullptr) *size = entry.parameters[index].size;
+  return CUDA_SUCCESS;
+}
+
+void serve_functions(Service &service) {
+  service.serve<Entry::cuFuncGetModule_v11000, get_module>();
+  service.serve<Entry::cuFuncGetName_v12030, get_name>();
+  service.serve<Entry::cuFuncGetParamCount_v13020, get_parameter_count>();
+  service.serve<Entry::cuFuncGetParamInfo_v12040, get_parameter>();
+#if CUDA_VERSION >= 12040
+  service.serve<Entry::cuFuncIsLoaded_v12040, is_loaded>();
+#endif
+  service.serve<Entry::cuFuncLoad_v12040, load>();
+  service.serve<Entry::cuFuncGetAttribute_v2020, get_attribute>();
+  service.serve<Entry::cuFuncSetAttribute_v9000, set_attribute>();
+  service.serve<Entry::cuFuncSetCacheConfig_v3000, set_cache_config>();
+  service.serve<Entry::cuFuncSetSharedMemConfig_v4020, set_shared_config>();
+  service.serve<Entry::cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050, max_blocks>();
+  service.serve<Entry::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000, max_blocks_with_flags>();
+  service.serve<Entry::cuOccupancyMaxPotentialBlockSize_v6050, potential_block_size>();
+  service.serve<Entry::cuOccupancyMaxPotentialBlockSizeWithFlags_v7000, potential_block_size_with_flags>();
+  service.serve<Entry::cuOccupancyAvailableDynamicSMemPerBlock_v10020, available_shared>();
+}
+
+}  // namespace cushim::sim

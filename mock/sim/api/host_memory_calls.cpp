@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned and registered host memory.
+#include "api/service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr unsigned kAllocationFlags =
+    CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+constexpr unsigned kRegistrationFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+                                        CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+
+CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
+
+CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned flags) {
+  require(out != nullptr);
+  Context &context = call.context();
+  require((flags & ~kAllocationFlags) == 0);
+  if (size == 0) return *out = nullptr, CUDA_SUCCESS;
+  Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::pinned, size);
+  require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+  made->context = &context;
+  // PORTABLE is not reported unless the memory is write-combined. Measured, driver 580.
+  made->flags = CU_MEMHOSTALLOC_DEVICEMAP | ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0 ? flags : 0);
+  *out = reinterpret_cast<void *>(made->base);
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate(Call &call, void **out, std::size_t size) {
+  return allocate_with_flags(call, out, size, 0);
+}
+
+CUresult free(Call &call, void *host) {
+  call.require_no_destroyed_context();
+  if (host == nullptr) return CUDA_SUCCESS;
+  Allocation *const allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->base == address_of(host) &&
+          allocation->kind == MemoryKind::pinned && allocation->is_usable());
+  call.release(*allocation);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_device_pointer(Call &call, CUdeviceptr *out, void *host, unsigned flags) {
+  if (out != nullptr) *out = 0;  // also on failure: measured, driver 580
+  require(out != nullptr && host != nullptr);
+  call.context();
+  require(flags == 0);
+  const Allocation *const allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->kind != MemoryKind::device);
+  *out = address_of(host);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_flags(Call &call, unsigned *flags, void *host) {
+  require(flags != nullptr && host != nullptr);
+  call.context();
+  const Allocation *const allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->kind != MemoryKind::device);
+  // Registered memory is always mapped.
+  *flags = allocation->flags | (allocation->kind == MemoryKind::registered ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
+  return CUDA_SUCCESS;
+}
+
+CUresult add(Call &call, void *host, std::size_t size, unsigned flags) {
+  Context &context = call.context();
+  require(host != nullptr && size != 0);
+  require((flags & ~kRegistrationFlags) == 0);
+  require(size <= SIZE_MAX - address_of(host));
+  const Allocation *const there = call.system.memory.find(address_of(host));
+  require(there == nullptr || there->kind == MemoryKind::registered);
+  require(!call.system.memory.is_of_device(address_of(host)));
+  require(!call.system.memory.overlaps(address_of(host), size), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  // A program on the simulated driver cannot have I/O memory of a PCI device.
+  require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
+  Allocation &made = call.system.memory.add_registered(host, size);
+  made.context = &context;
+  made.flags = flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult remove(Call &call, void *host) {
+  call.require_no_destroyed_context();
+  require(host != nullptr);
+  Allocation *const allocation = call.system.memory.find(address_of(host));
+  require(allocation != nullptr && allocation->is_usable(), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  require(allocation->base == address_of(host) && allocation->kind == MemoryKind::registered);
+  call.release(*allocation, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_host_memory(Service &service) {
+  service.serve<Entry::cuMemAllocHost_v3020, allocate>();
+  service.serve<Entry::cuMemHostAlloc_v2020, allocate_with_flags>();
+  service.serve<Entry::cuMemFreeHost_v2000, free>();
+  service.serve<Entry::cuMemHostGetDevicePointer_v3020, get_device_pointer>();
+  service.serve<Entry::cuMemHostGetFlags_v2030, get_flags>();
+  service.serve<Entry::cuMemHostRegister_v4000, add>();
+  service.serve<Entry::cuMemHostRegister_v6050, add>();
+  service.serve<Entry::cuMemHostUnregister_v4000, remove>();
+}
+
+}  // namespace cushim::sim

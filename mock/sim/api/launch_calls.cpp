@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel launches.
+#include <cstdio>
+#include <cstring>
+
+#include "api/service.hpp"
+#include "kernels/kernel_memory.hpp"
+
+namespace cushim::sim {
+namespace {
+
+// Virtual time of a launch and its kernel, in nanoseconds: run times of kernels are not modelled.
+constexpr Time kLaunchTime = 2'000;
+
+struct Launch {
+  ptx::LaunchShape shape;
+  bool is_cooperative = false;
+};
+
+CUresult code_of(ptx::FaultKind kind) {
+  switch (kind) {
+    case ptx::FaultKind::none:
+      return CUDA_SUCCESS;
+    case ptx::FaultKind::illegal_address:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case ptx::FaultKind::misaligned_address:
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case ptx::FaultKind::illegal_instruction:
+      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case ptx::FaultKind::assertion:
+      return CUDA_ERROR_ASSERT;
+    case ptx::FaultKind::instruction_budget:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case ptx::FaultKind::trap:
+    case ptx::FaultKind::stack_overflow:
+      break;
+  }
+  return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+std::string in_words(const ptx::Dim3 &place) {
+  return "(" + std::to_string(place.x) + ", " + std::to_string(place.y) + ", " + std::to_string(place.z) +
+         ")";
+}
+
+// Describes a fault, with details that a GPU does not report: the thread, the block and the line.
+std::string in_words(System &system, const ptx::Fault &fault) {
+  char address[32];
+  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(fault.address));
+  std::string text = "kernel " + fault.kernel + ": " + std::string(ptx::name(fault.kind));
+  const bool has_address =
+      fault.kind == ptx::FaultKind::illegal_address || fault.kind == ptx::FaultKind::misaligned_address;
+  if (has_address) text += std::string(" ") + address;
+  text += ", thread " + in_words(fault.thread) + " of block " + in_words(fault.block) + ", line " +
+          std::to_string(fault.line) + " of the PTX";
+  if (fault.source_line != 0)
+    text += " (" + fault.source_file + ":" + std::to_string(fault.source_line) + ")";
+  if (!fault.message.empty()) text += ": " + fault.message;
+  if (has_address) {
+    const Allocation *nearest = nullptr;
+    const auto distance = [&](const Allocation &one) {
+      return fault.address < one.base ? one.base - fault.address : fault.address - one.base;
+    };
+    system.memory.for_each([&](const Allocation &one) {
+      if (nearest == nullptr || distance(one) < distance(*nearest)) nearest = &one;
+    });
+    if (nearest != nullptr) {
+      std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(nearest->base));
+      text += "\n  nearest allocation: " + std::to_string(nearest->size) + " bytes at " + address;
+      if (fault.address >= nearest->end())
+        text += ", which ends " + std::to_string(fault.address - nearest->end()) + " bytes before it";
+    }
+  }
+  return text;
+}
+
+// Packs the kernel's parameters as its declaration lays them out. Returns the errors of driver 580.
+std::vector<std::byte> pack(const ptx::Function &entry, void **pointers, void **extra) {
+  std::vector<std::byte> bytes(entry.parameter_size);
+  require(pointers == nullptr || extra == nullptr);
+  if (extra != nullptr) {
+    const void *buffer = nullptr;
+    std::size_t size = 0;
+    for (void **item = extra; *item != CU_LAUNCH_PARAM_END; item += 2) {
+      if (*item == CU_LAUNCH_PARAM_BUFFER_POINTER)
+        buffer = item[1];
+      else if (*item == CU_LAUNCH_PARAM_BUFFER_SIZE)
+        size = item[1] != nullptr ? *static_cast<const std::size_t *>(item[1]) : 0;
+      else
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    require(buffer != nullptr || (bytes.empty() && size == 0));
+    require(size <= bytes.size(), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    if (size != 0) std::memcpy(bytes.data(), buffer, size);
+    return bytes;
+  }
+  if (entry.parameters.empty()) return bytes;
+  if (pointers == nullptr) refuse(CUDA_ERROR_INVALID_VALUE);
+  for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+    const ptx::Variable &parameter = entry.parameters[i];
+    require(pointers[i] != nullptr);
+    std::memcpy(bytes.data() + parameter.offset, pointers[i], parameter.size);
+  }
+  return bytes;
+}
+
+void check_shape(const Function &function, const Launch &launch) {
+  const Device &device = *function.module->context->device;
+  const auto attribute = [&](CUdevice_attribute which) {
+    return static_cast<unsigned>(device.attribute(which));
+  };
+  const auto &[grid, block, cluster, dynamic_shared] = launch.shape;
+  require(grid.x != 0 && grid.y != 0 && grid.z != 0 && block.x != 0 && block.y != 0 && block.z != 0);
+  require(grid.x <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
+          grid.y <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
+          grid.z <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z));
+  require(block.x <= attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
+          block.y <= attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
+          block.z <= attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z));
+  require(block.count() <= max_threads(*function.entry));
+  if (const auto &wanted = function.entry->performance.reqntid)
+    require(block.x == (*wanted)[0] && block.y == (*wanted)[1] && block.z == (*wanted)[2]);
+  require(dynamic_shared <= static_cast<unsigned>(max_dynamic_shared(function)));
+  if (cluster.count() != 1) {
+    require(cluster.count() <= 16, CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    require(grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0);
+  }
+  if (!launch.is_cooperative) return;
+  const int blocks = resident_blocks(function, static_cast<int>(block.count()), dynamic_shared);
+  require(grid.count() <=
+              static_cast<std::uint64_t>(blocks) * attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
+// Runs a kernel. The engine has released the machine's lock, so that other threads can make calls meanwhile.
+void run_kernel(System &system, Context &context, const ptx::Program &program, const std::string &name,
+                const Launch &launch, const std::vector<std::byte> &parameters, ptx::LaunchResult &result) {
+  KernelMemory memory(system, context);
+  const auto stack = context.limits.find(CU_LIMIT_STACK_SIZE);
+  ptx::Limits limits;
+  limits.workers = system.options.schedule == Schedule::seeded ? 1 : 0;
+  if (stack != context.limits.end()) limits.stack_bytes = static_cast<std::uint32_t>(stack->second);
+  const auto print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  result = ptx::run(program, name, launch.shape, parameters, memory, limits, print);
+}
+
+CUresult launch(Call &call, Function &function, CUstream into, const Launch &launch, void **pointers,
+                void **extra) {
+  Stream &stream = call.stream(into);
+  require(stream.context == function.module->context, CUDA_ERROR_INVALID_HANDLE);
+  check_shape(function, launch);
+  Context &context = *stream.context;
+  System &system = call.system;
+  auto result = std::make_shared<ptx::LaunchResult>();
+  call.enqueue(stream,
+               {.cost = kLaunchTime,
+                .resource = &context.device->processors,
+                .run =
+                    [&system, &context, program = function.module->program, name = function.name, launch,
+                     parameters = pack(*function.entry, pointers, extra), result](Move &move) {
+                      move.compute = [&, result] {
+                        run_kernel(system, context, program, name, launch, parameters, *result);
+                      };
+                    },
+                .on_complete =
+                    [&system, &context, result](Time) {
+                      if (*result) return;
+                      system.engine.report(in_words(system, result->fault));
+                      system.lose_context(context, code_of(result->fault.kind));
+                    }});
+  return CUDA_SUCCESS;
+}
+
+// ---- The entry points ----
+
+CUresult launch_kernel(Call &call, CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_shared,
+                       CUstream stream, void **pointers, void **extra) {
+  return launch(call, call.function_or_kernel(handle), stream,
+                {{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {}, dynamic_shared}}, pointers,
+                extra);
+}
+
+CUresult launch_cooperative(Call &call, CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                            unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_shared,
+                            CUstream stream, void **pointers) {
+  return launch(call, call.function_or_kernel(handle), stream,
+                {{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {}, dynamic_shared}, true}, pointers,
+                nullptr);
+}
+
+CUresult launch_with_attributes(Call &call, const CUlaunchConfig *config, CUfunction handle, void **pointers,
+                                void **extra) {
+  require(config != nullptr);
+  require(config->numAttrs == 0 || (config->numAttrs <= 64 && config->attrs != nullptr));
+  Launch made{{{config->gridDimX, config->gridDimY, config->gridDimZ},
+               {config->blockDimX, config->blockDimY, config->blockDimZ},
+               {},
+               config->sharedMemBytes}};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute &attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      made.shape.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                            attribute.value.clusterDim.z};
+    else if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      made.is_cooperative = attribute.value.cooperative != 0;
+  }
+  require(made.shape.cluster.count() != 0);
+  return launch(call, call.function_or_kernel(handle), config->hStream, made, pointers, extra);
+}
+
+// ---- The API of the first releases: parameters and block size are set before the launch ----
+
+CUresult set_block(Call &call, CUfunction handle, int x, int y, int z) {
+  Function &function = call.function(handle);
+  require(x > 0 && y > 0 && z > 0);
+  function.block = {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+  return CUDA_SUCCESS;
+}
+
+CUresult set_dynamic_shared(Call &call, CUfunction handle, unsigned bytes) {
+  call.function(handle).dynamic_shared = bytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_parameter_size(Call &call, CUfunction handle, unsigned bytes) {
+  Function &function = call.function(handle);
+  require(bytes <= function.entry->parameter_size);
+  function.parameters.resize(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult set_parameter(Call &call, CUfunction handle, int offset, void *from, unsigned bytes) {
+  Function &function = call.function(handle);
+  require(offset >= 0 && from != nullptr);
+  const std::size_t end = static_cast<std::size_t>(offset) + bytes;
+  require(end <= function.entry->parameter_size);
+  if (function.parameters.size() < end) function.parameters.resize(end);
+  std::memcpy(function.parameters.data() + offset, from, bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult set_integer(Call &call, CUfunction handle, int offset, unsigned value) {
+  return set_parameter(call, handle, offset, &value, sizeof value);
+}
+
+CUresult set_float(Call &call, CUfunction handle, int offset, float value) {
+  return set_parameter(call, handle, offset, &value, sizeof value);
+}
+
+CUresult launch_grid_async(Call &call, CUfunction handle, int width, int height, CUstream stream) {
+  Function &function = call.function(handle);
+  require(width > 0 && height > 0);
+  std::size_t size = function.parameters.size();
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, function.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
+                   &size, CU_LAUNCH_PARAM_END};
+  const ptx::Dim3 grid{static_cast<unsigned>(width), static_cast<unsigned>(height), 1};
+  return launch(call, function, stream, {{grid, function.block, {}, function.dynamic_shared}}, nullptr,
+                extra);
+}
+
+CUresult launch_grid(Call &call, CUfunction handle, int width, int height) {
+  return launch_grid_async(call, handle, width, height, nullptr);
+}
+
+CUresult launch_one(Call &call, CUfunction handle) { return launch_grid(call, handle, 1, 1); }
+
+}  // namespace
+
+void serve_launches(Service &service) {
+  service.serve<Entry::cuLaunchKernel_v4000, launch_kernel>();
+  service.serve<Entry::cuLaunchKernel_v7000_ptsz, launch_kernel>();
+  service.serve<Entry::cuLaunchCooperativeKernel_v9000, launch_cooperative>();
+  service.serve<Entry::cuLaunchCooperativeKernel_v9000_ptsz, launch_cooperative>();
+  service.serve<Entry::cuLaunchKernelEx_v11060, launch_with_attributes>();
+  service.serve<Entry::cuLaunchKernelEx_v11060_ptsz, launch_with_attributes>();
+  service.serve<Entry::cuFuncSetBlockShape_v2000, set_block>();
+  service.serve<Entry::cuFuncSetSharedSize_v2000, set_dynamic_shared>();
+  service.serve<Entry::cuParamSetSize_v2000, set_parameter_size>();
+  service.serve<Entry::cuParamSeti_v2000, set_integer>();
+  service.serve<Entry::cuParamSetf_v2000, set_float>();
+  service.serve<Entry::cuParamSetv_v2000, set_parameter>();
+  service.serve<Entry::cuLaunch_v2000, launch_one>();
+  service.serve<Entry::cuLaunchGrid_v2000, launch_grid>();
+  service.serve<Entry::cuLaunchGridAsync_v2000, launch_grid_async>();
+}
+
+}  // namespace cushim::sim

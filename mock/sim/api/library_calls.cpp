@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUlibrary and CUkernel: code without a context.
+#include "api/service.hpp"
+
+#if CUDA_VERSION >= 12000
+
+namespace cushim::sim {
+namespace {
+
+// Returns the library's code; load errors are reported here, at first use. Measured, driver 580.
+const Code &code_of(const Library &library) {
+  if (library.code == nullptr) refuse(library.error.code);
+  return *library.code;
+}
+
+// Reads the image for the current context's device; without a context, for device 0.
+CUresult load(Call &call, CUlibrary *out, const void *image, std::optional<std::size_t> size) {
+  const Context *const context = call.current();
+  const Device &device = context != nullptr ? *context->device : call.device(0);
+  Library &library = call.system.handles.add(std::make_unique<Library>());
+  library.code = load_code(call.system, device, image, size, library.error);
+  *out = reinterpret_cast<CUlibrary>(library.handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult load_data(Call &call, CUlibrary *out, const void *image, CUjit_option *, void **, unsigned,
+                   CUlibraryOption *, void **, unsigned) {
+  require(out != nullptr && image != nullptr);
+  return load(call, out, image, {});
+}
+
+CUresult load_file(Call &call, CUlibrary *out, const char *path, CUjit_option *, void **, unsigned,
+                   CUlibraryOption *, void **, unsigned) {
+  require(out != nullptr && path != nullptr);
+  const auto bytes = read_file(path);
+  require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
+  return load(call, out, bytes->data(), bytes->size());
+}
+
+CUresult unload(Call &call, CUlibrary handle) {
+  Library *library = &call.library(handle);
+  std::vector<Work> works;
+  for (const auto &[context, module] : library->modules)
+    for (Work &work : context->works()) works.push_back(std::move(work));
+  call.wait(works);
+  library = &call.library(handle);  // the wait released the lock
+  while (!library->modules.empty()) destroy_module(call.system, *library->modules.begin()->second);
+  for (const auto &[name, kernel] : library->kernels) call.system.handles.erase(*kernel);
+  call.system.handles.erase(*library);
+  return CUDA_SUCCESS;
+}
+
+Kernel *kernel_of(Call &call, Library &library, std::string_view name) {
+  if (const auto known = library.kernels.find(name); known != library.kernels.end()) return known->second;
+  const Code &code = code_of(library);
+  const auto place = code.entry_by_name.find(name);
+  if (place == code.entry_by_name.end()) return nullptr;
+  Kernel &kernel = call.system.handles.add(std::make_unique<Kernel>());
+  kernel.library = &library;
+  kernel.entry = place->second;
+  kernel.name = std::string(name);
+  library.kernels.emplace(kernel.name, &kernel);
+  return &kernel;
+}
+
+CUresult get_kernel(Call &call, CUkernel *out, CUlibrary handle, const char *name) {
+  Library &library = call.library(handle);
+  require(out != nullptr && name != nullptr);
+  const Kernel *const kernel = kernel_of(call, library, name);
+  require(kernel != nullptr, CUDA_ERROR_NOT_FOUND);
+  *out = reinterpret_cast<CUkernel>(kernel->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_kernel_count(Call &call, unsigned *count, CUlibrary handle) {
+  Library &library = call.library(handle);
+  require(count != nullptr);
+  *count = static_cast<unsigned>(code_of(library).entries.size());
+  return CUDA_SUCCESS;
+}
+
+CUresult enumerate(Call &call, CUkernel *out, unsigned count, CUlibrary handle) {
+  Library &library = call.library(handle);
+  require(out != nullptr);
+  const auto &entries = code_of(library).entries;
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, entries.size()); ++i)
+    out[i] = reinterpret_cast<CUkernel>(kernel_of(call, library, entries[i]->name)->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_module(Call &call, CUmodule *out, CUlibrary handle) {
+  Library &library = call.library(handle);
+  require(out != nullptr);
+  code_of(library);
+  *out = reinterpret_cast<CUmodule>(call.module_of(library, call.context()).handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_variable(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary handle, const char *name,
+                      bool is_managed) {
+  Library &library = call.library(handle);
+  require(name != nullptr && (address != nullptr || size != nullptr));
+  code_of(library);
+  const Module &module = call.module_of(library, call.context());
+  const auto global = module.globals.find(name);
+  require(global != module.globals.end() && (!is_managed || global->second.is_managed), CUDA_ERROR_NOT_FOUND);
+  if (address != nullptr) *address = global->second.address;
+  if (size != nullptr) *size = global->second.size;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary library,
+                    const char *name) {
+  return get_variable(call, address, size, library, name, false);
+}
+
+CUresult get_managed(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary library,
+                     const char *name) {
+  return get_variable(call, address, size, library, name, true);
+}
+
+// Functions with one address on host and device need hardware coherence, which the simulated devices lack.
+CUresult get_unified_function(Call &call, void **, CUlibrary handle, const char *) {
+  call.library(handle);
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+// ---- Kernels ----
+
+CUresult get_function(Call &call, CUfunction *out, CUkernel handle) {
+  require(out != nullptr);
+  Kernel &kernel = call.kernel(handle);
+  *out = reinterpret_cast<CUfunction>(call.function_of_kernel(kernel, call.context()).handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_library(Call &call, CUlibrary *out, CUkernel handle) {
+  require(out != nullptr);
+  *out = reinterpret_cast<CUlibrary>(call.kernel(handle).library->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_name(Call &call, const char **out, CUkernel handle) {
+  require(out != nullptr);
+  *out = call.kernel(handle).name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CUresult get_parameter_count(Call &call, CUkernel handle, std::size_t *count) {
+  return parameter_count(*call.kernel(handle).entry, count);
+}
+
+CUresult get_parameter(Call &call, CUkernel handle, std::size_t index, std::size_t *offset,
+                       std::size_t *size) {
+  call.context();
+  return parameter_info(*call.kernel(handle).entry, index, offset, size);
+}
+
+CUresult get_attribute(Call &call, int *value, CUfunction_attribute attribute, CUkernel handle,
+                       CUdevice number) {
+  require(value != nullptr);
+  Kernel &kernel = call.kernel(handle);
+  const Device &device = call.device(number);
+  require(attribute_of(*kernel.entry, *kernel.library->code, device, kernel.set[device.index], attribute,
+                       *value));
+  return CUDA_SUCCESS;
+}
+
+CUresult set_attribute(Call &call, CUfunction_attribute attribute, int value, CUkernel handle,
+                       CUdevice number) {
+  Kernel &kernel = call.kernel(handle);
+  const Device &device = call.device(number);
+  require(check_attribute(*kernel.entry, device, attribute, value) == CUDA_SUCCESS);
+  kernel.set[device.index][attribute] = value;
+  for (const auto &[context, module] : kernel.library->modules)
+    if (const auto function = module->functions.find(kernel.name);
+        context->device == &device && function != module->functions.end())
+      function->second->set[attribute] = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_cache_config(Call &call, CUkernel handle, CUfunc_cache config, CUdevice number) {
+  call.kernel(handle);
+  call.device(number);
+  return check_cache_config(config);
+}
+
+}  // namespace
+
+void serve_libraries(Service &service) {
+  service.serve<Entry::cuLibraryLoadData_v12000, load_data>();
+  service.serve<Entry::cuLibraryLoadFromFile_v12000, load_file>();
+  service.serve<Entry::cuLibraryUnload_v12000, unload>();
+  service.serve<Entry::cuLibraryGetKernel_v12000, get_kernel>();
+  service.serve<Entry::cuLibraryGetKernelCount_v12040, get_kernel_count>();
+  service.serve<Entry::cuLibraryEnumerateKernels_v12040, enumerate>();
+  service.serve<Entry::cuLibraryGetModule_v12000, get_module>();
+  service.serve<Entry::cuLibraryGetGlobal_v12000, get_global>();
+  service.serve<Entry::cuLibraryGetManaged_v12000, get_managed>();
+  service.serve<Entry::cuLibraryGetUnifiedFunction_v12000, get_unified_function>();
+  service.serve<Entry::cuKernelGetFunction_v12000, get_function>();
+  service.serve<Entry::cuKernelGetLibrary_v12050, get_library>();
+  service.serve<Entry::cuKernelGetName_v12030, get_name>();
+  service.serve<Entry::cuKernelGetParamCount_v13020, get_parameter_count>();
+  service.serve<Entry::cuKernelGetParamInfo_v12040, get_parameter>();
+  service.serve<Entry::cuKernelGetAttribute_v12000, get_attribute>();
+  service.serve<Entry::cuKernelSetAttribute_v12000, set_attribute>();
+  service.serve<Entry::cuKernelSetCacheConfig_v12000, set_cache_config>();
+}
+
+}  // namespace cushim::sim
+
+#else
+
+namespace cushim::sim {
+void serve_libraries(Service &) {}
+}  // namespace cushim::sim
+
+#endif

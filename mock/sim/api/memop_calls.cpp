@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream memory operations: a stream waits for a value in memory, or writes one.
+#include <atomic>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "api/service.hpp"
+#include "copy/copy_endpoint.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr unsigned kMostInBatch = 255;  // measured, driver 580
+
+// Returns the word that an operation accesses: device, pinned or registered memory, aligned to its size.
+template <class Word>
+Word *word_at(Call &call, const Context &context, CUdeviceptr address) {
+  require(address % sizeof(Word) == 0);
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->kind != MemoryKind::managed && allocation->is_usable());
+  // A 32-bit word of device memory may extend beyond the end of the allocation: it is in the same granule of
+  // 512 bytes. Measured, driver 580.
+  const bool is_in_granule = sizeof(Word) == 4 && allocation->kind == MemoryKind::device;
+  require(is_in_granule || sizeof(Word) <= allocation->end() - address);
+  require(allocation->pool == nullptr);  // measured, driver 580
+  require(reaches(context, *allocation));
+  return reinterpret_cast<Word *>(call.system.memory.bytes(address, sizeof(Word)));
+}
+
+// Holds while a word in memory compares to a value as the flags of the call require.
+template <class Word>
+class WordCondition final : public Condition {
+ public:
+  WordCondition(ChangedBy changed_by, CUdeviceptr address, Word *word, Word value, unsigned flags) noexcept
+      : Condition(changed_by), address_(address), word_(word), value_(value), comparison_(flags & 3) {}
+
+  bool holds() const override {
+    const Word found = std::atomic_ref(*word_).load(std::memory_order_acquire);
+    switch (comparison_) {
+      case CU_STREAM_WAIT_VALUE_GEQ:
+        return static_cast<std::make_signed_t<Word>>(static_cast<Word>(found - value_)) >= 0;
+      case CU_STREAM_WAIT_VALUE_EQ:
+        return found == value_;
+      case CU_STREAM_WAIT_VALUE_AND:
+        return (found & value_) != 0;
+      default:
+        return static_cast<Word>(~(found | value_)) != 0;
+    }
+  }
+
+  std::string in_words() const override {
+    constexpr const char *kComparisons[] = {"be at least", "be", "have a bit of", "lack a bit of"};
+    std::ostringstream text;
+    text << "the word of " << 8 * sizeof(Word) << " bits at 0x" << std::hex << address_ << std::dec << " to "
+         << kComparisons[comparison_] << " " << value_ << "; it is "
+         << std::atomic_ref(*word_).load(std::memory_order_relaxed);
+    return text.str();
+  }
+
+ private:
+  const CUdeviceptr address_;
+  Word *const word_;
+  const Word value_;
+  const unsigned comparison_;
+};
+
+template <class Word>
+Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
+                         unsigned flags) {
+  require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
+  if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
+    require(context.device->attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+            CUDA_ERROR_NOT_SUPPORTED);
+  Word *const word = word_at<Word>(call, context, address);
+  const Allocation &allocation = *call.system.memory.find(address);
+  const bool is_own = allocation.kind == MemoryKind::device && allocation.imported == nullptr;
+  return {
+      .cost = call.costs(context).memory_operation,
+      .condition = std::make_unique<WordCondition<Word>>(
+          is_own ? Condition::ChangedBy::engine : Condition::ChangedBy::anyone, address, word, value, flags)};
+}
+
+template <class Word>
+Operation write_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
+                          unsigned flags) {
+  Word *const word = word_at<Word>(call, context, address);
+  require(flags == CU_STREAM_WRITE_VALUE_DEFAULT);
+  return {.cost = call.costs(context).memory_operation,
+          .run = [word, value](Move &) { std::atomic_ref(*word).store(value, std::memory_order_release); }};
+}
+
+Work add(Call &call, Stream &stream, CUdeviceptr address, Operation &&operation) {
+  Allocation *const allocation = call.system.memory.find(address);
+  if (allocation != nullptr) allocation->reserve_user();
+  Work work = call.add(stream, std::move(operation));
+  if (allocation != nullptr) allocation->add_user(work);
+  return work;
+}
+
+template <class Word>
+CUresult wait_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  call.start(add(call, stream, address, wait_operation(call, *stream.context, address, value, flags)));
+  return CUDA_SUCCESS;
+}
+
+template <class Word>
+CUresult write_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  call.start(add(call, stream, address, write_operation(call, *stream.context, address, value, flags)));
+  return CUDA_SUCCESS;
+}
+
+Operation operation_of(Call &call, const Context &context, const CUstreamBatchMemOpParams &entry) {
+  switch (entry.operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+      return wait_operation<cuuint32_t>(call, context, entry.waitValue.address, entry.waitValue.value,
+                                        entry.waitValue.flags);
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+      return wait_operation<cuuint64_t>(call, context, entry.waitValue.address, entry.waitValue.value64,
+                                        entry.waitValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+      return write_operation<cuuint32_t>(call, context, entry.writeValue.address, entry.writeValue.value,
+                                         entry.writeValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+      return write_operation<cuuint64_t>(call, context, entry.writeValue.address, entry.writeValue.value64,
+                                         entry.writeValue.flags);
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+      require(context.device->attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+              CUDA_ERROR_NOT_SUPPORTED);
+      return {};
+    case CU_STREAM_MEM_OP_BARRIER:
+      require(entry.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
+      return {};
+    default:
+      refuse(CUDA_ERROR_INVALID_VALUE);
+  }
+}
+
+CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpParams *entries,
+               unsigned flags) {
+  Stream &stream = call.stream(handle);
+  require(count <= kMostInBatch && flags == 0);
+  require(count == 0 || entries != nullptr);  // the real driver crashes
+  // All entries are checked before the first is added: an invalid entry fails the whole batch.
+  std::vector<Operation> operations;
+  for (unsigned i = 0; i < count; ++i) operations.push_back(operation_of(call, *stream.context, entries[i]));
+  // All operations become users of their memory before start() may release the lock.
+  std::vector<Work> works;
+  works.reserve(count);
+  const auto start_all = [&] {
+    for (const Work &work : works) call.start(work);
+  };
+  try {
+    for (unsigned i = 0; i < count; ++i)
+      works.push_back(add(call, stream, entries[i].waitValue.address, std::move(operations[i])));
+  } catch (...) {
+    start_all();  // those before the one that found no memory
+    throw;
+  }
+  start_all();
+  if (count == 0) call.enqueue(stream, {});  // an empty batch is ordered in the stream, too
+  return CUDA_SUCCESS;
+}
+
+// ---- The first ABI: disabled unless a module parameter of the driver enables it. Measured, driver 580 ----
+
+template <class Word>
+CUresult first_abi(Call &call, CUstream handle, CUdeviceptr, Word, unsigned) {
+  call.stream(handle);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult first_abi_batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpParams *, unsigned) {
+  call.stream(handle);
+  require(count <= kMostInBatch);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+using U32 = cuuint32_t;
+using U64 = cuuint64_t;
+
+}  // namespace
+
+void serve_memory_operations(Service &service) {
+  service.serve<Entry::cuStreamWaitValue32_v8000, first_abi<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v8000_ptsz, first_abi<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v11070, wait_value<U32>>();
+  service.serve<Entry::cuStreamWaitValue32_v11070_ptsz, wait_value<U32>>();
+  service.serve<Entry::cuStreamWaitValue64_v9000, first_abi<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v9000_ptsz, first_abi<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v11070, wait_value<U64>>();
+  service.serve<Entry::cuStreamWaitValue64_v11070_ptsz, wait_value<U64>>();
+  service.serve<Entry::cuStreamWriteValue32_v8000, first_abi<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v8000_ptsz, first_abi<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v11070, write_value<U32>>();
+  service.serve<Entry::cuStreamWriteValue32_v11070_ptsz, write_value<U32>>();
+  service.serve<Entry::cuStreamWriteValue64_v9000, first_abi<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v9000_ptsz, first_abi<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v11070, write_value<U64>>();
+  service.serve<Entry::cuStreamWriteValue64_v11070_ptsz, write_value<U64>>();
+  service.serve<Entry::cuStreamBatchMemOp_v8000, first_abi_batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v8000_ptsz, first_abi_batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v11070, batch>();
+  service.serve<Entry::cuStreamBatchMemOp_v11070_ptsz, batch>();
+}
+
+}  // namespace cushim::sim

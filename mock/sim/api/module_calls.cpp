@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUmodule: code in one context.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "api/service.hpp"
+#include "kernels/jit_options.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult load_data(Call &call, CUmodule *out, const void *image, std::optional<std::size_t> size,
+                   const JitOptions &options) {
+  Context &context = call.context();
+  require(out != nullptr && image != nullptr && options.are_valid());
+  LoadError error;
+  const auto code = load_code(call.system, *context.device, image, size, error);
+  Module *const module = code != nullptr ? make_module(call.system, context, code, error) : nullptr;
+  options.write_error_log(module == nullptr ? error.log : "");
+  if (module == nullptr) {
+    // The real driver might load these images, so the reason is also reported to the user.
+    if (error.code == CUDA_ERROR_NOT_SUPPORTED || error.code == CUDA_ERROR_NO_BINARY_FOR_GPU)
+      call.system.engine.report(std::string(call.name) + ": " + error.log);
+    return error.code;
+  }
+  *out = reinterpret_cast<CUmodule>(module->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult load_with_options(Call &call, CUmodule *out, const void *image, unsigned count, CUjit_option *names,
+                           void **values) {
+  return load_data(call, out, image, {}, {count, names, values});
+}
+
+CUresult load_image(Call &call, CUmodule *out, const void *image) {
+  return load_data(call, out, image, {}, {});
+}
+
+CUresult load_file(Call &call, CUmodule *out, const char *path) {
+  call.context();
+  require(out != nullptr && path != nullptr);
+  const auto bytes = read_file(path);
+  require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
+  return load_data(call, out, bytes->data(), bytes->size(), {});
+}
+
+CUresult unload(Call &call, CUmodule handle) {
+  Module *module = &call.module(handle);
+  require(module->library == nullptr, CUDA_ERROR_NOT_PERMITTED);
+  require(module->context->fault == CUDA_SUCCESS, module->context->fault);
+  call.wait(module->context->works());
+  module = &call.module(handle);  // the wait released the lock
+  destroy_module(call.system, *module);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_function(Call &call, CUfunction *out, CUmodule handle, const char *name) {
+  Module &module = call.module(handle);
+  require(out != nullptr && name != nullptr && *name != '\0');
+  require(module.context->fault == CUDA_SUCCESS, module.context->fault);
+  const Function *const function = function_of(call.system, module, name);
+  require(function != nullptr, CUDA_ERROR_NOT_FOUND);
+  *out = reinterpret_cast<CUfunction>(function->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUmodule handle, const char *name) {
+  Module &module = call.module(handle);
+  require(name != nullptr && *name != '\0');
+  require(address != nullptr || size != nullptr);
+  require(!module.code->entry_by_name.contains(name));  // not for functions. Measured, driver 580
+  const auto global = module.globals.find(name);
+  require(global != module.globals.end(), CUDA_ERROR_NOT_FOUND);
+  if (address != nullptr) *address = global->second.address;
+  if (size != nullptr) *size = global->second.size;
+  return CUDA_SUCCESS;
+}
+
+// Implements cuModuleGetTexRef and cuModuleGetSurfRef: references are not implemented, so no code has one.
+template <class Reference>
+CUresult get_reference(Call &call, Reference *out, CUmodule handle, const char *name) {
+  call.module(handle);
+  require(out != nullptr && name != nullptr);
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult get_function_count(Call &call, unsigned *count, CUmodule handle) {
+  const Module &module = call.module(handle);
+  require(count != nullptr);
+  *count = static_cast<unsigned>(module.code->entries.size());
+  return CUDA_SUCCESS;
+}
+
+CUresult enumerate(Call &call, CUfunction *out, unsigned count, CUmodule handle) {
+  Module &module = call.module(handle);
+  require(out != nullptr);
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, module.code->entries.size()); ++i)
+    out[i] =
+        reinterpret_cast<CUfunction>(function_of(call.system, module, module.code->entries[i]->name)->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_loading_mode(Call &, CUmoduleLoadingMode *mode) {
+  require(mode != nullptr);
+  const char *const wish = std::getenv("CUDA_MODULE_LOADING");
+  *mode =
+      wish != nullptr && std::string_view(wish) == "EAGER" ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+std::optional<std::string> read_file(const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void serve_modules(Service &service) {
+  service.serve<Entry::cuModuleLoad_v2000, load_file>();
+  service.serve<Entry::cuModuleLoadData_v2000, load_image>();
+  service.serve<Entry::cuModuleLoadDataEx_v2010, load_with_options>();
+  service.serve<Entry::cuModuleLoadFatBinary_v2000, load_image>();
+  service.serve<Entry::cuModuleUnload_v2000, unload>();
+  service.serve<Entry::cuModuleGetFunction_v2000, get_function>();
+  service.serve<Entry::cuModuleGetGlobal_v3020, get_global>();
+  service.serve<Entry::cuModuleGetTexRef_v2000, get_reference<CUtexref>>();
+  service.serve<Entry::cuModuleGetSurfRef_v3000, get_reference<CUsurfref>>();
+  service.serve<Entry::cuModuleGetFunctionCount_v12040, get_function_count>();
+  service.serve<Entry::cuModuleEnumerateFunctions_v12040, enumerate>();
+  service.serve<Entry::cuModuleGetLoadingMode_v11070, get_loading_mode>();
+}
+
+}  // namespace cushim::sim

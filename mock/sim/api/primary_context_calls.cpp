@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/context_calls.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult retain(Call &call, CUcontext *out, CUdevice number) {
+  Device &device = call.device(number);
+  require(out != nullptr);
+  require(device.fault == CUDA_SUCCESS, device.fault);
+  if (device.primary == nullptr) {
+    device.primary = &call.system.make_context(device, device.primary_flags);
+    device.primary->is_primary = true;
+  } else {
+    device.primary->revive();  // the same handle again, also while a release waits to destroy it
+  }
+  device.primary->flags = device.primary_flags;
+  ++device.primary_retains;
+  *out = reinterpret_cast<CUcontext>(device.primary->handle);
+  return CUDA_SUCCESS;
+}
+
+bool is_active(const Device &device) { return device.primary != nullptr && device.primary->is_alive; }
+
+CUresult release(Call &call, CUdevice number) {
+  Device &device = call.device(number);
+  require(device.primary_retains > 0, CUDA_ERROR_INVALID_CONTEXT);
+  const CUresult fault = device.fault;
+  if (--device.primary_retains == 0 && is_active(device)) call.end(*device.primary);
+  return fault;
+}
+
+// The retain count does not change: each retain still needs a release. Measured, driver 580.
+CUresult reset(Call &call, CUdevice number) {
+  Device &device = call.device(number);
+  require(!device.is_gone, device.fault);
+  while (is_active(device)) call.end(*device.primary);  // again if it is retained during the wait
+  device.fault = CUDA_SUCCESS;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_state(Call &call, CUdevice number, unsigned *flags, int *active) {
+  const Device &device = call.device(number);
+  require(flags != nullptr && active != nullptr);
+  *active = is_active(device) ? 1 : 0;
+  *flags = device.primary_flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_flags(Call &call, CUdevice number, unsigned flags) {
+  Device &device = call.device(number);
+  require(are_context_flags(flags) && (flags & CU_CTX_MAP_HOST) == 0);
+  device.primary_flags = flags;
+  if (device.primary != nullptr) device.primary->flags = device.primary_flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_flags_if_inactive(Call &call, CUdevice number, unsigned flags) {
+  require(!is_active(call.device(number)), CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
+  return set_flags(call, number, flags);
+}
+
+}  // namespace
+
+void serve_primary_contexts(Service &service) {
+  service.serve<Entry::cuDevicePrimaryCtxRetain_v7000, retain>();
+  service.serve<Entry::cuDevicePrimaryCtxRelease_v7000, release>();
+  service.serve<Entry::cuDevicePrimaryCtxRelease_v11000, release>();
+  service.serve<Entry::cuDevicePrimaryCtxReset_v7000, reset>();
+  service.serve<Entry::cuDevicePrimaryCtxReset_v11000, reset>();
+  service.serve<Entry::cuDevicePrimaryCtxGetState_v7000, get_state>();
+  service.serve<Entry::cuDevicePrimaryCtxSetFlags_v7000, set_flags_if_inactive>();
+  service.serve<Entry::cuDevicePrimaryCtxSetFlags_v11000, set_flags>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/service.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include <cushim/detail/process_end.hpp>
+
+namespace cushim::sim {
+
+namespace {
+
+// ---- Entry points that are not implemented ----
+
+template <class Signature>
+class NotImplemented;
+
+template <class... Arguments>
+class NotImplemented<CUresult(Arguments...)> final : public mock::Receiver<CUresult(Arguments...)> {
+ public:
+  NotImplemented(System &system, int slot) : system_(system), slot_(slot) {}
+  CUresult receive(Arguments...) override {
+    try {
+      system_.report_not_implemented(slot_);
+      return CUDA_ERROR_NOT_SUPPORTED;
+    } catch (...) {
+      return error_of_exception();
+    }
+  }
+
+ private:
+  System &system_;
+  const int slot_;
+};
+
+template <class Signature>
+std::unique_ptr<mock::AnyReceiver> make_not_implemented(System &system, int slot) {
+  // Not make_unique, here and in serve(): instantiating it for every type takes half of the compile time.
+  return std::unique_ptr<mock::AnyReceiver>(new NotImplemented<Signature>(system, slot));
+}
+
+constexpr std::unique_ptr<mock::AnyReceiver> (*kNotImplemented[])(System &, int) = {
+// clang-format off
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
+  &make_not_implemented<CUresult parameters>,
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
+#include <cushim/entry_points.inc>
+    // clang-format on
+};
+
+}  // namespace
+
+namespace {
+
+std::atomic<pid_t> initialized_by{0};
+
+}  // namespace
+
+void note_initialization() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { is_forked_child = true; });
+  static_cast<void>(registered);
+  initialized_by = getpid();
+}
+
+pid_t initialized_process() noexcept { return initialized_by; }
+
+void end_with_process() {
+  static const int registered = std::atexit([] { is_over = true; });
+  static_cast<void>(registered);
+}
+
+CUresult error_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (const std::length_error &) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (const std::system_error &) {
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  } catch (...) {
+    return CUDA_ERROR_UNKNOWN;
+  }
+}
+
+Service::Service() {
+  serve_initialization(*this);
+  serve_lookup(*this);
+  serve_errors(*this);
+  serve_devices(*this);
+  serve_contexts(*this);
+  serve_primary_contexts(*this);
+  serve_streams(*this);
+  serve_events(*this);
+  serve_host_functions(*this);
+  serve_memory_operations(*this);
+  serve_device_memory(*this);
+  serve_host_memory(*this);
+  serve_managed_memory(*this);
+  serve_pointers(*this);
+  serve_copies(*this);
+  serve_3d_copies(*this);
+  serve_memsets(*this);
+  serve_arrays(*this);
+  serve_mipmapped_arrays(*this);
+  serve_array_copies(*this);
+  serve_pools(*this);
+  serve_peers(*this);
+  serve_ipc_memory(*this);
+  serve_ipc_events(*this);
+  serve_modules(*this);
+  serve_functions(*this);
+  serve_libraries(*this);
+  serve_links(*this);
+  serve_launches(*this);
+}
+
+const Service &Service::all() {
+  static const Service all;
+  return all;
+}
+
+std::unique_ptr<mock::AnyReceiver> Service::make(System &system, int slot) {
+  const Make make = all().makers_[slot];
+  return make != nullptr ? make(system) : kNotImplemented[slot](system, slot);
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entry points that the simulated driver implements, and their functions.
+#pragma once
+
+#include <cushim/mock/signature.hpp>
+
+#include <memory>
+#include <string_view>
+
+#include "api/call.hpp"
+
+namespace cushim::sim {
+
+// The driver states in which a call reaches its function.
+enum class When {
+  initialized,             // else NOT_INITIALIZED; NOT_PERMITTED in host functions
+  also_in_host_functions,  // else NOT_INITIALIZED
+  anytime,                 // no check, or the function calls admit() itself
+};
+
+// Whether the process exits: the driver does not work then, like the real one.
+inline constinit std::atomic<bool> is_over{false};
+
+// Returns the error that the real driver returns before it reads the arguments; CUDA_SUCCESS if there is
+// none.
+inline CUresult admit(const System &system, When when) {
+  if (!system.is_initialized.load(std::memory_order_acquire) ||
+      is_forked_child.load(std::memory_order_relaxed))
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (is_over.load(std::memory_order_relaxed)) return CUDA_ERROR_DEINITIALIZED;
+  if (when == When::initialized && system.engine.is_host_thread()) return CUDA_ERROR_NOT_PERMITTED;
+  return CUDA_SUCCESS;
+}
+inline void require_admitted(const Call &call, When when) {
+  if (const CUresult code = admit(call.system, when); code != CUDA_SUCCESS) refuse(code);
+}
+
+// Returns the code for the exception that is being handled; call it in a catch block. OUT_OF_MEMORY for
+// std::bad_alloc and std::length_error, OPERATING_SYSTEM for std::system_error, UNKNOWN for others.
+CUresult error_of_exception() noexcept;
+
+class Service {
+ public:
+  // Returns the table of all implemented entry points.
+  static const Service &all();
+
+  bool serves(int slot) const noexcept { return makers_[slot] != nullptr; }
+  // Returns null if serves() is false and the compiled headers do not declare the entry point's types.
+  static std::unique_ptr<mock::AnyReceiver> make(System &system, int slot);
+
+  // Registers CUresult function(Call &, arguments...) as the implementation of an entry point.
+  template <Entry entry, auto function, When when = When::initialized>
+  void serve() {
+    makers_[static_cast<int>(entry)] = [](System &system) -> std::unique_ptr<mock::AnyReceiver> {
+      return std::unique_ptr<mock::AnyReceiver>(
+          new Served<entry, function, when, mock::Signature<entry>>(system));
+    };
+  }
+
+ private:
+  using Make = std::unique_ptr<mock::AnyReceiver> (*)(System &system);
+
+  template <Entry entry, auto function, When when, class Signature>
+  class Served;
+
+  template <Entry entry, auto function, When when, class... Arguments>
+  class Served<entry, function, when, CUresult(Arguments...)> final
+      : public mock::Receiver<CUresult(Arguments...)> {
+   public:
+    explicit Served(System &system) : system_(system) {}
+    CUresult receive(Arguments... arguments) override {
+      constexpr auto slot = static_cast<std::size_t>(entry);
+      constexpr std::string_view symbol = detail::symbols[static_cast<int>(entry)];
+      constexpr bool per_thread = symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
+      try {
+        if constexpr (when != When::anytime) {
+          if (const CUresult code = admit(system_, when); code != CUDA_SUCCESS) {
+            system_.not_admitted[slot].fetch_add(1, std::memory_order_relaxed);
+            return code;
+          }
+        }
+        Call call(system_, symbol.data(), per_thread);
+        ++system_.calls[slot];
+        return function(call, arguments...);
+      } catch (const Refusal &refusal) {
+        return refusal.code;
+      } catch (...) {
+        return error_of_exception();
+      }
+    }
+
+   private:
+    System &system_;
+  };
+
+  Service();
+
+  Make makers_[CUSHIM_ENTRY_COUNT] = {};
+};
+
+// One function per group of entry points, in the file that implements the group.
+void serve_initialization(Service &service);
+void serve_lookup(Service &service);
+void serve_errors(Service &service);
+void serve_devices(Service &service);
+void serve_contexts(Service &service);
+void serve_primary_contexts(Service &service);
+void serve_streams(Service &service);
+void serve_events(Service &service);
+void serve_host_functions(Service &service);
+void serve_memory_operations(Service &service);
+void serve_device_memory(Service &service);
+void serve_host_memory(Service &service);
+void serve_managed_memory(Service &service);
+void serve_pointers(Service &service);
+void serve_copies(Service &service);
+void serve_3d_copies(Service &service);
+void serve_memsets(Service &service);
+void serve_arrays(Service &service);
+void serve_mipmapped_arrays(Service &service);
+void serve_array_copies(Service &service);
+void serve_pools(Service &service);
+void serve_peers(Service &service);
+void serve_ipc_memory(Service &service);
+void serve_ipc_events(Service &service);
+void serve_modules(Service &service);
+void serve_functions(Service &service);
+void serve_libraries(Service &service);
+void serve_links(Service &service);
+void serve_launches(Service &service);
+
+}  // namespace cushim::sim

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "api/service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+// CUstreamAttrID; the headers of CUDA 11 use other names.
+enum Attribute {
+  kAccessPolicyWindow = 1,
+  kSynchronizationPolicy = 3,
+  kPriority = 8,
+  kMemorySynchronizationDomainMap = 9,
+  kMemorySynchronizationDomain = 10
+};
+
+// Clamps a priority, which is a hint, to the device's range. A smaller number is a higher priority.
+int clamped(const Context &context, int priority) {
+  const Profile &profile = context.device->profile;
+  return std::clamp(priority, profile.greatest_priority, profile.least_priority);
+}
+
+CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int priority) {
+  require(out != nullptr && (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
+  Context &context = call.context();
+  auto stream = std::make_unique<Stream>();
+  stream->context = &context;
+  stream->id = ++call.system.last_id;
+  stream->flags = flags;
+  stream->priority = clamped(context, priority);
+  call.system.handles.reserve(1);
+  Stream &made = call.system.handles.add(std::move(stream));
+  context.add_stream(made);
+  *out = reinterpret_cast<CUstream>(made.handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult create(Call &call, CUstream *out, unsigned flags) {
+  // Both are checked before the driver's state.
+  require(out != nullptr);
+  require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
+  require_admitted(call, When::initialized);
+  return create_with_priority(call, out, flags, 0);
+}
+
+// Returns immediately; the stream's pending work continues.
+CUresult destroy(Call &call, CUstream handle) {
+  require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  if (handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) call.context();
+  require(handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD, CUDA_ERROR_INVALID_HANDLE);
+  Stream &stream = call.stream(handle);
+  stream.context->remove_stream(stream);
+  call.system.handles.erase(stream, call.name);
+  return CUDA_SUCCESS;
+}
+
+CUresult query(Call &call, CUstream handle) {
+  Stream &stream = call.stream(handle);
+  const bool is_idle = stream.is_legacy ? call.query(call.works_of(stream)) : call.query(stream.tail);
+  return is_idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult synchronize(Call &call, CUstream handle) {
+  call.wait(call.works_of(call.stream(handle)));
+  return CUDA_SUCCESS;
+}
+
+CUresult get_priority(Call &call, CUstream handle, int *priority) {
+  require(priority != nullptr);
+  *priority = call.stream(handle).priority;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_flags(Call &call, CUstream handle, unsigned *flags) {
+  require(flags != nullptr);
+  *flags = call.stream(handle).flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_id(Call &call, CUstream handle, unsigned long long *id) {
+  require(id != nullptr);
+  *id = call.stream(handle).id;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_context(Call &call, CUstream handle, CUcontext *context) {
+  require(context != nullptr);
+  *context = reinterpret_cast<CUcontext>(call.stream(handle).context->handle);
+  return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12050
+CUresult get_context_or_green(Call &call, CUstream handle, CUcontext *context, CUgreenCtx *green) {
+  require(context != nullptr);
+  *context = reinterpret_cast<CUcontext>(call.stream(handle).context->handle);
+  if (green != nullptr) *green = nullptr;
+  return CUDA_SUCCESS;
+}
+#endif
+
+CUresult get_device(Call &call, CUstream handle, CUdevice *device) {
+  require(device != nullptr);
+  *device = call.stream(handle).context->device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+// ---- Attributes ----
+
+CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamAttrValue *value) {
+  require(value != nullptr);
+  Stream &stream = call.stream(handle);
+  const auto set = stream.attributes.find(static_cast<int>(id));
+  switch (static_cast<int>(id)) {
+    case kAccessPolicyWindow:
+    case kSynchronizationPolicy:
+    case kMemorySynchronizationDomainMap:
+    case kMemorySynchronizationDomain:
+      *value = set != stream.attributes.end() ? set->second : CUstreamAttrValue{};
+      if (set == stream.attributes.end() && static_cast<int>(id) == kSynchronizationPolicy) {
+        constexpr int as_the_context = -1;  // not in <cuda.h>; measured, driver 580
+        std::memcpy(value, &as_the_context, sizeof as_the_context);
+      }
+      return CUDA_SUCCESS;
+    case kPriority:
+      std::memcpy(value, &stream.priority, sizeof stream.priority);
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult set_attribute(Call &call, CUstream handle, CUstreamAttrID id, const CUstreamAttrValue *value) {
+  require(value != nullptr);
+  Stream &stream = call.stream(handle);
+  int number = 0;
+  std::memcpy(&number, value, sizeof number);
+  switch (static_cast<int>(id)) {
+    case kSynchronizationPolicy:
+      require(number >= CU_SYNC_POLICY_AUTO && number <= CU_SYNC_POLICY_BLOCKING_SYNC);
+      [[fallthrough]];
+    case kAccessPolicyWindow:
+    case kMemorySynchronizationDomainMap:
+    case kMemorySynchronizationDomain:
+      stream.attributes[static_cast<int>(id)] = *value;
+      return CUDA_SUCCESS;
+    case kPriority:
+      stream.priority = clamped(*stream.context, number);
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult copy_attributes(Call &call, CUstream to, CUstream from) {
+  Stream &target = call.stream(to);
+  const Stream &source = call.stream(from);
+  require(target.context == source.context);
+  target.attributes = source.attributes;
+  target.priority = source.priority;
+  return CUDA_SUCCESS;
+}
+
+// ---- Stream capture is not implemented: no stream is ever capturing ----
+
+CUresult is_capturing(Call &call, CUstream handle, CUstreamCaptureStatus *status) {
+  require(status != nullptr);
+  call.stream(handle);
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
+CUresult capture_info(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *) {
+  return is_capturing(call, handle, status);
+}
+
+CUresult capture_info_and_graph(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *,
+                                CUgraph *, const CUgraphNode **, std::size_t *) {
+  return is_capturing(call, handle, status);
+}
+
+#if CUDA_VERSION >= 12030
+CUresult capture_info_and_edges(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *,
+                                CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, std::size_t *) {
+  return is_capturing(call, handle, status);
+}
+#endif
+
+CUresult exchange_capture_mode(Call &call, CUstreamCaptureMode *mode) {
+  require(mode != nullptr);
+  require(*mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
+  std::swap(*mode, call.thread().capture_mode);
+  return CUDA_SUCCESS;
+}
+
+CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t size, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE);
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->kind == MemoryKind::managed && allocation->base == address);
+  require(size == 0 || size == allocation->size);
+  call.enqueue(stream, {});
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_streams(Service &service) {
+  service.serve<Entry::cuStreamCreate_v2000, create, When::anytime>();
+  service.serve<Entry::cuStreamCreateWithPriority_v5050, create_with_priority>();
+  service.serve<Entry::cuStreamDestroy_v2000, destroy>();
+  service.serve<Entry::cuStreamDestroy_v4000, destroy>();
+  service.serve<Entry::cuStreamQuery_v2000, query, When::also_in_host_functions>();
+  service.serve<Entry::cuStreamQuery_v7000_ptsz, query, When::also_in_host_functions>();
+  service.serve<Entry::cuStreamSynchronize_v2000, synchronize>();
+  service.serve<Entry::cuStreamSynchronize_v7000_ptsz, synchronize>();
+  service.serve<Entry::cuStreamGetPriority_v5050, get_priority>();
+  service.serve<Entry::cuStreamGetPriority_v7000_ptsz, get_priority>();
+  service.serve<Entry::cuStreamGetFlags_v5050, get_flags>();
+  service.serve<Entry::cuStreamGetFlags_v7000_ptsz, get_flags>();
+#if CUDA_VERSION >= 12000
+  service.serve<Entry::cuStreamGetId_v12000, get_id>();
+  service.serve<Entry::cuStreamGetId_v12000_ptsz, get_id>();
+#endif
+  service.serve<Entry::cuStreamGetCtx_v9020, get_context>();
+  service.serve<Entry::cuStreamGetCtx_v9020_ptsz, get_context>();
+#if CUDA_VERSION >= 12050
+  service.serve<Entry::cuStreamGetCtx_v12050, get_context_or_green>();
+  service.serve<Entry::cuStreamGetCtx_v12050_ptsz, get_context_or_green>();
+#endif
+#if CUDA_VERSION >= 12080
+  service.serve<Entry::cuStreamGetDevice_v12080, get_device>();
+  service.serve<Entry::cuStreamGetDevice_v12080_ptsz, get_device>();
+#endif
+  service.serve<Entry::cuStreamGetAttribute_v11000, get_attribute>();
+  service.serve<Entry::cuStreamGetAttribute_v11000_ptsz, get_attribute>();
+  service.serve<Entry::cuStreamSetAttribute_v11000, set_attribute>();
+  service.serve<Entry::cuStreamSetAttribute_v11000_ptsz, set_attribute>();
+  service.serve<Entry::cuStreamCopyAttributes_v11000, copy_attributes>();
+  service.serve<Entry::cuStreamCopyAttributes_v11000_ptsz, copy_attributes>();
+  service.serve<Entry::cuStreamIsCapturing_v10000, is_capturing>();
+  service.serve<Entry::cuStreamIsCapturing_v10000_ptsz, is_capturing>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v10010, capture_info>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v10010_ptsz, capture_info>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v11030, capture_info_and_graph>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v11030_ptsz, capture_info_and_graph>();
+#if CUDA_VERSION >= 12030
+  service.serve<Entry::cuStreamGetCaptureInfo_v12030, capture_info_and_edges>();
+  service.serve<Entry::cuStreamGetCaptureInfo_v12030_ptsz, capture_info_and_edges>();
+#endif
+  service.serve<Entry::cuThreadExchangeStreamCaptureMode_v10010, exchange_capture_mode>();
+  service.serve<Entry::cuStreamAttachMemAsync_v6000, attach>();
+  service.serve<Entry::cuStreamAttachMemAsync_v7000_ptsz, attach>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy/copy3d.hpp"
+
+#include <cstring>
+
+namespace cushim::sim {
+
+namespace {
+
+std::size_t sum(std::size_t one, std::size_t other) {
+  require(one <= SIZE_MAX - other);
+  return one + other;
+}
+std::size_t product(std::size_t one, std::size_t other) {
+  require(other == 0 || one <= SIZE_MAX / other);
+  return one * other;
+}
+
+template <class Visit>
+void for_each_row(const CopyExtent &box, Visit visit) {
+  for (std::size_t z = 0; z < box.slices; ++z)
+    for (std::size_t y = 0; y < box.rows; ++y) visit(y, z);
+}
+
+// Returns the bytes of a row.
+std::byte *row_of(Memory &memory, const Copy3DEndpoint &end, const CopyExtent &box, std::size_t y,
+                  std::size_t z) {
+  return memory.bytes(end.place.address + z * end.slice + y * end.row, box.width);
+}
+
+}  // namespace
+
+Copy3DEndpoint linear_endpoint(Call &call, Reach reach, CUdeviceptr address, std::size_t pitch,
+                               std::size_t height, const Corner &corner, const CopyExtent &box) {
+  require(address != 0);
+  const std::size_t row_end = sum(corner.x, box.width), slice_end = sum(corner.y, box.rows);
+  require(pitch == 0 || pitch >= row_end);
+  require(height == 0 || height >= slice_end);
+  Copy3DEndpoint end;
+  end.row = pitch != 0 ? pitch : row_end;
+  end.slice = product(height != 0 ? height : slice_end, end.row);
+  const std::size_t start = sum(product(corner.z, end.slice), sum(product(corner.y, end.row), corner.x));
+  const std::size_t extent =
+      sum(product(box.slices - 1, end.slice), sum(product(box.rows - 1, end.row), box.width));
+  const CUdeviceptr first = sum(address, start);
+  end.place =
+      reach == Reach::device ? device_endpoint(call, first, extent) : any_endpoint(call, first, extent);
+  return end;
+}
+
+Copy3DEndpoint array_endpoint(Call &call, CUarray handle, const Corner &corner, const CopyExtent &box) {
+  Array &array = call.array(handle, CUDA_ERROR_INVALID_VALUE);
+  const auto fits = [](std::size_t start, std::size_t size, std::size_t limit) {
+    return start <= limit && size <= limit - start;
+  };
+  require(fits(corner.x, box.width, array.extent.row) && fits(corner.y, box.rows, array.extent.rows) &&
+          fits(corner.z, box.slices, array.extent.slices));
+  require(array.allocation != nullptr);  // null: no memory is mapped
+  Copy3DEndpoint end;
+  end.row = array.extent.row;
+  end.slice = end.row * array.extent.rows;
+  end.place = {array.allocation->base + array.offset + corner.z * end.slice + corner.y * end.row + corner.x,
+               array.allocation};
+  return end;
+}
+
+void copy_3d(Call &call, Stream &stream, const Copy3DEndpoint &to, const Copy3DEndpoint &from,
+             const CopyExtent &box, Sync sync) {
+  Memory &memory = call.system.memory;
+  const auto [resource, cost] = route(*stream.context, to.place, from.place, box.bytes());
+  Operation operation{.cost = cost, .resource = resource};
+  if (from.place.is_pageable() && sync == Sync::returns && to.place.is_device()) {
+    // The program may overwrite pageable memory as soon as the call returns, so it is staged.
+    std::vector<std::byte> staged;
+    staged.reserve(box.bytes());
+    for_each_row(box, [&](std::size_t y, std::size_t z) {
+      const std::byte *const row = row_of(memory, from, box, y, z);
+      staged.insert(staged.end(), row, row + box.width);
+    });
+    operation.run = [&memory, to, box, staged = std::move(staged)](Move &) {
+      const std::byte *row = staged.data();
+      for_each_row(box, [&](std::size_t y, std::size_t z) {
+        std::memcpy(row_of(memory, to, box, y, z), row, box.width);
+        row += box.width;
+      });
+    };
+  } else {
+    operation.run = [&memory, to, from, box](Move &) {
+      for_each_row(box, [&](std::size_t y, std::size_t z) {
+        std::byte *const target = row_of(memory, to, box, y, z);
+        std::memmove(target, row_of(memory, from, box, y, z), box.width);
+      });
+    };
+  }
+  submit_copy(call, stream, std::move(operation), to.place, from.place, sync);
+}
+
+}  // namespace cushim::sim

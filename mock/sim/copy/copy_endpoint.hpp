@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source or destination of a copy.
+#pragma once
+
+#include "api/call.hpp"
+
+namespace cushim::sim {
+
+struct CopyEndpoint {
+  CUdeviceptr address = 0;
+  Allocation *allocation = nullptr;  // null: pageable memory of the program
+
+  bool is_device() const noexcept { return allocation != nullptr && allocation->kind == MemoryKind::device; }
+  bool is_pageable() const noexcept { return allocation == nullptr; }
+  // Returns the device that takes part in the copy; null for host memory.
+  Device *device() const noexcept { return is_device() ? allocation->device : nullptr; }
+};
+
+// Returns an endpoint in memory that devices can access. INVALID_VALUE for other memory, and for a range that
+// exceeds its allocation.
+CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size);
+
+// Returns an endpoint in memory of any kind (unified addressing). INVALID_VALUE for null, for a range that
+// exceeds its allocation, and for unallocated device addresses.
+CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size);
+
+// Whether the call waits for its copy to complete.
+enum class Sync { waits, returns };
+// For calls without a stream argument: the host does not wait for copies between devices.
+inline Sync host_waits(const CopyEndpoint &to, const CopyEndpoint &from) {
+  return to.is_device() && from.is_device() ? Sync::returns : Sync::waits;
+}
+
+// Returns whether a context's device may access the memory directly, as memsets and stream memory operations
+// do. It may not access another device's memory without peer access of the context, nor memory opened from
+// another process outside the context that opened it (measured, driver 580). Copies work between any two
+// devices, except for memory of a pool without access.
+bool reaches(const Context &context, const Allocation &allocation);
+
+// The engine that performs a copy, and the time it takes.
+struct Route {
+  Resource *resource;
+  Time cost;
+};
+Route route(const Context &context, const CopyEndpoint &to, const CopyEndpoint &from, std::size_t size);
+
+// Adds a copy to a stream, and waits for it if `sync` says so or the destination is pageable. In a legacy
+// stream, a copy of device memory of another context is also added to that context's legacy stream: otherwise
+// the two are unordered. Measured, driver 580.
+void submit_copy(Call &call, Stream &stream, Operation &&operation, const CopyEndpoint &to,
+                 const CopyEndpoint &from, Sync sync);
+
+}  // namespace cushim::sim

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace cushim::sim {
+
+// Bytes that are to be copied; the two ranges may overlap.
+struct Move {
+  std::byte *to = nullptr;
+  const std::byte *from = nullptr;
+  std::size_t size = 0;
+  std::function<void()> compute{};  // instead of a copy: work that is done without the machine's lock
+};
+
+// A function that can be moved and is called once. Up to kRoom bytes of captured state need no memory of
+// their own. It takes a Move &, in which it may leave bytes for the engine to copy, or nothing.
+class Action {
+ public:
+  Action() noexcept = default;
+  template <class Function>
+  requires(!std::is_same_v<std::remove_cvref_t<Function>, Action>) Action(Function &&function) {
+    using Stored = std::remove_cvref_t<Function>;
+    if constexpr (sizeof(Stored) <= kRoom && alignof(Stored) <= alignof(void *) &&
+                  std::is_nothrow_move_constructible_v<Stored>) {
+      new (room_) Stored(std::forward<Function>(function));
+      methods_ = &kMethods<Stored>;
+    } else {
+      new (room_) Boxed<Stored>{std::make_unique<Stored>(std::forward<Function>(function))};
+      methods_ = &kMethods<Boxed<Stored>>;
+    }
+  }
+  Action(Action &&other) noexcept { take(other); }
+  Action &operator=(Action &&other) noexcept {
+    if (this == &other) return *this;
+    reset();
+    take(other);
+    return *this;
+  }
+  ~Action() { reset(); }
+
+  explicit operator bool() const noexcept { return methods_ != nullptr; }
+  void operator()(Move &move) { methods_->call(room_, move); }
+  void reset() noexcept {
+    const Methods *const methods = std::exchange(methods_, nullptr);
+    if (methods != nullptr && methods->destroy != nullptr) methods->destroy(room_);
+  }
+
+ private:
+  static constexpr std::size_t kRoom = 64;
+
+  struct Methods {
+    void (*call)(void *function, Move &move);
+    void (*relocate)(void *from, void *to) noexcept;  // null: its bytes are all that it is
+    void (*destroy)(void *function) noexcept;         // null: nothing is to be done
+  };
+
+  template <class Stored>
+  struct Boxed {
+    std::unique_ptr<Stored> stored;
+    void operator()(Move &move) { call(*stored, move); }
+  };
+
+  template <class Stored>
+  static void call(Stored &stored, Move &move) {
+    if constexpr (std::is_invocable_v<Stored &, Move &>)
+      stored(move);
+    else
+      stored();
+  }
+
+  template <class Stored>
+  static constexpr Methods make_methods() {
+    Methods methods{[](void *function, Move &move) { call(*static_cast<Stored *>(function), move); }, nullptr,
+                    nullptr};
+    if constexpr (!std::is_trivially_copyable_v<Stored>) {
+      methods.relocate = [](void *from, void *to) noexcept {
+        new (to) Stored(std::move(*static_cast<Stored *>(from)));
+        static_cast<Stored *>(from)->~Stored();
+      };
+      methods.destroy = [](void *function) noexcept { static_cast<Stored *>(function)->~Stored(); };
+    }
+    return methods;
+  }
+
+  template <class Stored>
+  static constexpr Methods kMethods = make_methods<Stored>();
+
+  void take(Action &other) noexcept {
+    methods_ = std::exchange(other.methods_, nullptr);
+    if (methods_ == nullptr) return;
+    if (methods_->relocate != nullptr)
+      methods_->relocate(other.room_, room_);
+    else
+      std::memcpy(room_, other.room_, kRoom);
+  }
+
+  const Methods *methods_ = nullptr;
+  alignas(void *) std::byte room_[kRoom];
+};
+
+}  // namespace cushim::sim

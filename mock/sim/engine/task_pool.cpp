@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/task_pool.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "engine/operation.hpp"
+
+namespace cushim::sim {
+
+namespace {
+
+constexpr std::size_t kChunk = 2 << 20;
+constexpr std::size_t kBlock = sizeof(Task);
+constexpr std::size_t kBlocks = kChunk / kBlock - 1;  // of a chunk; its header takes the space of one
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kHasChunks = false;
+#elif defined(__has_feature)
+constexpr bool kHasChunks = !__has_feature(address_sanitizer);
+#else
+constexpr bool kHasChunks = true;
+#endif
+
+struct FreeBlock {
+  FreeBlock *next;
+};
+
+// Maps a chunk at a multiple of its size.
+void *map_chunk() {
+  void *const mapping =
+      mmap(nullptr, 2 * kChunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  auto *const begin = static_cast<std::byte *>(mapping);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % kChunk;
+  if (before != 0) munmap(begin, before);
+  munmap(begin + before + kChunk, kChunk - before);
+  return begin + before;
+}
+
+}  // namespace
+
+struct TaskPool::Chunk {
+  TaskPool &pool;
+  FreeBlock *free = nullptr;  // blocks that were given back
+  std::size_t touched = 0;    // number of blocks that have been in use since the chunk was empty
+  std::size_t in_use = 0;
+
+  void *block(std::size_t i) noexcept { return reinterpret_cast<std::byte *>(this) + (i + 1) * kBlock; }
+  static Chunk &of(void *block) noexcept {
+    return *reinterpret_cast<Chunk *>(reinterpret_cast<std::uintptr_t>(block) & ~(kChunk - 1));
+  }
+};
+
+TaskPool::~TaskPool() {
+  for (Chunk *const chunk : with_room_) munmap(chunk, kChunk);
+}
+
+void TaskPool::Disown::operator()(TaskPool *pool) const noexcept {
+  pool->is_owned_ = false;
+  if (pool->is_unused()) delete pool;
+}
+
+void TaskPool::add_chunk() {
+  if (with_room_.capacity() == chunks_) with_room_.reserve(std::max<std::size_t>(8, 2 * chunks_));
+  void *const mapping = map_chunk();
+  // Most machines never need a second one: for those a large page would be cleared in vain. It must be asked
+  // for before the first byte is written.
+  if (chunks_ != 0) madvise(mapping, kChunk, MADV_HUGEPAGE);
+  static_assert(sizeof(Chunk) <= kBlock);
+  auto *const chunk = new (mapping) Chunk{*this};
+  ++chunks_;
+  with_room_.push_back(chunk);
+}
+
+void *TaskPool::allocate() {
+  if (!kHasChunks) return ::operator new(kBlock, std::align_val_t(alignof(Task)));
+  if (with_room_.empty()) add_chunk();
+  Chunk &chunk = *with_room_.back();
+  ++in_use_;
+  if (++chunk.in_use == kBlocks) with_room_.pop_back();
+  if (chunk.free == nullptr) return chunk.block(chunk.touched++);
+  return std::exchange(chunk.free, chunk.free->next);
+}
+
+void TaskPool::give_back(void *block) noexcept {
+  if (!kHasChunks) return ::operator delete(block, std::align_val_t(alignof(Task)));
+  Chunk &chunk = Chunk::of(block);
+  TaskPool &pool = chunk.pool;
+  chunk.free = new (block) FreeBlock{chunk.free};
+  if (chunk.in_use-- == kBlocks) pool.with_room_.push_back(&chunk);
+  if (chunk.in_use == 0) {
+    // An empty chunk hands out its blocks in the order of their addresses again.
+    chunk.free = nullptr;
+    chunk.touched = 0;
+  }
+  --pool.in_use_;
+  if (pool.is_unused()) delete &pool;
+}
+
+void *Task::operator new(std::size_t, TaskPool &pool) { return pool.allocate(); }
+void Task::operator delete(void *task) noexcept { TaskPool::give_back(task); }
+
+}  // namespace cushim::sim

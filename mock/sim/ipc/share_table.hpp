@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table in shared memory of the objects that a process exports; one per simulated machine. Importers map
+// it.
+//
+// It uses no locks, so that a process may be killed at any time. An importer that reads a record compares the
+// generation before and after, since the exporter may revoke the record at the same time.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "ipc/shared_blocks.hpp"
+
+namespace cushim::sim {
+
+// The 64 bytes of a CUipcMemHandle or CUipcEventHandle. The format is the same in all processes.
+struct ShareHandle {
+  enum class Kind : std::uint32_t { memory = 0x4D485343, event = 0x45485343 };
+
+  Kind kind = {};
+  std::int32_t file = 0;  // file descriptor of the table in the exporter
+  Process process{};
+  std::uint64_t nonce = 0;            // of the table
+  std::uint64_t namespace_of_id = 0;  // PID namespace of the exporter
+  std::uint32_t record = 0;
+  std::uint32_t user = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t check = 0;  // checksum of all other members
+
+  void seal() noexcept { check = sum(); }
+  // Returns whether seal() made this handle and it is of the wanted kind.
+  bool is(Kind wanted) const noexcept { return kind == wanted && check == sum(); }
+
+  bool operator==(const ShareHandle &) const = default;
+
+ private:
+  std::uint64_t sum() const noexcept;
+};
+// Without padding, whose bytes would be indeterminate.
+static_assert(std::has_unique_object_representations_v<ShareHandle>);
+static_assert(sizeof(ShareHandle) == sizeof(CUipcMemHandle));
+static_assert(sizeof(ShareHandle) == sizeof(CUipcEventHandle));
+
+struct SharedMemoryRecord {
+  static constexpr std::size_t kPieces = 2;
+  struct Piece {
+    std::int32_t file = 0;  // file descriptor in the exporter
+    std::uint64_t file_nonce = 0;
+    std::uint64_t file_size = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+  };
+
+  std::atomic<std::uint64_t> generation;  // odd while the record can be opened
+  std::uint32_t piece_count;
+  std::uint64_t lead;  // bytes from the start of the first piece to the start of the allocation
+  std::uint64_t size;
+  CUuuid device;
+  std::array<Piece, kPieces> pieces;
+};
+
+struct SharedEventRecord {
+  std::atomic<std::uint64_t> generation;  // odd while the record can be opened
+  std::atomic<std::uint32_t> holders;     // the exporter, importers and incomplete work
+  std::atomic<std::uint64_t> last;        // the last record: its number, and its participant in the low bits
+  std::atomic<std::uint64_t> completed;   // the highest number of a complete record
+  std::atomic<std::int64_t> completed_at;
+  std::uint64_t unused[3];
+};
+
+// The index of a participant and its generation: an index is reused after its process has ended.
+struct ParticipantId {
+  std::uint32_t index = 0;
+  std::uint32_t generation = 0;
+
+  bool operator==(const ParticipantId &) const = default;
+};
+
+struct Participant {
+  Process process;
+  std::atomic<std::uint32_t> state;  // packed as share_table.cpp describes
+};
+
+struct ShareLayout {
+  static constexpr std::uint64_t kMagic = 0x3230'6d69'6873'7563;  // "cushim02", includes the layout's version
+  static constexpr int kParticipantBits = 14, kGenerationBits = 10;
+  static constexpr std::uint32_t kParticipants = 1 << kParticipantBits;  // at the same time
+  static constexpr std::uint32_t kMemoryRecords = 1 << 16;
+  static constexpr std::uint32_t kEventRecords = 1 << 20;
+
+  std::uint64_t magic;
+  std::uint64_t nonce;
+  std::atomic<std::uint32_t> doorbell;           // a futex; incremented when a record completes
+  std::atomic<std::uint32_t> sleepers;           // number of threads that wait for `doorbell`
+  std::atomic<std::uint32_t> participant_count;  // entries that were ever used
+  std::atomic<std::uint32_t> next_participant;   // where the search for a reusable entry begins
+  std::array<Participant, kParticipants> participants;
+  std::array<SharedMemoryRecord, kMemoryRecords> memory;
+  std::array<SharedEventRecord, kEventRecords> events;
+};
+
+class ShareTable {
+ public:
+  // Creates the table of this simulated machine. Returns null on failure, with the reason in errno.
+  static std::shared_ptr<ShareTable> make();
+  // Opens the table of the process that made the handle; the calling process becomes a participant. Returns
+  // null on failure, with the reason in errno: ESTALE if that table no longer exists.
+  static std::shared_ptr<ShareTable> open(const ShareHandle &handle);
+  // Ends the participation: other processes stop waiting for this participant.
+  ~ShareTable();
+  ShareTable(const ShareTable &) = delete;
+  ShareTable &operator=(const ShareTable &) = delete;
+
+  ShareLayout &layout() const noexcept { return *layout_; }
+  ParticipantId participant() const noexcept { return participant_; }
+  bool is_own() const noexcept { return is_own_; }
+  // Returns whether a participant will complete no more records: its process has ended or called exec(), or
+  // its machine was destroyed.
+  bool is_gone(ParticipantId who);
+  // Returns whether the participant that made the table is gone.
+  bool is_maker_gone() { return is_gone(maker_); }
+  // Closes the pidfds that is_gone() caches, except the one of the table's maker.
+  void stop_watching();
+
+  // Opens a file of blocks that the table's maker has exported; returns the same object for the same file.
+  // Returns null as SharedBlocks::open() does.
+  std::shared_ptr<SharedBlocks> open_blocks(const Process &process, const SharedMemoryRecord::Piece &piece);
+
+  // ---- For the exporter ----
+
+  ShareHandle handle(ShareHandle::Kind kind, std::uint32_t record, std::uint64_t generation) const;
+  // Returns nothing if all records are in use.
+  std::optional<std::uint32_t> take_memory_record();
+  void give_back_memory_record(std::uint32_t record) { free_memory_.push_back(record); }
+  // Returns a record with one holder; nothing if all records are in use.
+  std::optional<std::uint32_t> take_event_record();
+
+  // ---- For all participants ----
+
+  // Adds a holder. Returns false if the record has been reused for another event.
+  bool retain_event_record(std::uint32_t record, std::uint64_t generation);
+  void release_event_record(std::uint32_t record);
+
+  // Increments the counter of completed records and wakes up all waiting threads.
+  void ring() noexcept;
+  // The counter that ring() increments.
+  // wait_for_completion() waits until the counter differs from `than`; returns false after the time limit.
+  std::uint32_t bell() const noexcept { return layout_->doorbell; }
+  bool wait_for_completion(std::uint32_t than, std::chrono::milliseconds limit) noexcept;
+
+ private:
+  ShareTable(SharedFile file, ShareLayout *layout, bool is_own) noexcept
+      : file_(std::move(file)), layout_(layout), is_own_(is_own) {}
+  bool join();
+  std::optional<std::uint32_t> take_participant_entry();
+  bool take_participant_entry(std::uint32_t index);
+
+  const SharedFile file_;  // a lock on the byte at a participant's index shows that the participant exists
+  ShareLayout *const layout_;
+  const bool is_own_;
+  bool takes_part_ = false;
+  ParticipantId participant_, maker_;
+  std::map<std::uint32_t, ProcessWatch> watches_;                       // by the participant's index
+  std::map<std::uint64_t, std::weak_ptr<SharedBlocks>> opened_blocks_;  // by the nonce
+  std::uint32_t memory_records_ = 0;
+  std::deque<std::uint32_t> free_memory_;
+  std::uint32_t event_records_ = 0;
+  std::deque<std::uint32_t> free_events_;  // some may still have holders
+};
+
+// Makes an allocation openable for other processes, until it is destroyed.
+class MemoryExport {
+ public:
+  // Returns null if all records are in use, or if there are more than SharedMemoryRecord::kPieces pieces.
+  static std::unique_ptr<MemoryExport> make(std::shared_ptr<ShareTable> table, std::vector<Piece> pieces,
+                                            std::size_t lead, std::size_t size, const CUuuid &device);
+  ~MemoryExport();
+  MemoryExport(const MemoryExport &) = delete;
+  MemoryExport &operator=(const MemoryExport &) = delete;
+
+  const ShareHandle &handle() const noexcept { return handle_; }
+
+ private:
+  MemoryExport(std::shared_ptr<ShareTable> table, std::uint32_t record) noexcept
+      : table_(std::move(table)), record_(record) {}
+
+  const std::shared_ptr<ShareTable> table_;
+  const std::uint32_t record_;
+  ShareHandle handle_;
+};
+
+// An allocation of another process.
+struct FoundMemory {
+  std::vector<Piece> pieces;
+  std::size_t lead = 0;
+  std::size_t size = 0;
+  CUuuid device = {};
+};
+// Returns nothing on failure: errno is ESTALE if the allocation can no longer be opened, else the reason why
+// this process cannot open it.
+std::optional<FoundMemory> find_memory(ShareTable &table, const ShareHandle &handle);
+
+}  // namespace cushim::sim

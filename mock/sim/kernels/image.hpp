@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs of cuModuleLoadData, cuLibraryLoadData and cuLinkAddData: PTX text, a fat binary or a cubin.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace cushim::sim {
+
+struct Image {
+  std::optional<std::string> ptx;  // empty if this device can run none
+  CUresult error = CUDA_SUCCESS;   // the reason for a missing `ptx`
+  std::string log;                 // the reason as text, for the call's error log and for the user
+};
+
+// Returns the PTX of an image for a device of this compute capability (90 is 9.0); of a fat binary, the entry
+// with the highest target that the device runs. Reads at most `size` bytes; without it, text ends with a NUL,
+// and a fat binary has the size in its header. Machine code has no PTX: NO_BINARY_FOR_GPU.
+Image read_image(const void *data, int capability, std::optional<std::size_t> size = {});
+
+}  // namespace cushim::sim

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/module.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "kernels/image.hpp"
+#include "machine/system.hpp"
+#include "memory/rounding.hpp"
+
+namespace cushim::sim {
+
+namespace {
+
+constexpr const char *kAborted = "ptxas fatal   : Ptx assembly aborted due to errors";
+constexpr std::size_t kSharedGranularity = 128;  // of a block's shared memory, measured on an H200
+constexpr std::size_t kStaticGranularity = 16;
+
+// Returns the newest PTX version that a driver's compiler accepts, 900 for 9.0. Each CUDA 13.x adds one.
+unsigned newest_ptx(int driver_version) {
+  const int major = driver_version / 1000, minor = driver_version % 1000 / 10;
+  return static_cast<unsigned>((major - 4) * 100 + minor * 10);
+}
+
+int capability(const Device &device) {
+  return 10 * device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+// Error codes and messages are those of driver 580 on an H200.
+LoadError check_target(const ptx::Module &module, const System &system, const Device &device) {
+  const unsigned version = module.version_major * 100 + module.version_minor * 10;
+  const unsigned newest = newest_ptx(system.profile.driver_version);
+  const auto in_words = [](unsigned number) {
+    return std::to_string(number / 100) + "." + std::to_string(number % 100 / 10);
+  };
+  if (version > newest)
+    return {CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+            "ptxas application ptx input, line 1; fatal   : Unsupported .version " + in_words(version) +
+                "; current version is '" + in_words(newest) + "'"};
+  const auto sm = static_cast<int>(module.target.sm);
+  if (sm > capability(device) || (module.target.suffix == 'a' && sm != capability(device)))
+    return {CUDA_ERROR_INVALID_PTX,
+            "ptxas fatal   : SM version specified by .target is higher than default SM version assumed"};
+  // PTX without .address_size is treated as 64-bit. Measured, driver 580.
+  const bool says_32 = module.address_size == 32 && module.text != nullptr &&
+                       module.text->find(".address_size") != std::string::npos;
+  if (says_32 && capability(device) >= 90)
+    return {CUDA_ERROR_INVALID_PTX,
+            "ptxas fatal   :  32-Bit ABI (--machine 32 or 32-Bit addressing) is not supported on sm_90 or "
+            "higher architectures."};
+  return {};
+}
+
+bool is_in_memory(const ptx::Variable &variable) {
+  return variable.space == ptx::StateSpace::global || variable.space == ptx::StateSpace::const_;
+}
+
+// Writes the initial value of a variable. Requires the addresses of all variables in it.
+void initialize(System &system, const Module &module, const ptx::Variable &variable, const Global &global) {
+  if (global.size == 0) return;
+  std::byte *const bytes = system.memory.bytes(global.address, global.size);
+  std::memset(bytes, 0, global.size);
+  const auto initial = std::as_bytes(std::span(variable.initializer));
+  std::ranges::copy(initial.first(std::min(initial.size(), global.size)), bytes);
+  for (const ptx::Relocation &relocation : variable.relocations) {
+    const auto target = module.globals.find(relocation.name);
+    std::uint64_t address = static_cast<std::uint64_t>(relocation.addend);
+    if (relocation.symbol.kind == ptx::SymbolKind::function)
+      address += ptx::code_window + 16 * std::uint64_t{relocation.symbol.index};
+    else if (target != module.globals.end())
+      address += target->second.address;
+    address >>= relocation.shift;
+    if (relocation.size <= global.size && relocation.offset <= global.size - relocation.size)
+      std::memcpy(bytes + relocation.offset, &address,
+                  std::min<std::size_t>(relocation.size, sizeof address));
+  }
+}
+
+// Returns the first function that is called or referenced but not defined; empty if there is none.
+std::string_view unresolved_function(const ptx::Module &module) {
+  constexpr std::string_view kOfTheDriver[] = {"vprintf", "malloc", "free", "__assertfail"};
+  for (const ptx::Function &function : module.functions)
+    if (!function.has_body && function.linkage == ptx::Linkage::external &&
+        std::ranges::find(kOfTheDriver, function.name) == std::end(kOfTheDriver))
+      return function.name;
+  return {};
+}
+
+}  // namespace
+
+std::shared_ptr<const Code> load_code(const System &system, const Device &device, const void *data,
+                                      std::optional<std::size_t> size, LoadError &error) {
+  const Image image = read_image(data, capability(device), size);
+  error = {image.error, image.log};
+  if (!image.ptx) return nullptr;
+  ptx::ParseResult parsed = ptx::parse(*image.ptx);
+  error = check_target(parsed.module, system, device);
+  if (error.code != CUDA_SUCCESS) return nullptr;
+  if (!parsed.ok()) {
+    error = {CUDA_ERROR_INVALID_PTX, parsed.log()};
+    if (!error.log.empty() && error.log.back() != '\n') error.log += '\n';
+    error.log += kAborted;
+    return nullptr;
+  }
+  auto code = std::make_shared<Code>();
+  code->module = std::move(parsed.module);
+  for (const ptx::Function &function : code->module.functions) {
+    if (!function.is_entry || !function.has_body) continue;
+    code->entries.push_back(&function);
+    code->entry_by_name.emplace(function.name, &function);
+  }
+  for (const ptx::Variable &variable : code->module.variables)
+    if (is_in_memory(variable)) code->variable_by_name.emplace(variable.name, &variable);
+  return code;
+}
+
+LoadError check_complete(const Code &code) {
+  const std::string_view missing = unresolved_function(code.module);
+  if (missing.empty()) return {};
+  return {CUDA_ERROR_INVALID_PTX,
+          "ptxas fatal   : Unresolved extern function '" + std::string(missing) + "'"};
+}
+
+Module *make_module(System &system, Context &context, std::shared_ptr<const Code> code, LoadError &error) {
+  error = check_complete(*code);
+  if (error.code != CUDA_SUCCESS) return nullptr;
+  auto owned = std::make_unique<Module>();
+  Module &module = *owned;
+  module.context = &context;
+  module.code = std::move(code);
+  const auto give_up = [&](LoadError why) {
+    error = std::move(why);
+    for (const auto &[name, global] : module.globals)
+      if (Allocation *const allocation = system.memory.find(global.address))
+        system.memory.release(*allocation);
+    return nullptr;
+  };
+  ptx::SymbolAddresses addresses;
+  for (const auto &[name, variable] : module.code->variable_by_name) {
+    const std::size_t size = std::max<std::size_t>(variable->size, 1);
+    Allocation *const allocation = variable->managed
+                                       ? system.memory.allocate_on_host(MemoryKind::managed, size)
+                                       : system.memory.allocate(*context.device, size);
+    if (allocation == nullptr) return give_up({CUDA_ERROR_OUT_OF_MEMORY, ""});
+    allocation->context = &context;
+    allocation->device = context.device;
+    allocation->is_of_module = true;
+    if (variable->managed) allocation->flags = CU_MEM_ATTACH_GLOBAL;
+    module.globals.emplace(name, Global{allocation->base, variable->size, variable->managed});
+    addresses.emplace(name, allocation->base);
+  }
+  for (const auto &[name, variable] : module.code->variable_by_name)
+    initialize(system, module, *variable, module.globals.find(name)->second);
+  std::vector<ptx::Diagnostic> unsupported;
+  module.program = ptx::compile(module.code->module, addresses, unsupported);
+  if (!module.program) {
+    std::string log;
+    for (const ptx::Diagnostic &one : unsupported) log += one.text() + "\n";
+    return give_up({CUDA_ERROR_NOT_SUPPORTED, "the simulated driver does not execute this PTX:\n" + log});
+  }
+  context.modules.insert(&module);
+  return &system.handles.add(std::move(owned));
+}
+
+void destroy_module(System &system, Module &module) {
+  for (const auto &[name, function] : module.functions) system.handles.erase(*function);
+  for (const auto &[name, global] : module.globals)
+    if (Allocation *const allocation = system.memory.find(global.address)) system.memory.release(*allocation);
+  if (module.library != nullptr) module.library->modules.erase(module.context);
+  module.context->modules.erase(&module);
+  system.handles.erase(module);
+}
+
+Function *function_of(System &system, Module &module, std::string_view name) {
+  if (const auto known = module.functions.find(name); known != module.functions.end()) return known->second;
+  const auto place = module.code->entry_by_name.find(name);
+  if (place == module.code->entry_by_name.end()) return nullptr;
+  Function &function = system.handles.add(std::make_unique<Function>());
+  function.module = &module;
+  function.entry = place->second;
+  function.name = std::string(name);
+  module.functions.emplace(function.name, &function);
+  return &function;
+}
+
+// ---- Resources ----
+
+std::size_t static_shared(const ptx::Function &entry) {
+  return rounded_up(static_cast<std::size_t>(entry.body.shared_size), kStaticGranularity);
+}
+
+unsigned max_threads(const ptx::Function &entry) {
+  const auto &most = entry.performance.maxntid;
+  return most ? std::min(1024u, (*most)[0] * (*most)[1] * (*most)[2]) : 1024;
+}
+
+namespace {
+
+// Estimates the registers per thread: the real driver's compiler chooses them by rules that are not public.
+int registers_of(const ptx::Function &entry) {
+  const auto words = [](const ptx::Register &one) {
+    return one.type == ptx::Type::pred ? std::size_t{0} : std::size_t{1};
+  };
+  std::size_t sum = 0;
+  for (const ptx::Register &one : entry.body.registers) sum += words(one);
+  const unsigned most = entry.performance.maxnreg.value_or(255);
+  return static_cast<int>(std::clamp<std::size_t>(sum / 2 + 4, 4, std::min(most, 255u)));
+}
+
+std::size_t constants_of(const Code &code) {
+  std::size_t sum = 0;
+  for (const auto &[name, variable] : code.variable_by_name)
+    if (variable->space == ptx::StateSpace::const_)
+      sum = rounded_up(sum, std::size_t{variable->alignment}) + static_cast<std::size_t>(variable->size);
+  return sum;
+}
+
+}  // namespace
+
+bool attribute_of(const ptx::Function &entry, const Code &code, const Device &device,
+                  const FunctionAttributes &set, int attribute, int &value) {
+  if (const auto own = set.find(attribute); own != set.end()) {
+    value = own->second;
+    return true;
+  }
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      value = static_cast<int>(max_threads(entry));
+      return true;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      value = static_cast<int>(static_shared(entry));
+      return true;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+      value = static_cast<int>(constants_of(code));
+      return true;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+      value = static_cast<int>(rounded_up(static_cast<std::size_t>(entry.body.local_size), 8));
+      return true;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      value = registers_of(entry);
+      return true;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+      value = static_cast<int>(code.module.target.sm);
+      return true;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      value = capability(device);
+      return true;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      value = std::max(0, device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
+                              static_cast<int>(static_shared(entry)));
+      return true;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      value = -1;
+      return true;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: {
+      const auto at = static_cast<std::size_t>(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+      const auto &cluster = entry.performance.reqnctapercluster;
+      value = cluster ? static_cast<int>((*cluster)[at]) : 0;
+      return true;
+    }
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+      value = entry.performance.explicitcluster ? 1 : 0;
+      return true;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      value = 0;
+      return true;
+    default:
+      return false;
+  }
+}
+
+CUresult check_attribute(const ptx::Function &entry, const Device &device, int attribute, int value) {
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
+      const int most = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
+                       static_cast<int>(static_shared(entry));
+      return value >= 0 && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+int max_dynamic_shared(const Function &function) {
+  int value = 0;
+  attribute_of(*function.entry, *function.module->code, *function.module->context->device, function.set,
+               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, value);
+  return value;
+}
+
+int resident_blocks(const Function &function, int threads, std::size_t dynamic_shared) {
+  const ptx::Function &entry = *function.entry;
+  const Device &device = *function.module->context->device;
+  const auto attribute = [&](CUdevice_attribute which) {
+    return static_cast<std::size_t>(std::max(0, device.attribute(which)));
+  };
+  constexpr std::size_t kWarp = 32, kRegistersOfWarp = 256;
+  if (threads > 1024 || dynamic_shared > static_cast<std::size_t>(max_dynamic_shared(function))) return 0;
+  const std::size_t warps = (static_cast<std::size_t>(threads) + kWarp - 1) / kWarp;
+  std::size_t blocks = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+  if (blocks == 0) blocks = 32;
+  blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / kWarp / warps);
+  const std::size_t shared = static_shared(entry) + dynamic_shared;
+  const std::size_t reserved = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  const std::size_t of_block = rounded_up(shared + reserved, kSharedGranularity);
+  if (of_block != 0)
+    blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / of_block);
+  const std::size_t registers =
+      rounded_up(static_cast<std::size_t>(registers_of(entry)) * kWarp, kRegistersOfWarp) * warps;
+  blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / registers);
+  return static_cast<int>(blocks);
+}
+
+}  // namespace cushim::sim

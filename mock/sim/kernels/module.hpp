@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules, libraries, and the functions and kernels in them.
+#pragma once
+
+#include <cushim/ptx/execute.hpp>
+#include <cushim/ptx/module.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/jit_options.hpp"
+#include "memory/memory.hpp"
+#include "objects/handle.hpp"
+
+namespace cushim::sim {
+
+struct System;
+
+// A parsed image. Immutable, so that the modules of a library share it.
+struct Code {
+  ptx::Module module;
+  std::vector<const ptx::Function *> entries;  // in source order
+  std::unordered_map<std::string_view, const ptx::Function *> entry_by_name;
+  std::unordered_map<std::string_view, const ptx::Variable *> variable_by_name;
+};
+
+// The reason why an image cannot be loaded on a device of this driver.
+struct LoadError {
+  CUresult code = CUDA_SUCCESS;
+  std::string log;  // formatted as by the driver's compiler
+};
+
+// Parses an image. Returns null on failure, and sets `error`. For `size`, see read_image().
+std::shared_ptr<const Code> load_code(const System &system, const Device &device, const void *image,
+                                      std::optional<std::size_t> size, LoadError &error);
+
+// Returns an error if the code uses an undefined function, as only code that will be linked may.
+LoadError check_complete(const Code &code);
+
+struct Module;
+
+// Attributes that the program has set, by CUfunction_attribute; others have their default.
+using FunctionAttributes = std::map<int, int>;
+
+// A kernel in one context (CUfunction).
+struct Function : Object {
+  static constexpr Kind kKind = Kind::function;
+  Function() : Object(kKind) {}
+
+  Module *module = nullptr;
+  const ptx::Function *entry = nullptr;
+  std::string name;
+  FunctionAttributes set;
+  // Set by cuFuncSetBlockShape, cuFuncSetSharedSize and cuParamSet* of the first releases, for cuLaunch.
+  ptx::Dim3 block;
+  unsigned dynamic_shared = 0;
+  std::vector<std::byte> parameters;
+};
+
+struct Global {
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  bool is_managed = false;
+};
+
+struct Library;
+
+// Code in one context (CUmodule).
+struct Module : Object {
+  static constexpr Kind kKind = Kind::module;
+  Module() : Object(kKind) {}
+
+  Context *context = nullptr;
+  Library *library = nullptr;  // the library that it belongs to; null if the program loaded it directly
+  std::shared_ptr<const Code> code;
+  ptx::Program program;
+  std::map<std::string, Global, std::less<>> globals;
+  std::map<std::string, Function *, std::less<>> functions;  // those that the program has looked up
+};
+
+// A kernel without a context (CUkernel).
+struct Kernel : Object {
+  static constexpr Kind kKind = Kind::kernel;
+  Kernel() : Object(kKind) {}
+
+  Library *library = nullptr;
+  const ptx::Function *entry = nullptr;
+  std::string name;
+  std::map<int, FunctionAttributes> set;  // by the device's index
+};
+
+// Code without a context (CUlibrary).
+struct Library : Object {
+  static constexpr Kind kKind = Kind::library;
+  Library() : Object(kKind) {}
+
+  std::shared_ptr<const Code> code;  // null if the image could not be loaded
+  LoadError error;                   // the reason, if `code` is null
+  std::map<Context *, Module *> modules;
+  std::map<std::string, Kernel *, std::less<>> kernels;
+};
+
+// PTX inputs that are linked into one image (CUlinkState).
+struct Link : Object {
+  static constexpr Kind kKind = Kind::link;
+  Link() : Object(kKind) {}
+
+  Context *context = nullptr;
+  JitOptions options;
+  std::string text;
+  bool is_complete = false;
+};
+
+// Loads code into a context: allocates and initializes its variables, and decodes its functions. Returns null
+// on failure, and sets `error`.
+Module *make_module(System &system, Context &context, std::shared_ptr<const Code> code, LoadError &error);
+// Destroys a module with its functions, and its variables unless the end of the context has freed them. Does
+// not wait for work that uses them.
+void destroy_module(System &system, Module &module);
+
+// Returns the function with this name; null if there is none.
+Function *function_of(System &system, Module &module, std::string_view name);
+
+// ---- Resources of a kernel on a device ----
+
+int max_dynamic_shared(const Function &function);  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+// Returns the value of a CUfunction_attribute in `value`. False for an unknown attribute.
+bool attribute_of(const ptx::Function &entry, const Code &code, const Device &device,
+                  const FunctionAttributes &set, int attribute, int &value);
+// Returns CUDA_SUCCESS if the program may set the attribute to this value, else the error.
+CUresult check_attribute(const ptx::Function &entry, const Device &device, int attribute, int value);
+
+// Returns the bytes of static shared memory of a block.
+std::size_t static_shared(const ptx::Function &entry);
+unsigned max_threads(const ptx::Function &entry);
+// Returns the number of blocks of this size that one multiprocessor of the function's device holds at once; 0
+// if the function may not have so many threads or bytes of dynamic shared memory. Measured on an H200, driver
+// 580.
+int resident_blocks(const Function &function, int threads, std::size_t dynamic_shared);
+
+}  // namespace cushim::sim

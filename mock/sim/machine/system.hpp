@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a simulated machine.
+#pragma once
+
+#include <sys/types.h>
+#include <cushim/mock/driver_slot.hpp>
+#include <cushim/sim/machine.hpp>
+#include <cushim/sim/usage.hpp>
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "ipc/sharing.hpp"
+#include "kernels/module.hpp"
+#include "machine/faults.hpp"
+#include "memory/memory.hpp"
+#include "memory/pool.hpp"
+#include "objects/array.hpp"
+#include "objects/context.hpp"
+#include "objects/device.hpp"
+#include "objects/event.hpp"
+#include "objects/handle.hpp"
+#include "objects/object_cache.hpp"
+#include "objects/stream.hpp"
+
+namespace cushim::sim {
+
+// A thread's context stack; the last entry is the current context. Destroyed contexts are kept while they are
+// on a stack.
+class ContextStack {
+ public:
+  bool empty() const noexcept { return entries_.empty(); }
+  std::size_t size() const noexcept { return entries_.size(); }
+  void reserve(std::size_t size) { entries_.reserve(size); }
+  Context *back() const noexcept { return entries_.back().context; }
+  void push_back(Context *context) { entries_.push_back({context, context->entries}); }
+  void pop_back() { entries_.pop_back(); }
+
+ private:
+  struct Entry {
+    Context *context;
+    std::shared_ptr<const void> reference;
+  };
+  std::vector<Entry> entries_;
+};
+
+// A thread's state in one machine.
+struct Thread {
+  unsigned long number = 0;  // never reused
+  ContextStack stack;
+  std::shared_ptr<const void> life = std::make_shared<char>();  // expires when the thread ends
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+  // The machine that the calling thread used last, by number, and the thread's state in it.
+  struct Last {
+    unsigned long machine = 0;
+    Thread *thread = nullptr;
+  };
+  static constinit thread_local Last last;
+};
+
+struct System final : mock::Owner {
+  explicit System(const Options &options);
+  ~System() override;
+
+  // ---- mock::Owner ----
+  bool serves(int slot) const noexcept override;
+  std::unique_ptr<mock::AnyReceiver> make_receiver(int slot) override;
+  bool is_of_program() const noexcept override { return !options.is_library; }
+
+  // Returns the calling thread's state.
+  Thread &thread() { return Thread::last.machine == number ? *Thread::last.thread : find_thread(); }
+
+  Context &make_context(Device &device, unsigned flags);
+  // Destroys the objects of a context. Its handle may stay on threads' stacks.
+  void destroy_context(Context &context);
+
+  // Frees memory that no work uses any more.
+  void release(Allocation &allocation);
+
+  // Drops the pending work of a context; all later calls in it return `fault`.
+  void lose_context(Context &context, CUresult fault);
+  // Calls lose_context() for all contexts of a device; creating a new one returns `fault`, too.
+  void lose_device(Device &device, CUresult fault);
+
+  // Counts a call; reports the first call of each entry point on stderr.
+  void report_not_implemented(int slot);
+
+  // Returns the numbers of calls and live objects so far.
+  Usage usage();
+
+  const Options options;
+  const unsigned long number;  // of the machine; never reused
+  // The process that called cuInit; before that, the process that created the machine.
+  std::atomic<pid_t> process;
+  const MachineProfile profile;
+  std::atomic<bool> is_initialized{false};
+  // Calls that admit() rejected before they took the lock, by slot.
+  std::array<std::atomic<unsigned long>, CUSHIM_ENTRY_COUNT> not_admitted{};
+
+  mock::Mutex mutex;                                      // protects all following members
+  std::array<unsigned long, CUSHIM_ENTRY_COUNT> calls{};  // all other calls, by slot
+  const std::vector<std::unique_ptr<Device>> devices;
+  std::vector<Device *> visible;  // by ordinal; set by cuInit
+  Memory memory;
+  Handles handles;
+  ObjectCache<Event> spare_events;
+  std::vector<std::unique_ptr<Context>> ended_contexts;  // destroyed contexts that may be on a thread's stack
+  std::size_t ended_contexts_swept_at = 32;
+  unsigned long last_id = 0;             // of contexts and streams
+  unsigned long last_ending = 0;         // of calls that destroy contexts
+  std::set<int> not_implemented;         // entry points that were called, by slot
+  std::set<std::string> not_found;       // names that cuGetProcAddress did not find
+  bool has_reported_runtime = false;     // whether the missing export tables were reported
+  bool has_recommended_checker = false;  // whether the misuse checker was recommended
+  unsigned long misuses = 0;             // of handles
+  Engine engine;
+  Sharing sharing{engine, mutex};
+  const mock::FaultRules fault_rules;
+  mock::DriverSlot &driver_slot;
+  std::unique_ptr<MachineFaults> faults;  // null without rules
+
+ private:
+  Thread &find_thread();
+  void keep_ended(std::unique_ptr<Context> context);
+};
+
+// Marks the process as initialized: its later children of fork() have no driver. A child that was forked
+// before has one. Measured, driver 580.
+void note_initialization();
+
+// Makes calls return DEINITIALIZED once the process exits: in atexit handlers and destructors of static
+// objects that were registered before the first cuInit. Measured, driver 580.
+void end_with_process();
+
+}  // namespace cushim::sim

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/memory.hpp"
+#include "memory/rounding.hpp"
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace cushim::sim {
+
+namespace {
+
+constexpr std::size_t kAlignment = 512;
+constexpr std::size_t kChunk =
+    SharedBlocks::kChunk;  // granularity of poisoning and of returning memory to the system
+constexpr std::size_t kChunksOfBlock = Memory::kBlock / kChunk;
+constexpr int kPoison = SharedBlocks::kPoison;
+
+constexpr std::size_t rounded_down(std::size_t value, std::size_t to) { return value / to * to; }
+
+std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+std::byte *reserve(std::size_t size, int protection, std::byte *at = nullptr) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0);
+  void *place = mmap(at, size, protection, flags, -1, 0);
+  if (place == MAP_FAILED) return nullptr;
+  madvise(place, size, MADV_DONTDUMP);
+  return static_cast<std::byte *>(place);
+}
+
+}  // namespace
+
+// Of each stream the last user is enough: those before it are complete earlier.
+void Allocation::reserve_user() {
+  if (users.size() < users.capacity()) return;
+  std::vector<unsigned long> seen(std::bit_ceil(2 * users.size() + 1));  // ids of streams, hashed; 0: none
+  const auto is_first = [&seen](unsigned long stream) {
+    std::size_t bucket = stream & (seen.size() - 1);
+    while (seen[bucket] != 0 && seen[bucket] != stream) bucket = (bucket + 1) & (seen.size() - 1);
+    return std::exchange(seen[bucket], stream) == 0;
+  };
+  for (auto user = users.rbegin(); user != users.rend(); ++user)
+    if (!sim::is_complete(*user) && !is_first((*user)->stream)) *user = nullptr;
+  std::erase_if(users, [](const Work &user) { return sim::is_complete(user); });
+  const std::size_t room = users.capacity();
+  if (2 * users.size() >= room) users.reserve(std::max<std::size_t>(4, 2 * room));
+}
+
+// Reserves the addresses and bytes of a device; fewer than the profile's total memory if address space is
+// limited.
+Memory::Arena Memory::reserve_arena(std::size_t total) {
+  Arena arena;
+  // The real driver can map any free memory at contiguous addresses. Here 25 % more addresses than bytes
+  // limit fragmentation.
+  const std::size_t whole = rounded_up(total, kBlock), wanted = rounded_up(total + total / 4, kBlock);
+  for (std::size_t size = wanted; size != 0; size = size > whole ? whole : rounded_down(size / 2, kBlock)) {
+    std::byte *const addresses = reserve(size, PROT_NONE);
+    std::byte *const bytes = addresses != nullptr ? reserve(size, PROT_READ | PROT_WRITE) : nullptr;
+    // If the device cannot have its full size, leaves the same amount of address space to the program.
+    std::byte *const rest = bytes != nullptr && size < whole ? reserve(size, PROT_NONE) : nullptr;
+    if (rest != nullptr) munmap(rest, size);
+    if (bytes != nullptr && (size >= whole || rest != nullptr)) {
+      arena.begin = reinterpret_cast<CUdeviceptr>(addresses);
+      arena.bytes = bytes;
+      arena.size = size;
+      break;
+    }
+    if (bytes != nullptr) munmap(bytes, size);
+    if (addresses != nullptr) munmap(addresses, size);
+  }
+  arena.free.emplace(0, arena.size);
+  arena.touched = Zeros<bool>(arena.size / kChunk);
+  arena.users = Zeros<unsigned>(arena.size / kBlock);
+  return arena;
+}
+
+Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
+  std::string limited;
+  for (const auto &device : devices) {
+    const std::size_t total = device->profile.total_memory;
+    arenas_.push_back(reserve_arena(total));
+    if (arenas_.back().size < total)
+      limited += (limited.empty() ? "" : ", ") + std::to_string(arenas_.back().size) + " of the " +
+                 std::to_string(total) + " bytes of device " + std::to_string(device->index);
+  }
+  if (!limited.empty())
+    std::fprintf(stderr, "cushim[sim]: address space is limited (ulimit -v): there is room for %s\n",
+                 limited.c_str());
+}
+
+Memory::~Memory() {
+  while (!allocations_.empty()) release(*allocations_.begin()->second);
+  for (const Arena &arena : arenas_) {
+    if (arena.size == 0) continue;
+    munmap(reinterpret_cast<void *>(arena.begin), arena.size);
+    munmap(arena.bytes, arena.size);
+  }
+}
+
+Memory::Arena *Memory::arena_of(CUdeviceptr address) noexcept {
+  for (Arena &arena : arenas_)
+    if (address >= arena.begin && address - arena.begin < arena.size) return &arena;
+  return nullptr;
+}
+
+bool Memory::is_of_device(CUdeviceptr address) const noexcept {
+  return const_cast<Memory *>(this)->arena_of(address) != nullptr || import_of(address) != nullptr;
+}
+
+Memory::Allocations::node_type Memory::make_node() {
+  Allocations made;
+  made.emplace(0, std::make_unique<Allocation>());
+  return made.extract(made.begin());
+}
+
+Allocation &Memory::add(Allocations::node_type &&node) {
+  Allocation &added = *node.mapped();
+  added.id = ++last_id_;
+  node.key() = added.base;
+  allocations_.insert(std::move(node));
+  return added;
+}
+
+// Counts an allocation in its blocks: `by` is 1 to add and -1 to remove.
+void Memory::use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by) {
+  for (std::size_t block = offset / kBlock; block * kBlock < offset + length; ++block) {
+    unsigned &users = arena.users[block];
+    if (users == 0) device.used += kBlock;
+    users += static_cast<unsigned>(by);
+    if (users == 0) device.used -= kBlock;
+  }
+  device.peak = std::max(device.peak, device.used);
+}
+
+// Returns whether the device has memory for an allocation at this offset: for its bytes, and for the blocks
+// that no allocation uses yet.
+bool Memory::has_room(const Arena &arena, const Device &device, std::size_t offset, std::size_t size) {
+  const std::size_t total = device.profile.total_memory;
+  std::size_t fresh = 0;  // bytes in unused blocks
+  const std::size_t end = offset + size;
+  for (std::size_t block = offset / kBlock; block * kBlock < end; ++block)
+    if (arena.users[block] == 0)
+      fresh += std::min(end, (block + 1) * kBlock) - std::max(offset, block * kBlock);
+  return arena.allocated + size <= total && fresh <= total - std::min(device.used, total);
+}
+
+Allocation *Memory::allocate(Device &device, std::size_t size) {
+  Arena &arena = arenas_[static_cast<std::size_t>(device.index)];
+  if (size > std::min(arena.size, device.profile.total_memory)) return nullptr;
+  const std::size_t wanted = rounded_up(size, kAlignment);
+  const std::size_t alignment = size < kBlock ? kAlignment : kBlock;
+  for (auto place = arena.free.begin(); place != arena.free.end(); ++place) {
+    const auto [start, length] = *place;
+    const std::size_t offset = rounded_up(start, alignment);
+    if (length < wanted + (offset - start) || !has_room(arena, device, offset, size)) continue;
+    auto node = make_node();
+    if (start + length > offset + wanted)
+      arena.free.emplace(offset + wanted, start + length - offset - wanted);
+    if (offset > start)
+      place->second = offset - start;
+    else
+      arena.free.erase(place);
+    use(arena, device, offset, wanted, 1);
+    arena.allocated += wanted;
+    poison_shared(arena, offset, wanted);
+    Allocation &made = *node.mapped();
+    made.base = arena.begin + offset;
+    made.size = size;
+    made.device = &device;
+    return &add(std::move(node));
+  }
+  return nullptr;
+}
+
+Allocation *Memory::allocate_on_host(MemoryKind kind, std::size_t size) {
+  const std::size_t page = page_size();
+  if (size > SIZE_MAX - page) return nullptr;
+  auto node = make_node();
+  std::byte *const host = reserve(rounded_up(size, page), PROT_READ | PROT_WRITE);
+  if (host == nullptr) return nullptr;
+  Allocation &made = *node.mapped();
+  made.base = reinterpret_cast<CUdeviceptr>(host);
+  made.size = size;
+  made.kind = kind;
+  return &add(std::move(node));
+}
+
+Allocation &Memory::add_registered(void *host, std::size_t size) {
+  auto node = make_node();
+  Allocation &made = *node.mapped();
+  made.base = reinterpret_cast<CUdeviceptr>(host);
+  made.size = size;
+  made.kind = MemoryKind::registered;
+  return add(std::move(node));
+}
+
+void Memory::release(Allocation &allocation) {
+  allocation.exported.reset();
+  if (allocation.imported != nullptr) {
+    const MemoryImport &import = *allocation.imported;
+    munmap(import.addresses, import.mapped);
+    munmap(import.bytes, import.mapped);
+    --imports_;
+  } else if (allocation.kind == MemoryKind::device) {
+    Arena &arena = arenas_[static_cast<std::size_t>(allocation.device->index)];
+    std::size_t offset = allocation.base - arena.begin;
+    std::size_t length = rounded_up(allocation.size, kAlignment);
+    auto free = arena.free.emplace(offset, length).first;  // may throw, so it comes before any change
+    use(arena, *allocation.device, offset, length, -1);
+    arena.allocated -= length;
+    unshare(arena, offset, length);
+    // Whole chunks go back to the system; the rest is poisoned again.
+    const std::size_t end = offset + length;
+    for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
+      const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
+      if (!arena.touched[chunk] || arena.is_shared(chunk)) continue;
+      if (to - from == kChunk) {
+        madvise(arena.bytes + from, kChunk, MADV_DONTNEED);
+        arena.touched[chunk] = false;
+      } else {
+        std::memset(arena.bytes + from, kPoison, to - from);
+      }
+    }
+    const auto after = std::next(free);
+    if (after != arena.free.end() && free->first + free->second == after->first) {
+      free->second += after->second;
+      arena.free.erase(after);
+    }
+    if (free != arena.free.begin()) {
+      const auto before = std::prev(free);
+      if (before->first + before->second == free->first) {
+        before->second += free->second;
+        arena.free.erase(free);
+      }
+    }
+  } else if (allocation.kind != MemoryKind::registered) {
+    munmap(reinterpret_cast<void *>(allocation.base), rounded_up(allocation.size, page_size()));
+  }
+  allocations_.erase(allocation.base);
+}
+
+Allocation *Memory::find(CUdeviceptr address) {
+  auto place = allocations_.upper_bound(address);
+  if (place == allocations_.begin()) return nullptr;
+  Allocation &allocation = *std::prev(place)->second;
+  return address < allocation.end() && !allocation.is_of_array ? &allocation : nullptr;
+}
+
+Allocation *Memory::find(CUdeviceptr base, unsigned long long id) {
+  const auto place = allocations_.find(base);
+  return place != allocations_.end() && place->second->id == id ? place->second.get() : nullptr;
+}
+
+bool Memory::overlaps(CUdeviceptr address, std::size_t size) {
+  if (find(address) != nullptr) return true;
+  const auto next = allocations_.upper_bound(address);
+  return next != allocations_.end() && next->first < address + size;
+}
+
+std::byte *Memory::bytes(CUdeviceptr address, std::size_t size) {
+  Arena *const arena = arena_of(address);
+  if (arena == nullptr) {
+    const MemoryImport *const import = import_of(address);
+    if (import == nullptr) return reinterpret_cast<std::byte *>(address);
+    const std::size_t offset = address - reinterpret_cast<CUdeviceptr>(import->addresses);
+    touch(*import, offset, size);
+    return import->bytes + offset;
+  }
+  const std::size_t offset = address - arena->begin;
+  for (std::size_t chunk = offset / kChunk; chunk * kChunk < offset + size; ++chunk)
+    if (!arena->touched[chunk]) touch(*arena, chunk);
+  return arena->bytes + offset;
+}
+
+void Memory::touch(Arena &arena, std::size_t chunk) {
+  std::byte *const bytes = arena.bytes + chunk * kChunk;
+  if (arena.is_shared(chunk)) {
+    const Arena::Shared &shared = arena.shared.at(chunk / kChunksOfBlock);
+    shared.blocks->touch(shared.index * kChunksOfBlock + chunk % kChunksOfBlock, bytes);
+  } else {
+    std::memset(bytes, kPoison, kChunk);
+  }
+  arena.touched[chunk] = true;
+}
+
+// ---- Shared with other processes ----
+
+bool Memory::Arena::is_shared(std::size_t chunk) const { return shared.contains(chunk / kChunksOfBlock); }
+
+// Freed bytes stay readable for importers until the range is allocated again; poisons them then.
+void Memory::poison_shared(Arena &arena, std::size_t offset, std::size_t length) {
+  const std::size_t end = offset + length;
+  for (auto place = arena.shared.lower_bound(offset / kBlock);
+       place != arena.shared.end() && place->first * kBlock < end; ++place) {
+    const auto &[block, shared] = *place;
+    for (std::size_t i = 0; i < kChunksOfBlock; ++i) {
+      const std::size_t chunk = block * kBlock + i * kChunk;
+      const std::size_t from = std::max(offset, chunk), to = std::min(end, chunk + kChunk);
+      if (from < to && shared.blocks->is_touched(shared.index * kChunksOfBlock + i))
+        std::memset(arena.bytes + from, kPoison, to - from);
+    }
+  }
+}
+
+// Returns a file for shared blocks. Later files are larger, so that a process has enough file descriptors for
+// a whole device: 8 of 128 MiB, 8 of 256 MiB, up to 32 GiB. They take no memory until they are written to.
+// Returns null on failure, with the reason in errno.
+std::shared_ptr<SharedBlocks> Memory::file_with_room(Arena &arena, std::size_t size) {
+  if (const auto last = arena.last_file.lock(); last != nullptr && last->has_room(size)) return last;
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, 0) < 0) return nullptr;
+  constexpr std::size_t least = 128 << 20;
+  const std::size_t wanted = std::max(size, least << std::min(arena.files / 8, 8u));
+  auto file = SharedBlocks::make(wanted, nonce);
+  if (file == nullptr && errno == EFBIG) file = SharedBlocks::make(size, nonce);
+  if (file == nullptr) return nullptr;
+  ++arena.files;
+  arena.last_file = file;
+  return file;
+}
+
+// Moves blocks into a file, at the same addresses. Returns false on failure, with the reason in errno.
+bool Memory::share(Arena &arena, std::size_t block, std::size_t count) {
+  const auto blocks = file_with_room(arena, count * kBlock);
+  if (blocks == nullptr) return false;
+  const std::size_t offset = *blocks->take(count * kBlock), index = offset / kBlock;
+  std::vector<std::shared_ptr<BlocksHold>> holds;
+  for (std::size_t i = 0; i < count; ++i)
+    holds.push_back(std::make_shared<BlocksHold>(blocks, offset + i * kBlock, kBlock));
+  const std::size_t first = block * kChunksOfBlock;
+  for (std::size_t chunk = 0; chunk < count * kChunksOfBlock; ++chunk)
+    if (arena.touched[first + chunk] &&
+        !blocks->fill(index * kChunksOfBlock + chunk, arena.bytes + (first + chunk) * kChunk))
+      return false;
+  if (blocks->file().map(offset, count * kBlock, arena.bytes + block * kBlock) == nullptr) return false;
+  for (std::size_t i = 0; i < count; ++i)
+    arena.shared.emplace(block + i, Arena::Shared{blocks, index + i, std::move(holds[i])});
+  return true;
+}
+
+// Removes blocks that no allocation uses from their files. Importers that have them mapped keep the bytes.
+void Memory::unshare(Arena &arena, std::size_t offset, std::size_t length) {
+  const std::size_t end = (offset + length - 1) / kBlock;
+  for (auto place = arena.shared.lower_bound(offset / kBlock);
+       place != arena.shared.end() && place->first <= end;) {
+    const std::size_t block = place->first;
+    // Without memory for the new mapping, the block stays in the file.
+    if (arena.users[block] != 0 ||
+        reserve(kBlock, PROT_READ | PROT_WRITE, arena.bytes + block * kBlock) == nullptr) {
+      ++place;
+      continue;
+    }
+    for (std::size_t i = 0; i < kChunksOfBlock; ++i) arena.touched[block * kChunksOfBlock + i] = false;
+    place = arena.shared.erase(place);
+  }
+}
+
+std::vector<Piece> Memory::share(const Allocation &allocation, std::size_t &lead) {
+  Arena &arena = arenas_[static_cast<std::size_t>(allocation.device->index)];
+  const std::size_t offset = allocation.base - arena.begin;
+  const std::size_t begin = rounded_down(offset, kChunk);
+  const std::size_t end = rounded_up(offset + allocation.size, kChunk);
+  const auto is_shared = [&](std::size_t block) { return arena.shared.contains(block); };
+  const std::size_t last = (end - 1) / kBlock;
+  for (std::size_t block = begin / kBlock; block <= last; ++block) {
+    if (is_shared(block)) continue;
+    std::size_t count = 1;
+    while (block + count <= last && !is_shared(block + count)) ++count;
+    if (!share(arena, block, count)) return {};
+  }
+  std::vector<Piece> pieces;
+  for (std::size_t from = begin; from < end;) {
+    const Arena::Shared &shared = arena.shared.at(from / kBlock);
+    const std::size_t to = std::min(end, rounded_down(from, kBlock) + kBlock);
+    const std::size_t at = shared.index * kBlock + from % kBlock;
+    const bool continues = !pieces.empty() && pieces.back().blocks == shared.blocks &&
+                           pieces.back().offset + pieces.back().size == at;
+    if (continues)
+      pieces.back().size += to - from;
+    else
+      pieces.push_back({shared.blocks, at, to - from});
+    from = to;
+  }
+  lead = offset - begin;
+  return pieces;
+}
+
+Allocation *Memory::add_imported(Device &device, FoundMemory found, const ShareHandle &handle) {
+  auto import = std::make_unique<MemoryImport>();
+  for (const Piece &piece : found.pieces) import->mapped += piece.size;
+  if (import->mapped == 0 || found.lead > import->mapped || found.size > import->mapped - found.lead)
+    return nullptr;
+  auto node = make_node();
+  import->addresses = reserve(import->mapped, PROT_NONE);
+  import->bytes = import->addresses != nullptr ? reserve(import->mapped, PROT_NONE) : nullptr;
+  bool is_mapped = import->bytes != nullptr;
+  std::size_t at = 0;
+  for (const Piece &piece : found.pieces) {
+    is_mapped =
+        is_mapped && piece.blocks->file().map(piece.offset, piece.size, import->bytes + at) != nullptr;
+    at += piece.size;
+  }
+  if (!is_mapped) {
+    if (import->bytes != nullptr) munmap(import->bytes, import->mapped);
+    if (import->addresses != nullptr) munmap(import->addresses, import->mapped);
+    return nullptr;
+  }
+  import->handle = handle;
+  import->pieces = std::move(found.pieces);
+  Allocation &made = *node.mapped();
+  made.base = reinterpret_cast<CUdeviceptr>(import->addresses) + found.lead;
+  made.size = found.size;
+  made.device = &device;
+  made.imported = std::move(import);
+  ++imports_;
+  return &add(std::move(node));
+}
+
+MemoryImport *Memory::import_of(CUdeviceptr address) const {
+  if (imports_ == 0) return nullptr;
+  const Allocation *const allocation = const_cast<Memory *>(this)->find(address);
+  return allocation != nullptr ? allocation->imported.get() : nullptr;
+}
+
+void Memory::touch(const MemoryImport &import, std::size_t offset, std::size_t size) {
+  std::size_t begin = 0;  // offset of the piece
+  for (const Piece &piece : import.pieces) {
+    const std::size_t from = std::max(offset, begin), to = std::min(offset + size, begin + piece.size);
+    for (std::size_t chunk = from < to ? (piece.offset + from - begin) / kChunk : 0;
+         from < to && chunk * kChunk < piece.offset + to - begin; ++chunk)
+      if (!piece.blocks->is_touched(chunk))
+        piece.blocks->touch(chunk, import.bytes + begin + chunk * kChunk - piece.offset);
+    begin += piece.size;
+  }
+}
+
+}  // namespace cushim::sim

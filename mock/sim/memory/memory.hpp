@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a simulated machine. A device's addresses are a range that the host cannot access; the bytes
+// are in another mapping, and bytes() translates. Pinned, registered and managed memory is host memory.
+#pragma once
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "ipc/share_table.hpp"
+#include "memory/zeros.hpp"
+#include "objects/context.hpp"
+#include "objects/device.hpp"
+
+namespace cushim::sim {
+
+enum class MemoryKind { device, pinned, registered, managed };
+
+// The mapping of an allocation that another process exported.
+struct MemoryImport {
+  ShareHandle handle;  // passed to cuIpcOpenMemHandle
+  int opens = 1;
+  std::byte *addresses = nullptr;  // address range of whole chunks; not accessible to the host
+  std::byte *bytes = nullptr;
+  std::size_t mapped = 0;  // size of both mappings
+  std::vector<Piece> pieces;
+};
+
+// The cuMemAdvise state of managed memory; locations are devices or CU_DEVICE_CPU.
+struct Advice {
+  bool is_read_mostly = false;
+  int preferred_location = CU_DEVICE_INVALID;
+  std::set<int> accessed_by;
+};
+
+struct Allocation {
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  MemoryKind kind = MemoryKind::device;
+  unsigned flags = 0;  // of the call that made it
+  Context *context = nullptr;
+  Device *device = nullptr;
+  unsigned long long id = 0;
+  Pool *pool = nullptr;       // if it is stream-ordered
+  bool is_of_array = false;   // memory of an array, hidden from the program
+  bool is_of_module = false;  // a variable of a module; freed with the module
+  bool is_freed = false;      // in stream order: the program must not use it any more
+  bool is_ending = false;     // a call waits for its users and then releases it
+  bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  Advice advice;              // if it is managed memory
+  int last_prefetch = CU_DEVICE_INVALID;
+
+  std::unique_ptr<MemoryExport> exported;  // if other processes may open it
+  std::unique_ptr<MemoryImport> imported;  // if another process exported it
+
+  std::vector<Work> users;  // work that reads or writes it, also in other contexts
+
+  CUdeviceptr end() const noexcept { return base + size; }
+
+  // Returns whether new work may use the allocation.
+  bool is_usable() const noexcept {
+    return !is_freed && !is_ending && (context == nullptr || context->is_alive);
+  }
+
+  // Reserves memory for one more user. Removes users that are complete or have a later user in their stream
+  // when the list is full: amortized O(1) per user. Throws std::bad_alloc.
+  void reserve_user();
+  // Adds a user; reserve_user() must have been called for it. Ignores a user that was added last.
+  void add_user(const Work &work) noexcept {
+    while (!users.empty() && sim::is_complete(users.back())) users.pop_back();
+    if (!users.empty() && (users.back() == work || work->follows(*users.back()))) users.pop_back();
+    users.push_back(work);
+  }
+};
+
+class Memory {
+ public:
+  // The granularity of a device's memory accounting, measured on an H200; small allocations share a block.
+  static constexpr std::size_t kBlock = SharedBlocks::kBlock;
+
+  explicit Memory(const std::vector<std::unique_ptr<Device>> &devices);
+  ~Memory();
+
+  // Returns the bytes of a device's memory in allocations.
+  std::size_t allocated(const Device &device) const noexcept {
+    return arenas_[static_cast<std::size_t>(device.index)].allocated;
+  }
+
+  // allocate() and allocate_on_host() return null if out of memory.
+  Allocation *allocate(Device &device, std::size_t size);
+  Allocation *allocate_on_host(MemoryKind kind, std::size_t size);
+  Allocation &add_registered(void *host, std::size_t size);
+  void release(Allocation &allocation);
+
+  // Makes the bytes of a device allocation mappable by other processes. Returns its pieces, rounded to whole
+  // chunks; the allocation begins `lead` bytes after the start of the first. Returns an empty vector if
+  // memory or file descriptors are exhausted.
+  std::vector<Piece> share(const Allocation &allocation, std::size_t &lead);
+  // Maps an allocation of another process. Returns null if out of memory.
+  Allocation *add_imported(Device &device, FoundMemory found, const ShareHandle &handle);
+
+  // Returns the program's allocation that contains the address; null if there is none. Ignores the memory of
+  // arrays.
+  Allocation *find(CUdeviceptr address);
+  // Returns the allocation with this base address and id; null if it has been released.
+  Allocation *find(CUdeviceptr base, unsigned long long id);
+  // Returns whether [address, address + size) overlaps an allocation. Requires that the range does not wrap
+  // around.
+  bool overlaps(CUdeviceptr address, std::size_t size);
+
+  // Returns whether the address is in a device's address range, allocated or not.
+  bool is_of_device(CUdeviceptr address) const noexcept;
+
+  // Returns the bytes at an address of any memory kind. Poisons device memory on first touch.
+  std::byte *bytes(CUdeviceptr address, std::size_t size);
+
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (auto &[base, allocation] : allocations_) visit(*allocation);
+  }
+
+ private:
+  // A device's address range and its bytes.
+  struct Arena {
+    CUdeviceptr begin = 0;
+    std::size_t size = 0;
+    std::byte *bytes = nullptr;
+    std::size_t allocated = 0;                // total bytes in allocations
+    std::map<std::size_t, std::size_t> free;  // offset to size
+    Zeros<bool> touched;                      // by chunk: whether it has been poisoned
+    Zeros<unsigned> users;                    // by block: number of allocations in it
+
+    struct Shared {
+      std::shared_ptr<SharedBlocks> blocks;
+      std::size_t index;  // index of the block in `blocks`
+      std::shared_ptr<BlocksHold> hold;
+    };
+    std::map<std::size_t, Shared> shared;   // by block: blocks that other processes may have mapped
+    std::weak_ptr<SharedBlocks> last_file;  // the newest file of shared blocks
+    unsigned files = 0;                     // number of files made
+
+    bool is_shared(std::size_t chunk) const;
+  };
+
+  static Arena reserve_arena(std::size_t total);
+  static bool has_room(const Arena &arena, const Device &device, std::size_t offset, std::size_t size);
+  Arena *arena_of(CUdeviceptr address) noexcept;
+  static void use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by);
+  static std::shared_ptr<SharedBlocks> file_with_room(Arena &arena, std::size_t size);
+  static bool share(Arena &arena, std::size_t block, std::size_t count);
+  static void unshare(Arena &arena, std::size_t offset, std::size_t length);
+  static void poison_shared(Arena &arena, std::size_t offset, std::size_t length);
+  static void touch(Arena &arena, std::size_t chunk);
+  static void touch(const MemoryImport &import, std::size_t offset, std::size_t size);
+  using Allocations = std::map<CUdeviceptr, std::unique_ptr<Allocation>>;
+  // Makes a map node before the map is changed, so that add() cannot throw.
+  static Allocations::node_type make_node();
+  Allocation &add(Allocations::node_type &&node);
+  MemoryImport *import_of(CUdeviceptr address) const;
+
+  std::vector<Arena> arenas_;  // by the device's index
+  Allocations allocations_;
+  std::size_t imports_ = 0;  // number of imported allocations
+  unsigned long long last_id_ = 0;
+};
+
+}  // namespace cushim::sim

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cushim/sim/profile.hpp>
+
+#include <memory>
+#include <vector>
+
+#include "engine/operation.hpp"
+
+namespace cushim::sim {
+
+struct Context;
+struct Pool;
+
+struct Device {
+  int index = 0;    // in the simulated machine
+  int ordinal = 0;  // in the process, after CUDA_VISIBLE_DEVICES
+  Profile profile;
+  CUuuid uuid = {};
+  std::vector<Peer> peers;  // by the other device's index
+
+  Context *primary = nullptr;  // made at the first retain; revived by later ones
+  int primary_retains = 0;
+  CUresult fault = CUDA_SUCCESS;  // until its primary context is reset
+  bool is_gone = false;           // lost permanently: a reset does not revive it
+  unsigned primary_flags = 0;
+
+  std::size_t used = 0;  // bytes of its memory in blocks with at least one allocation
+  std::size_t peak = 0;  // the highest value of `used`
+  Pool *default_pool = nullptr;
+  Pool *pool = nullptr;
+
+  Resource to_device, to_host, processors;  // hardware units that work in parallel
+
+  // Returns 0 for an attribute that the profile lacks.
+  int attribute(CUdevice_attribute wanted) const {
+    const auto place = profile.attributes.find(wanted);
+    return place != profile.attributes.end() ? place->second : 0;
+  }
+};
+
+}  // namespace cushim::sim

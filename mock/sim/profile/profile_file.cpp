@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/profile_file.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include <cushim/detail/nearest.hpp>
+#include "profile/json_lines.hpp"
+#include "profile/machine_profile.hpp"
+
+namespace cushim::sim {
+
+namespace {
+
+using mock::nearest;
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+// Functions instead of variables, since a program may create a machine before its static objects are
+// initialized. The values are never destroyed: a signal handler that interrupted an allocation may call
+// exit().
+
+// By CUlimit.
+const Words &limit_names() {
+  static const Words &all = *new Words{"stack_size",
+                                       "printf_fifo_size",
+                                       "malloc_heap_size",
+                                       "dev_runtime_sync_depth",
+                                       "dev_runtime_pending_launch_count",
+                                       "max_l2_fetch_granularity",
+                                       "persisting_l2_cache_size",
+                                       "shmem_size",
+                                       "cig_enabled",
+                                       "cig_shmem_fallback_enabled"};
+  return all;
+}
+
+const std::map<std::string, double Costs::*> &bandwidths() {
+  static const std::map<std::string, double Costs::*> &all = *new std::map<std::string, double Costs::*>{
+      {"host_to_device", &Costs::host_to_device},         {"device_to_host", &Costs::device_to_host},
+      {"pageable_to_device", &Costs::pageable_to_device}, {"device_to_pageable", &Costs::device_to_pageable},
+      {"device_to_device", &Costs::device_to_device},     {"set", &Costs::set},
+  };
+  return all;
+}
+
+const std::map<std::string, std::int64_t Costs::*> &times() {
+  static const std::map<std::string, std::int64_t Costs::*> &all =
+      *new std::map<std::string, std::int64_t Costs::*>{
+          {"call", &Costs::call},
+          {"copy_start", &Costs::copy_start},
+          {"event_record", &Costs::event_record},
+          {"memory_operation", &Costs::memory_operation},
+          {"host_function", &Costs::host_function},
+      };
+  return all;
+}
+
+constexpr std::int64_t least_int = std::numeric_limits<int>::min(),
+                       most_int = std::numeric_limits<int>::max();
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+// A JSON value with its location in the file.
+class Value {
+ public:
+  Value(const Json &json, std::string pointer, const JsonLines &lines, const std::string &origin)
+      : json_(json), pointer_(std::move(pointer)), lines_(lines), origin_(origin) {}
+
+  [[noreturn]] void fail(const std::string &what) const {
+    throw std::invalid_argument(origin_ + ":" + std::to_string(lines_.line(pointer_)) + ": " + what);
+  }
+
+  bool is_text() const { return json_.is_string(); }
+  bool has(const char *key) const { return json_.contains(key); }
+  std::string name() const {
+    return pointer_.empty() ? "the file" : pointer_.substr(pointer_.rfind('/') + 1);
+  }
+
+  Value at(const std::string &key) const { return {json_.at(key), pointer_ + "/" + key, lines_, origin_}; }
+
+  // Visits the members of an object; fails for a key that is not in `valid`.
+  template <class Each>
+  void members(const Words &valid, Each &&each) const {
+    need(json_.is_object(), "an object");
+    for (const auto &[key, value] : json_.items()) {
+      const Value member(value, pointer_ + "/" + key, lines_, origin_);
+      if (std::find(valid.begin(), valid.end(), key) == valid.end())
+        member.fail("there is no \"" + key + "\" in " + name() + "; did you mean \"" + nearest(key, valid) +
+                    "\"?");
+      each(key, member);
+    }
+  }
+
+  std::vector<Value> elements() const {
+    need(json_.is_array(), "a list");
+    std::vector<Value> all;
+    for (std::size_t i = 0; i < json_.size(); ++i)
+      all.emplace_back(json_[i], pointer_ + "/" + std::to_string(i), lines_, origin_);
+    return all;
+  }
+
+  std::string text() const {
+    need(json_.is_string() && !json_.get_ref<const std::string &>().empty(), "a text that is not empty");
+    return json_;
+  }
+  bool truth() const {
+    need(json_.is_boolean(), "true or false");
+    return json_;
+  }
+  std::int64_t integer(std::int64_t from, std::int64_t to) const {
+    need(json_.is_number_integer(), "an integer");
+    const bool is_huge = json_.is_number_unsigned() && json_.get<std::uint64_t>() > std::uint64_t{most};
+    if (is_huge || json_.get<std::int64_t>() < from || json_.get<std::int64_t>() > to)
+      fail(name() + " is " + json_.dump() + ", but must be from " + std::to_string(from) + " to " +
+           std::to_string(to));
+    return json_;
+  }
+  double positive() const {
+    need(json_.is_number(), "a number");
+    if (json_.get<double>() <= 0) fail(name() + " is " + json_.dump() + ", but must be above 0");
+    return json_;
+  }
+  // Returns the index of the value in `valid`.
+  std::size_t word(const Words &valid) const {
+    const auto place = std::find(valid.begin(), valid.end(), text());
+    if (place == valid.end())
+      fail(name() + " cannot be \"" + text() + "\"; did you mean \"" + nearest(text(), valid) + "\"?");
+    return static_cast<std::size_t>(place - valid.begin());
+  }
+
+ private:
+  void need(bool is_so, const char *what) const {
+    if (!is_so) fail(name() + " is " + json_.dump() + ", but must be " + what);
+  }
+
+  const Json &json_;
+  std::string pointer_;
+  const JsonLines &lines_;
+  const std::string &origin_;
+};
+
+template <class Map>
+Words keys(const Map &map) {
+  Words words;
+  for (const auto &[key, value] : map) words.push_back(key);
+  return words;
+}
+
+const std::map<std::string, int> &attribute_numbers() {
+  static const std::map<std::string, int> &numbers = *new std::map<std::string, int>([] {
+    std::map<std::string, int> made;
+    for (const auto &[number, name] : attribute_names()) made.emplace(name, number);
+    return made;
+  }());
+  return numbers;
+}
+
+const Words &peer_keys() {
+  static const Words &all = *new Words{"access", "native_atomics", "performance_rank", "bandwidth"};
+  return all;
+}
+
+const Words &priority_keys() {
+  static const Words &all = *new Words{"least", "greatest"};
+  return all;
+}
+
+void read_peer(const Value &member, const std::string &key, Peer &peer) {
+  if (key == "access") peer.access = member.truth();
+  if (key == "native_atomics") peer.native_atomics = member.truth();
+  if (key == "performance_rank") peer.performance_rank = static_cast<int>(member.integer(0, most_int));
+  if (key == "bandwidth") peer.bandwidth = member.positive();
+}
+
+const Profile &like(const Value &value, const std::vector<Profile> &known) {
+  Words ids;
+  for (const Profile &profile : known) ids.push_back(profile.id);
+  if (ids.empty()) value.fail("there is no device yet that this one could be like");
+  return known[value.word(ids)];
+}
+
+// Fails if a value without a default is missing.
+void check_complete(const Value &value, const Profile &profile) {
+  for (const char *key : {"compute_capability_major", "compute_capability_minor", "multiprocessor_count"})
+    if (!profile.attributes.contains(attribute_numbers().at(key)))
+      value.fail("the device \"" + profile.id + "\" has no " + key + "; state it, or a \"like\"");
+  if (profile.total_memory == 0)
+    value.fail("the device \"" + profile.id + "\" has no total_memory; state it, or a \"like\"");
+  for (const auto &[key, bandwidth] : bandwidths())
+    if (profile.costs.*bandwidth == 0)
+      value.fail("the device \"" + profile.id + "\" has no \"" + key +
+                 "\" in costs; state it, or a \"like\"");
+  if (profile.greatest_priority > profile.least_priority)
+    value.fail("the greatest stream priority is a smaller number than the least, or the same");
+}
+
+// Indices into Profile::sources.
+enum : std::size_t { the_files, the_like_devices };
+
+// Reads the values of a device, which a file lists in groups with one source each.
+class ValueReader {
+ public:
+  // The keys that hold such values.
+  static const Words &keys() {
+    static const Words &all =
+        *new Words{"total_memory", "stream_priorities", "peer", "limits", "costs", "attributes"};
+    return all;
+  }
+
+  static const Words &cost_keys() {
+    static const Words &all = *new Words([] {
+      Words words = sim::keys(bandwidths());
+      for (const std::string &word : sim::keys(times())) words.push_back(word);
+      return words;
+    }());
+    return all;
+  }
+
+  explicit ValueReader(Profile &profile) : profile_(profile) {}
+
+  void read(const Value &group, std::size_t source) {
+    source_ = source;
+    for (const std::string &key : keys())
+      if (group.has(key.c_str())) read(key, group.at(key));
+  }
+
+ private:
+  void read(const std::string &key, const Value &value) {
+    if (key == "total_memory") {
+      profile_.total_memory = static_cast<std::size_t>(value.integer(1, most));
+      note(key, value);
+    }
+    if (key == "peer")
+      each(value, peer_keys(),
+           [&](const std::string &name, const Value &one) { read_peer(one, name, profile_.peer); });
+    if (key == "stream_priorities")
+      each(value, priority_keys(), [&](const std::string &name, const Value &one) {
+        (name == "least" ? profile_.least_priority : profile_.greatest_priority) =
+            static_cast<int>(one.integer(least_int, most_int));
+      });
+    if (key == "limits")
+      each(value, limit_names(), [&](const std::string &name, const Value &one) {
+        const auto number = std::ranges::find(limit_names(), name) - limit_names().begin();
+        profile_.limits[static_cast<int>(number)] = static_cast<std::size_t>(one.integer(0, most));
+      });
+    if (key == "costs")
+      each(value, cost_keys(), [&](const std::string &name, const Value &one) { read_cost(name, one); });
+    if (key == "attributes")
+      each(value, sim::keys(attribute_numbers()), [&](const std::string &name, const Value &one) {
+        profile_.attributes[attribute_numbers().at(name)] =
+            static_cast<int>(one.integer(least_int, most_int));
+      });
+  }
+
+  void read_cost(const std::string &name, const Value &one) {
+    if (bandwidths().contains(name))
+      profile_.costs.*bandwidths().at(name) = one.positive();
+    else
+      profile_.costs.*times().at(name) = one.integer(0, most);
+  }
+
+  template <class Read>
+  void each(const Value &value, const Words &valid, Read &&reader) {
+    value.members(valid, [&](const std::string &name, const Value &one) {
+      reader(name, one);
+      note(value.name() + "." + name, one);
+    });
+  }
+
+  void note(const std::string &name, const Value &value) {
+    const auto [place, is_new] = profile_.source_of.emplace(name, source_);
+    if (!is_new && place->second != the_like_devices) value.fail(name + " is stated twice");
+    place->second = source_;
+  }
+
+  Profile &profile_;
+  std::size_t source_ = the_files;
+};
+
+Status read_status(const Value &value) {
+  return static_cast<Status>(value.word({"measured", "published", "estimated", "invented"}));
+}
+
+Words and_value_keys(Words words) {
+  words.insert(words.end(), ValueReader::keys().begin(), ValueReader::keys().end());
+  return words;
+}
+
+const Words &device_keys() {
+  static const Words all = and_value_keys({"$license", "id", "name", "status", "source", "like", "values"});
+  return all;
+}
+
+const Words &group_keys() {
+  static const Words all = and_value_keys({"status", "source"});
+  return all;
+}
+
+Profile read_device(const Value &value, const std::vector<Profile> &known) {
+  value.members(device_keys(), [](const std::string &, const Value &) {});
+  if (value.has("$license")) value.at("$license").text();
+  if (!value.has("id")) value.fail("a device needs an \"id\"");
+  Profile profile;
+  if (value.has("like")) profile = like(value.at("like"), known);
+  for (auto &[name, source] : profile.source_of) source = the_like_devices;
+  profile.sources = {{value.has("status") ? read_status(value.at("status")) : Status::invented,
+                      value.has("source") ? value.at("source").text() : "whoever wrote the file"},
+                     {Status::estimated, "as the " + profile.id}};
+  profile.id = value.at("id").text();
+  profile.name = value.has("name") ? value.at("name").text() : profile.id;
+  ValueReader reader(profile);
+  reader.read(value, the_files);
+  if (value.has("values"))
+    for (const Value &group : value.at("values").elements()) {
+      group.members(group_keys(), [](const std::string &, const Value &) {});
+      if (!group.has("status") || !group.has("source"))
+        group.fail("values need a \"status\" and a \"source\"");
+      profile.sources.push_back({read_status(group.at("status")), group.at("source").text()});
+      reader.read(group, profile.sources.size() - 1);
+    }
+  check_complete(value, profile);
+  return profile;
+}
+
+const Words &link_keys() {
+  static const Words &all = *new Words([] {
+    Words words = peer_keys();
+    words.emplace_back("between");
+    return words;
+  }());
+  return all;
+}
+
+void read_link(const Value &value, MachineProfile &machine) {
+  if (!value.has("between")) value.fail("a link needs \"between\": the numbers of two devices");
+  const std::vector<Value> ends = value.at("between").elements();
+  if (ends.size() != 2) value.at("between").fail("a link is between 2 devices");
+  const auto last = static_cast<std::int64_t>(machine.devices.size()) - 1;
+  const auto one = static_cast<std::size_t>(ends[0].integer(0, last));
+  const auto other = static_cast<std::size_t>(ends[1].integer(0, last));
+  if (one == other) value.at("between").fail("a link is between 2 different devices");
+  Peer peer = machine.peers[one][other];
+  value.members(link_keys(),
+                [&](const std::string &key, const Value &member) { read_peer(member, key, peer); });
+  machine.peers[one][other] = machine.peers[other][one] = peer;
+}
+
+const Words &machine_keys() {
+  static const Words &all = *new Words{"$license", "driver", "devices", "links"};
+  return all;
+}
+
+MachineProfile read_machine_value(const Value &value, const std::vector<Profile> &known) {
+  value.members(machine_keys(), [](const std::string &, const Value &) {});
+  if (value.has("$license")) value.at("$license").text();
+  std::vector<Profile> devices;
+  for (const Value &device : value.at("devices").elements()) {
+    if (!device.is_text()) {
+      devices.push_back(read_device(device, known));
+      continue;
+    }
+    if (is_file(device.text())) device.fail("a file's devices are built-in ones or stand in it themselves");
+    try {
+      for (Profile &one : named_devices(device.text())) devices.push_back(std::move(one));
+    } catch (const std::invalid_argument &error) {
+      device.fail(error.what());
+    }
+  }
+  if (devices.empty() || devices.size() > most_devices)
+    value.at("devices").fail("a machine has 1 to " + std::to_string(most_devices) + " devices");
+  MachineProfile machine = assemble(std::move(devices));
+  if (value.has("driver"))
+    set_driver(machine, static_cast<int>(value.at("driver").integer(oldest_driver, newest_driver)));
+  if (value.has("links"))
+    for (const Value &link : value.at("links").elements()) read_link(link, machine);
+  return machine;
+}
+
+// Parses the text and passes its value to `reader`. Throws std::invalid_argument if it is not JSON.
+template <class Read>
+auto read(std::string_view text, const std::string &origin, Read &&reader) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error &error) {
+    const std::size_t offset = error.byte > 0 ? error.byte - 1 : 0;
+    // "[json.exception.parse_error.101] parse error at line 2, column 3: what is wrong"
+    const std::string what = error.what();
+    throw std::invalid_argument(origin + ":" + std::to_string(line_of_byte(text, offset)) +
+                                ": this is not JSON: " + what.substr(what.find(": ") + 2));
+  } catch (const Json::out_of_range &error) {
+    // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+    const std::string what = error.what();
+    const std::string number = what.substr(what.find('\'') + 1);
+    const std::size_t offset = text.find(number.substr(0, number.rfind('\'')));
+    throw std::invalid_argument(origin + ":" + std::to_string(line_of_byte(text, offset)) + ": " +
+                                what.substr(what.find("] ") + 2));
+  }
+  const JsonLines lines = json_lines(text);
+  if (!lines.duplicate.empty())
+    throw std::invalid_argument(origin + ":" + std::to_string(lines.duplicate_line) + ": \"" +
+                                lines.duplicate.substr(lines.duplicate.rfind('/') + 1) + "\" stands twice");
+  return reader(Value(json, "", lines, origin));
+}
+
+}  // namespace
+
+std::map<std::string, ProfileValue> Profile::values() const {
+  std::map<std::string, ProfileValue> all;
+  const auto add = [&]<class T>(const std::string &name, T value) {
+    if (source_of.contains(name)) all.emplace(name, value);
+  };
+  add("total_memory", static_cast<std::int64_t>(total_memory));
+  add("stream_priorities.least", std::int64_t{least_priority});
+  add("stream_priorities.greatest", std::int64_t{greatest_priority});
+  add("peer.access", peer.access);
+  add("peer.native_atomics", peer.native_atomics);
+  add("peer.performance_rank", std::int64_t{peer.performance_rank});
+  add("peer.bandwidth", peer.bandwidth);
+  for (const auto &[number, value] : limits)
+    add("limits." + limit_names()[static_cast<std::size_t>(number)], static_cast<std::int64_t>(value));
+  for (const auto &[name, member] : bandwidths()) add("costs." + name, costs.*member);
+  for (const auto &[name, member] : times()) add("costs." + name, costs.*member);
+  for (const auto &[number, value] : attributes)
+    add("attributes." + attribute_names().at(number), std::int64_t{value});
+  return all;
+}
+
+Profile read_profile(std::string_view text, const std::string &origin, const std::vector<Profile> &known) {
+  return read(text, origin, [&](const Value &value) { return read_device(value, known); });
+}
+
+MachineProfile read_machine(std::string_view text, const std::string &origin,
+                            const std::vector<Profile> &known) {
+  return read(text, origin, [&](const Value &value) {
+    if (value.has("devices")) return read_machine_value(value, known);
+    return assemble({read_device(value, known)});
+  });
+}
+
+const std::map<std::string, std::vector<std::string>> &known_keys() {
+  static const std::map<std::string, Words> &all =
+      *new std::map<std::string, Words>{{"device", device_keys()},
+                                        {"values", group_keys()},
+                                        {"machine", machine_keys()},
+                                        {"links", link_keys()},
+                                        {"peer", peer_keys()},
+                                        {"limits", limit_names()},
+                                        {"costs", ValueReader::cost_keys()},
+                                        {"stream_priorities", priority_keys()}};
+  return all;
+}
+
+int newest_attribute(int driver_version) {
+  // From the headers of each release.
+  static const std::map<int, int> &newest =
+      *new std::map<int, int>{{11080, 124}, {12000, 129}, {12010, 132}, {12020, 134}, {12050, 135},
+                              {12080, 143}, {13000, 147}, {13010, 148}, {13030, 156}, {13050, 161}};
+  const auto above = newest.upper_bound(driver_version);
+  return above == newest.begin() ? above->second : std::prev(above)->second;
+}
+
+}  // namespace cushim::sim
