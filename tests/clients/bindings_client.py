@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuda.bindings: devices, a context, a stream, events, copies there and back."""
+"""Uses cuda.bindings: devices, a context, a stream, events, copies in both directions."""
 import array
 
 from cuda.bindings import driver

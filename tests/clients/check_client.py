@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program that knows nothing of cushim on the simulated driver, and looks at what it printed and at
-the report of its calls: an exit status of 0 alone proves nothing.
+"""Runs an unmodified program on the simulated driver. Checks its output and the report of its driver calls,
+because an exit status of 0 alone proves nothing.
 
 Usage: check_client.py CLIENT LIBRARY_FOLDER [PYTHON]
-Exit codes: 0 it did what is asked of it, 1 it did not, 77 it is not installed.
+Exit codes: 0 all checks passed, 1 a check failed, 77 the program is not installed.
 """
 import json
 import os
@@ -32,7 +32,7 @@ def program(*names):
 
 
 def run(command, folder, cwd=None, **variables):
-    """The program's standard output and the report of its process that made most calls."""
+    """Returns the program's standard output, and the report of the process that made the most calls."""
     with tempfile.TemporaryDirectory() as reports:
         environment = os.environ | {
             "LD_LIBRARY_PATH": folder,
@@ -57,7 +57,7 @@ def need_output(output, *patterns):
 
 
 def need_calls(report, **least):
-    """At least so many calls of each function; names without a suffix stand for every ABI of it."""
+    """Requires a minimum number of calls of each function. A name without suffix means all its ABIs."""
     print(json.dumps(report["calls"]))
     for name, count in least.items():
         any_abi = re.compile(name + "(_v[0-9]+)?(_pt[sd][sz])?")
@@ -91,7 +91,7 @@ def hashcat(folder, _):
 
 
 def boinc(folder, _):
-    """It opens libcuda.so, without a number, and calls the oldest ABI."""
+    """boinc opens libcuda.so, without a version suffix, and calls the oldest ABI."""
     with tempfile.TemporaryDirectory() as work:
         _, report = run([program("boinc"), "--detect_gpus"], folder, cwd=work)
         found = (pathlib.Path(work) / "coproc_info.xml").read_text()

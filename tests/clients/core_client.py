@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuda.core: a device and its properties, streams, events and the time between them, buffers and copies."""
+"""Uses cuda.core: a device and its properties, streams, events with timing, buffers and copies."""
 from cuda.core import Device, EventOptions, StreamOptions
 
 device = Device(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuda.core's event and cuda.bindings' memory, from one Python process to another."""
+"""Shares an event of cuda.core and memory of cuda.bindings between two Python processes."""
 import ctypes
 import multiprocessing
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda without kernels: detection, a stream, events, memory of several kinds, copies."""
+"""Uses numba-cuda without kernels: detection, a stream, events, memory of several kinds, copies."""
 import numpy
 from numba import cuda
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies there and back by asynchronous queues of OpenACC that wait for each other. No code runs on the
- * device. */
+/* Copies to the device and back through asynchronous OpenACC queues that wait for each other. Runs no
+ * device code. */
 #include <openacc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@ int main(void) {
   for (int i = 0; i < kBytes; ++i) there[i] = (char)(1 + i % 127);
   char *device = acc_malloc(kBytes);
   acc_memcpy_to_device_async(device, there, kBytes, 1);
-  acc_wait_async(1, 2); /* the second queue waits for the first */
+  acc_wait_async(1, 2); /* queue 2 waits for queue 1 */
   acc_memcpy_from_device_async(back, device, kBytes, 2);
   acc_wait(2);
   acc_copyin_async(there, kBytes, 3);
   acc_wait(3);
-  there[0] = 0; /* comes back from the device */
+  there[0] = 0; /* the device's copy restores the value */
   acc_update_self_async(there, kBytes, 4);
   acc_wait(4);
   int same = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pycuda without kernels: a context, a stream, events, memory of several kinds, copies. Code is refused."""
+"""Runs pycuda on the simulated driver: a context, a stream, events, memory of several kinds, copies, and a kernel given as PTX."""
 import numpy
 import pycuda.driver as cuda
 
@@ -27,12 +27,34 @@ managed[:] = 3
 assert managed.sum() == 48
 rows, pitch = cuda.mem_alloc_pitch(100, 10, 4)
 assert pitch == 512
-try:
-    cuda.module_from_buffer(b".version 7.0\n.target sm_50\n.address_size 64\n")
-    raise SystemExit("code was accepted")
-except cuda.LogicError as error:
-    print(error)
-del memory, rows, managed, there, back
+module = cuda.module_from_buffer(b"""
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry increment(.param .u64 words)
+{
+  .reg .u64 %address;
+  .reg .u32 %thread, %word;
+  ld.param.u64 %address, [words];
+  mov.u32 %thread, %tid.x;
+  mad.wide.u32 %address, %thread, 4, %address;
+  ld.global.u32 %word, [%address];
+  add.u32 %word, %word, 1;
+  st.global.u32 [%address], %word;
+  ret;
+}
+""")
+words = cuda.to_device(numpy.arange(64, dtype=numpy.uint32))
+module.get_function("increment")(words, block=(64, 1, 1), grid=(1, 1))
+assert (cuda.from_device(words, (64,), numpy.uint32) == numpy.arange(1, 65)).all()
+for image in (b"no code at all", b".version 7.0\n.target sm_50\n.visible .entry broken() { add.u32 %r1; }\n"):
+    try:
+        cuda.module_from_buffer(image)
+    except (cuda.LogicError, cuda.RuntimeError) as error:
+        print(error)
+    else:
+        raise SystemExit(f"{image} was loaded")
+del module, words, memory, rows, managed, there, back
 context.pop()
 context.detach()
 print("all is as it should be")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of one dimension from, to and between arrays.
+// One-dimensional copies from, to and between arrays.
 #include <cushim/exact.hpp>
 
 #include <array>
@@ -9,11 +9,11 @@
 namespace conformance {
 namespace {
 
-constexpr std::size_t kBytes = 256;  // of a line
+constexpr std::size_t kBytes = 256;  // of a row
 
 class ArrayCopies : public WithArrays {
  public:
-  // A line of bytes, one of words of 4 bytes, a plane of 4 rows, with a pattern in it.
+  // Make arrays filled with a pattern: a row of bytes, a row of 4-byte words, a plane of 4 rows.
   CUarray filled(const CUDA_ARRAY3D_DESCRIPTOR &wanted, unsigned start = 1) {
     const CUarray made = array(wanted);
     const std::size_t rows = wanted.Height == 0 ? 1 : wanted.Height;
@@ -28,7 +28,7 @@ class ArrayCopies : public WithArrays {
 struct Arguments {
   CUarray array = nullptr;
   std::size_t offset = 0;
-  CUdeviceptr address = 0;  // the other end: memory, or
+  CUdeviceptr address = 0;  // the other end: memory, or an array (second)
   CUarray second = nullptr;
   std::size_t second_offset = 0;
   std::size_t bytes = kBytes;
@@ -212,7 +212,7 @@ const ArrayUse array_uses[] = {
      {-1, 0, -1, 0, -1, -1, -1}},
 };
 
-// The bytes of the end that is written.
+// Returns the bytes of the copy's target.
 std::vector<unsigned char> written(const ArrayCall &call, const Arguments &with, std::size_t rows) {
   if (call.to_array) return take(with.array, kBytes, rows, 1);
   if (call.to_second) return take(with.second, kBytes, rows, 1);
@@ -260,7 +260,7 @@ const bool uses = [] {
   return true;
 }();
 
-// ---- Memory of other kinds than the call's name says ----
+// ---- Other kinds of memory than the call's name says ----
 
 const bool other_kinds = [] {
   for (const ArrayCall &call : array_calls)
@@ -268,7 +268,7 @@ const bool other_kinds = [] {
       if (call.to_second) continue;
       const std::string name = call.name;
       const bool by_device = name.find('D') != name.npos;
-      // Device memory as host memory may be read by the host.
+      // The host may be able to read device memory that is passed as host memory.
       const bool may_crash = !by_device && kind == Kind::device;
       const CUresult expected = by_device && kind == Kind::pageable ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
       ADD_TEST(ArrayCopies, name + "_with_" + name_of(kind) + "_memory", [=](ArrayCopies &t) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays for statements, and the bytes in them.
+// Arrays for statements, and access to their bytes.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace conformance {
 
-// Arrays that the members make are destroyed at the end of the test.
+// Destroys the arrays that its members create at the end of the test.
 class WithArrays : public OnDevice {
  protected:
   void TearDown() override;
@@ -18,7 +18,7 @@ class WithArrays : public OnDevice {
   CUarray array(const CUDA_ARRAY3D_DESCRIPTOR &shape);
   CUmipmappedArray mipmapped(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned levels);
 
-  CUarray array_out = nullptr;  // destroyed too
+  CUarray array_out = nullptr;  // also destroyed
   CUmipmappedArray mipmapped_out = nullptr;
 
  private:
@@ -32,11 +32,11 @@ CUDA_ARRAY3D_DESCRIPTOR shape(std::size_t width, std::size_t height = 0, std::si
                               CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8, unsigned channels = 1,
                               unsigned flags = 0);
 
-// "64 x 8 x 0 of format 1, 1 channels, flags 0"
+// Returns, for example, "64 x 8 x 0 of format 1, 1 channels, flags 0".
 std::string text_of(const CUDA_ARRAY3D_DESCRIPTOR &shape);
 std::string text_of(const CUDA_ARRAY_DESCRIPTOR &shape);
 
-// An array's bytes, row after row, by copies from and to pageable memory.
+// Write and read an array's bytes, row by row, by copies from and to pageable memory.
 void put(CUarray array, std::size_t width_in_bytes, std::size_t rows, std::size_t slices,
          const std::vector<unsigned char> &bytes);
 std::vector<unsigned char> take(CUarray array, std::size_t width_in_bytes, std::size_t rows,

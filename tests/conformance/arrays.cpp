@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays: making them, what they say of themselves, destroying them.
+// Arrays: creation, properties, destruction.
 #include <cushim/exact.hpp>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ constexpr unsigned kLayered = CUDA_ARRAY3D_LAYERED, kSurface = CUDA_ARRAY3D_SURF
                    kDepth = CUDA_ARRAY3D_DEPTH_TEXTURE, kColor = CUDA_ARRAY3D_COLOR_ATTACHMENT,
                    kSparse = CUDA_ARRAY3D_SPARSE, kDeferred = CUDA_ARRAY3D_DEFERRED_MAPPING, kVideo = 0x100;
 
-// By cuArray3DCreate. The limits are those of an H200, by its attributes. Beyond the documentation: a depth
-// texture and a color attachment are refused, and flag 31 has no name but is taken.
+// By cuArray3DCreate. The limits are the attributes of an H200. Not in the documentation: a depth texture and
+// a color attachment return an error, and flag 31, which has no name, is accepted.
 const ShapeUse shape_uses[] = {
     {"A_line", 64, 0, 0, 0, 0},
     {"A_line_of_one", 1, 0, 0, 0, 0},
@@ -150,7 +150,7 @@ const bool shapes = [] {
   return true;
 }();
 
-// By cuArrayCreate, which knows lines and planes.
+// By cuArrayCreate, which supports one and two dimensions.
 const ShapeUse plane_uses[] = {
     {"A_line_by_cuArrayCreate", 64, 0, 0, 0, 0},
     {"A_plane_by_cuArrayCreate", 64, 8, 0, 0, 0},
@@ -184,9 +184,9 @@ const bool planes = [] {
 
 // ---- Formats ----
 
-// Codes of cuArray3DCreate by the number of channels, 0 to 5. The documentation says 1, 2 or 4: formats whose
-// name tells a number take that one only. Formats of several planes (NV12, 0xb0, and others) are documented,
-// but an H200 refuses them.
+// Result codes of cuArray3DCreate by the number of channels, 0 to 5. The documentation allows 1, 2 or 4. A
+// format whose name contains a number of channels accepts only that number. Planar formats (NV12, 0xb0, and
+// others) are documented, but an H200 returns an error for them.
 struct FormatUse {
   int format;
   std::array<int, 6> channels;
@@ -241,7 +241,7 @@ const bool formats = [] {
   return true;
 }();
 
-// ---- Places that are missing ----
+// ---- Null result pointers ----
 
 STATEMENT(Arrays, cuArrayCreate_needs_a_place,
           (two.Width = 64, two.Format = CU_AD_FORMAT_UNSIGNED_INT8, two.NumChannels = 1,
@@ -272,7 +272,7 @@ STATEMENT(Arrays, cuArrayGetMemoryRequirements_needs_a_place,
           driver().cuArrayGetMemoryRequirements(nullptr, plain(), device), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Arrays, cuArrayGetMemoryRequirements_needs_an_array,
           driver().cuArrayGetMemoryRequirements(&requirements, nullptr, device), CUDA_ERROR_INVALID_VALUE)
-// The device is not looked at.
+// The driver ignores the device.
 STATEMENT(Arrays, cuArrayGetMemoryRequirements_takes_any_device,
           driver().cuArrayGetMemoryRequirements(&requirements,
                                                 array(shape(64, 8, 0, format(1), 1, kDeferred)), -1),
@@ -352,7 +352,7 @@ TEST_F(Arrays, More_than_there_is) {
   if (second != nullptr) NEED(driver().cuArrayDestroy(second));
 }
 
-// ---- How much memory deferred ones want ----
+// ---- Memory requirements of deferred arrays ----
 
 struct Wanted {
   std::size_t width, height, depth;
@@ -423,7 +423,7 @@ const bool deferred = [] {
   return true;
 }();
 
-// ---- Sparse ones ----
+// ---- Sparse arrays ----
 
 std::string text_of(const CUDA_ARRAY_SPARSE_PROPERTIES &sparse) {
   return std::to_string(sparse.tileExtent.width) + " x " + std::to_string(sparse.tileExtent.height) + " x " +

@@ -49,7 +49,7 @@ void Initialized::SetUp() {
 void OnDevice::SetUp() {
   ASSERT_NO_FATAL_FAILURE(Initialized::SetUp());
   CUSHIM_NEEDS(gpus(1));
-  // Retained once and for the life of the process: making it again for each test would take minutes.
+  // Retained once for the whole process: creating it for each test would take minutes.
   static CUcontext primary = [] {
     CUcontext made = nullptr;
     driver().cuDevicePrimaryCtxRetain(&made, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the statements share. Each says what the real driver does: where its documentation says otherwise,
-// the statement follows the driver and a comment says so.
+// Common parts of the statements. Each statement describes the behaviour of the real driver. Where the
+// documentation differs, the statement follows the driver and a comment notes the difference.
 #pragma once
 
 #include <cushim/error.hpp>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// For GoogleTest's messages: a code by name and number.
+// Prints a code by name and number in GoogleTest's messages.
 inline void PrintTo(CUresult code, std::ostream *stream) { *stream << cushim::testing::name_of(code); }
 
 namespace conformance {
@@ -22,36 +22,36 @@ using cushim::testing::Child;
 using cushim::testing::Hold;
 using cushim::testing::hold;
 
-// The key of an answer: the call as it is written, without the words that every call begins with.
+// Returns the key of an answer: the text of the call without the prefix that all calls share.
 std::string key_of(std::string text);
 
 void expect_answer(const char *file, int line, const std::string &text, CUresult actual, CUresult expected);
 
-// The call answers this code; the answer is recorded under the text of the call.
+// Expects that the call returns this code, and records the answer under the text of the call.
 #define EXPECT_ANSWER(call, code) ::conformance::expect_answer(__FILE__, __LINE__, #call, call, code)
 
-// The same for other values than codes.
+// The same for values that are not result codes.
 #define EXPECT_VALUE(expression, expected) \
   EXPECT_EQ(::conformance::answer(::conformance::key_of(#expression), expression), expected)
 
-// For what differs between devices: only recorded.
+// Only records the value, which may differ between devices.
 #define RECORD_VALUE(expression) \
   static_cast<void>(::conformance::answer(::conformance::key_of(#expression), expression))
 
-// A test of one call. (A macro of its own, since <cuda.h>'s macros would change the text of the call if it
-// were handed on.)
+// A test of one call. It does not use EXPECT_ANSWER, because <cuda.h>'s macros would change the text of an
+// argument that is passed on.
 #define STATEMENT(suite, name, call, code) \
   TEST_F(suite, name) { ::conformance::expect_answer(__FILE__, __LINE__, #call, call, code); }
 
-// Makes a call that must succeed for the test to mean anything.
+// Makes a call that must succeed for the test to be meaningful.
 #define NEED(call) ::conformance::need(__FILE__, __LINE__, #call, call)
 void need(const char *file, int line, const char *text, CUresult code);
 
-// For a process that a test has started: initializes the driver, and makes the primary context of this device
+// Initializes the driver in a process that a test has started, and makes the primary context of `device`
 // current for the rest of the process.
 void make_context(CUdevice device = 0);
 
-// The driver is initialized; no context is current.
+// A fixture with an initialized driver and no current context.
 class Initialized : public ::testing::Test {
  protected:
   void SetUp() override;
@@ -60,7 +60,8 @@ class Initialized : public ::testing::Test {
   CUdevice device = 0;
 };
 
-// The primary context of device 0 is current. What the members make is destroyed at the end of the test.
+// A fixture in which the primary context of device 0 is current. The objects that its members create are
+// destroyed at the end of the test.
 class OnDevice : public Initialized {
  protected:
   void SetUp() override;
@@ -73,14 +74,14 @@ class OnDevice : public Initialized {
   CUdeviceptr managed(std::size_t bytes = 4096);
   void *pinned(std::size_t bytes = 4096);
   void *registered(std::size_t bytes = 4096);  // page-aligned
-  // A second context on the device, not current.
+  // Returns a second context of the device, which is not current.
   CUcontext other_context();
-  // Something made while the other context is current.
+  // Creates an object while the other context is current.
   template <class Make>
   auto in_other_context(Make make) {
     return in(other_context(), make);
   }
-  // What an action returns, done while the context is current.
+  // Returns the result of an action that runs while the context is current.
   template <class Action>
   auto in(CUcontext wanted, Action action) {
     need(__FILE__, __LINE__, "cuCtxPushCurrent", driver().cuCtxPushCurrent(wanted));
@@ -92,8 +93,8 @@ class OnDevice : public Initialized {
 
   CUcontext context = nullptr;
 
-  // Where results go that a statement does not look at. Events, streams and memory that are there at the
-  // end of the test are destroyed.
+  // Receive results that a statement does not inspect. Events, streams and memory in them are destroyed at
+  // the end of the test.
   int number = 0;
   unsigned flags = 0;
   std::size_t size = 0;
@@ -109,13 +110,13 @@ class OnDevice : public Initialized {
   CUcontext other_ = nullptr;
 };
 
-// An address in host memory as the driver takes it.
+// Returns an address in host memory as the driver's address type.
 inline CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 inline CUstream legacy() { return CU_STREAM_LEGACY; }
 inline CUstream per_thread() { return CU_STREAM_PER_THREAD; }
 
-// What a typed wrapper threw: the result and the routine that its error names, "cuEventCreate: 1"; or
-// "nothing".
+// Returns the routine and the result code of the error that a typed wrapper throws, for example
+// "cuEventCreate: 1"; "nothing" if it does not throw.
 template <class Action>
 std::string thrown_by(Action action) {
   try {
@@ -126,8 +127,8 @@ std::string thrown_by(Action action) {
   }
 }
 
-// Adds a test to a suite at start-up, for families of statements that a table makes. The suite's
-// fixture is the same as that of its other tests.
+// Adds a test to a suite at start-up, for statements that a table generates. The suite's fixture must be the
+// same as that of its other tests.
 template <class Fixture, class Body>
 bool add_test(const char *suite, const std::string &name, const char *file, int line, Body body) {
   struct Test : Fixture {

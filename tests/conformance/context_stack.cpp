@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which context is current: each thread has a stack of its own.
+// The current context: each thread has its own context stack.
 #include <cushim/exact.hpp>
 #include <thread>
 

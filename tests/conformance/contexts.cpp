@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making contexts, asking and setting what they are, destroying them. context_stack.cpp has which of
-// them is current.
+// Creating, querying, configuring and destroying contexts. context_stack.cpp tests which context is current.
 #include <cushim/context.hpp>
 #include <cushim/exact.hpp>
 #include <thread>
@@ -12,7 +11,7 @@ namespace {
 
 namespace exact = cushim::exact;
 
-// What is made in context_out is destroyed at the end.
+// A context in context_out is destroyed at the end of the test.
 class Contexts : public OnDevice {
  protected:
   void TearDown() override {
@@ -46,7 +45,8 @@ TEST_F(Contexts, Are_put_above_the_current_one_when_made) {
   EXPECT_VALUE(current() == context, true);
 }
 
-// Its addresses have 32 bits: it refuses a device with more memory than they reach.
+// The addresses of this ABI have 32 bits: it returns an error for a device with more memory than they can
+// address.
 STATEMENT(Contexts, Are_not_made_by_the_first_ABI_on_a_device_with_much_memory,
           exact::cuCtxCreate_v2000(driver())(&context_out, 0, 0), CUDA_ERROR_OUT_OF_MEMORY)
 STATEMENT(Contexts, Are_made_by_the_ABI_of_11040,
@@ -73,8 +73,8 @@ STATEMENT(Contexts, Need_a_device_before_a_place, driver().cuCtxCreate_v2(nullpt
 STATEMENT(Contexts, Need_a_device_before_good_flags, driver().cuCtxCreate_v2(&context_out, ~0u, 99),
           CUDA_ERROR_INVALID_DEVICE)
 
-// What flags a context may be made with, and what they read back as. The flag for core dumps by users
-// (0x40) reads back as the one for all (0x20).
+// The valid flags of a context, and the flags that reading them returns. The flag for core dumps by users
+// (0x40) reads back as the flag for all core dumps (0x20).
 struct Flags {
   const char *name;
   unsigned flags;
@@ -171,7 +171,7 @@ TEST_F(Contexts, One_with_a_stream_and_memory_can_be_destroyed) {
   EXPECT_ANSWER(driver().cuCtxDestroy(made), CUDA_SUCCESS);
 }
 
-// ---- Asking ----
+// ---- Querying ----
 
 class ContextQueries : public Contexts {
  public:
@@ -344,7 +344,7 @@ const Limit limits[] = {
   return true;
 }();
 
-// What the limits make of wishes, each after those before it.
+// Requested limits and the resulting ones; the requests run in order.
 struct Wish {
   std::size_t value;
   CUresult code;
@@ -474,7 +474,7 @@ const Wishes wishes[] = {
   return true;
 }();
 
-// ---- Waiting ----
+// ---- Synchronizing ----
 
 TEST_F(Contexts, Are_synchronized_by_13000_from_another_context) {
   EXPECT_ANSWER(exact::cuCtxSynchronize_v13000(driver())(other_context()), CUDA_SUCCESS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies in one dimension.
+// One-dimensional copies.
 #include <cushim/copy.hpp>
 #include <cushim/memory.hpp>
 
@@ -44,8 +44,8 @@ const CopyCall copy_calls[] = {
      }},
 };
 
-// Every call between every two kinds of memory: from each kind (down) to device, managed, pinned,
-// registered, pageable (across).
+// Every call between every two kinds of memory: from each kind (rows) to device, managed, pinned, registered,
+// pageable (columns).
 const std::vector<std::vector<Row>> between_kinds = {
     {
         {"cuMemcpy from device", {0, 0, 0, 0, 0}},
@@ -129,7 +129,7 @@ const bool between = [] {
   return true;
 }();
 
-// Every call with the wrong addresses and sizes.
+// Every call with invalid addresses and sizes.
 struct WrongCopy {
   const char *name;
   bool no_target, no_source;
@@ -169,7 +169,7 @@ const bool wrong = [] {
           }
           NEED(driver().cuCtxSetCurrent(nullptr));
         }
-        // An asynchronous copy without a context is asked of a stream by handle.
+        // Without a context, an asynchronous copy uses a stream by its handle.
         const bool by_handle = use.no_context && name.find("Async") != name.npos;
         CUresult answered;
         if (by_handle && name == "cuMemcpyAsync")
@@ -288,7 +288,7 @@ STATEMENT(Copies, Between_contexts_to_null_memory, driver().cuMemcpyPeer(0, cont
 STATEMENT(Copies, Between_contexts_from_null_memory, driver().cuMemcpyPeer(memory(), context, 0, context, 64),
           CUDA_ERROR_INVALID_VALUE)
 
-// ---- By the wrappers ----
+// ---- With the wrappers ----
 
 TEST_F(Copies, By_wrappers_bring_the_elements_there_and_back) {
   auto buffer = cushim::DeviceBuffer<int>::create(3);

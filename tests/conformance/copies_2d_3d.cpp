@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of two and three dimensions. The statements go through all calls at once: what differs between them
-// stands in the tables.
+// Copies of two and three dimensions. Each statement tests all calls; the tables contain the differences
+// between the calls.
 #include <cushim/exact.hpp>
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace conformance {
 namespace {
 
-// One box of bytes for all: rows of 64 bytes, 8 rows, 4 slices. In linear memory a row takes 128 bytes.
+// The extent of all copies: rows of 64 bytes, 8 rows, 4 slices. In linear memory the pitch is 128 bytes.
 constexpr std::size_t kWidth = 64, kRows = 8, kSlices = 4, kPitch = 128;
 constexpr std::size_t kLinear = kPitch * kRows * kSlices;
 
 class Copies3D : public WithArrays {
  public:
-  // What a statement copies with; the calls of two dimensions take their part of it.
+  // The parameters of the copy; calls of two dimensions use only a part of them.
   CUDA_MEMCPY3D_PEER copy = {};
   CUstream work = nullptr;
   bool planes = false;  // two dimensions
@@ -128,7 +128,7 @@ constexpr End in_pinned = {"pinned", CU_MEMORYTYPE_HOST, Kind::pinned};
 constexpr End in_device = {"device", CU_MEMORYTYPE_DEVICE, Kind::device};
 constexpr End in_host_device = {"host_device", CU_MEMORYTYPE_HOST, Kind::device};
 constexpr End in_unified = {"unified_device", CU_MEMORYTYPE_UNIFIED, Kind::device};
-constexpr End in_array = {"array", CU_MEMORYTYPE_ARRAY, Kind::device, Of::array};  // of as many dimensions
+constexpr End in_array = {"array", CU_MEMORYTYPE_ARRAY, Kind::device, Of::array};  // as many dimensions
 constexpr End in_words = {"words", CU_MEMORYTYPE_ARRAY, Kind::device, Of::words};  // elements of 4 bytes
 constexpr End in_line = {"line", CU_MEMORYTYPE_ARRAY, Kind::device, Of::line};
 constexpr End in_layers = {"layers", CU_MEMORYTYPE_ARRAY, Kind::device, Of::layers};
@@ -191,7 +191,7 @@ Box box(Copies3D &t, const End &end, unsigned start) {
   return made;
 }
 
-// A copy of the whole box; of its first slice with two dimensions.
+// Sets up a copy of the whole extent; with two dimensions, of its first slice.
 void aim(Copies3D &t, const Box &from, const Box &to) {
   CUDA_MEMCPY3D_PEER &copy = t.copy;
   copy = {};
@@ -216,7 +216,7 @@ void aim(Copies3D &t, const Box &from, const Box &to) {
   copy.Depth = t.planes ? 1 : kSlices;
 }
 
-// What the target holds after the copy. A pitch or height of 0 stands for the copied extent.
+// Returns the expected contents of the target. A pitch or height of 0 means the copied extent.
 std::vector<unsigned char> copied(const CUDA_MEMCPY3D_PEER &copy, bool planes, const Box &from,
                                   const Box &to) {
   std::vector<unsigned char> bytes = to.bytes;
@@ -266,14 +266,14 @@ const bool between_ends = [] {
   return true;
 }();
 
-// ---- Parts, limits and mistakes ----
+// ---- Partial copies, limits and invalid arguments ----
 
-// Codes by call, in the order of box_calls. -1: not asked.
+// Result codes by call, in the order of box_calls. -1: not tested.
 using Codes = std::array<int, kCalls>;
 constexpr Codes every(int code) { return {code, code, code, code, code, code, code}; }
-// Of the calls of three dimensions.
+// Codes for the calls of three dimensions only.
 constexpr Codes three(int code) { return {-1, -1, -1, code, code, code, code}; }
-// Of the calls without and with a stream.
+// Codes for the calls without and with a stream.
 constexpr Codes by_stream(int without, int with) {
   return {without, without, with, without, with, without, with};
 }
@@ -828,8 +828,9 @@ class Ordered3D : public Copies3D {
 TEST_F(Ordered3D, In_a_held_stream_wait) {
   const Box from = box(*this, in_device, 1), to = box(*this, in_pinned, 100);
   aim(*this, from, to);
-  // The source was filled from pageable memory: that has been read when the copy returns, but may still be on
-  // its way to the device, and this stream does not wait for it. Measured: without this, zeros arrived.
+  // The source was filled from pageable memory: the copy has read that memory when it returns, but the bytes
+  // may still be in transit to the device, and this stream does not wait for them. Measured: without this
+  // call, zeros arrived.
   NEED(driver().cuCtxSynchronize());
   const CUDA_MEMCPY3D three = in_three(copy);
   Hold held = hold(work);
@@ -934,9 +935,9 @@ TEST_F(Ordered3D, Of_small_pageable_memory_to_an_array_in_a_held_stream_return_a
   EXPECT_VALUE(to.now() == copied(copy, true, from, to), true);
 }
 
-// ---- Without a description, and by the first ABI ----
+// ---- Null descriptions, and the first ABI ----
 
-// The real driver crashes on some of them.
+// The real driver crashes in some of these calls.
 const bool descriptions = [] {
   const auto add = [](const char *name, auto call) {
     for (const bool has_context : {true, false})

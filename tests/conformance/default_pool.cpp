@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default pool, and memory that comes and goes in the order of a stream.
+// The default pool, and stream-ordered allocation.
 #include <cushim/memory.hpp>
 
 #include "conformance.hpp"
@@ -70,7 +70,7 @@ const bool attributes = [] {
     ADD_TEST(DefaultPool, "Has_the_attribute_" + name + "_set_to_what_it_is", [=](DefaultPool &test) {
       unsigned long long value = 0;
       driver().cuMemPoolGetAttribute(test.pool, which, &value);
-      if (attribute >= 5) value = 0;  // marks of the highest use are only set back
+      if (attribute >= 5) value = 0;  // high-water marks can only be reset to 0
       expect_answer(__FILE__, __LINE__, "cuMemPoolSetAttribute(pool, attribute, &value)",
                     driver().cuMemPoolSetAttribute(test.pool, which, &value), has_set);
     });

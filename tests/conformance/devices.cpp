@@ -78,7 +78,7 @@ TEST_F(Devices, A_name_of_one_byte_is_empty) {
   EXPECT_VALUE(static_cast<int>(text[0]), 0);
 }
 
-// Taken for a great one.
+// The driver treats a negative length as a large one.
 TEST_F(Devices, A_name_is_given_with_a_negative_length) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   EXPECT_ANSWER(driver().cuDeviceGetName(text, -1, 0), CUDA_SUCCESS);
@@ -94,7 +94,7 @@ STATEMENT(Devices, A_device_that_is_not_there_has_no_name, driver().cuDeviceGetN
 STATEMENT(Devices, A_negative_device_has_no_name, driver().cuDeviceGetName(text, sizeof text, -1),
           CUDA_ERROR_INVALID_DEVICE)
 
-// ---- Identities ----
+// ---- UUIDs and PCI addresses ----
 
 STATEMENT(Devices, Have_a_UUID, driver().cuDeviceGetUuid_v2(&uuid, 0), CUDA_SUCCESS)
 STATEMENT(Devices, A_UUID_needs_a_place, driver().cuDeviceGetUuid_v2(nullptr, 0), CUDA_ERROR_INVALID_VALUE)
@@ -133,7 +133,7 @@ TEST_F(Devices, Are_found_by_their_PCI_address) {
   EXPECT_VALUE(std::strlen(text), std::size_t{12});
   EXPECT_ANSWER(driver().cuDeviceGetByPCIBusId(&device, text), CUDA_SUCCESS);
   EXPECT_VALUE(device == count - 1, true);
-  // The domain may be left out. The documentation says the same of the function.
+  // The domain may be omitted. The documentation says that the function may be omitted as well.
   EXPECT_ANSWER(driver().cuDeviceGetByPCIBusId(&device, std::string(text + 5).c_str()), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuDeviceGetByPCIBusId(&device, std::string(text + 5, 5).c_str()),
                 CUDA_ERROR_INVALID_VALUE);
@@ -288,7 +288,7 @@ const Attribute attributes[] = {
 // clang-format on
 #undef A
 
-// Where the device stands differs between machines that are otherwise alike.
+// The PCI address differs between otherwise identical machines.
 bool is_an_identity(int number) {
   return number == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID || number == CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID ||
          number == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID || number == 139 || number == 140;
@@ -301,7 +301,7 @@ bool is_an_identity(int number) {
       const CUresult known =
           answer("cuDeviceGetAttribute", driver().cuDeviceGetAttribute(&t.number, attribute, 0));
       if (known == CUDA_SUCCESS && !is_an_identity(row.number)) answer("value", t.number);
-      // Attributes of releases after the driver's are not known to it.
+      // The driver does not know the attributes of later releases.
       EXPECT_EQ(known, row.number < 148 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
     });
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls while the current context has ended: a primary one by its last release, another one by a thread that
-// has destroyed it. Streams, events and memory are those of a context that lives.
+// Calls while the current context has ended: a primary context by its last release, another context because
+// another thread destroyed it. Streams, events and memory belong to a live context.
 #include <cushim/exact.hpp>
 
 #include <thread>
@@ -14,7 +14,7 @@ namespace exact = cushim::exact;
 
 class EndedContexts : public Initialized {
  public:
-  // What a context that lives has. It is not current afterwards.
+  // Creates the objects of a live context, which is not current afterwards.
   void make_living() {
     NEED(driver().cuCtxCreate_v2(&living, 0, 0));
     NEED(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -320,7 +320,7 @@ TEST_F(EndedContexts, That_are_primary_are_asked_by_their_handle) {
   EXPECT_ANSWER(driver().cuCtxPushCurrent(ended), CUDA_SUCCESS);
 }
 
-// Not in the tables above: the real driver (580.159) crashes.
+// Not in the tables above because the real driver (580.159) crashes.
 TEST_F(EndedContexts, Are_given_no_flags) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   NEED(driver().cuDevicePrimaryCtxRetain(&ended, 0));

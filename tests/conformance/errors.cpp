@@ -66,7 +66,7 @@ TEST_F(ErrorNames, Are_the_same_text_each_time) {
   EXPECT_VALUE(text == again, true);
 }
 
-// The documentation gives an error for an unknown code only.
+// The documentation defines an error only for an unknown code.
 TEST_F(ErrorNames, Need_a_place) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   EXPECT_ANSWER(driver().cuGetErrorName(CUDA_SUCCESS, nullptr), CUDA_ERROR_INVALID_VALUE);

@@ -132,7 +132,7 @@ STATEMENT(Events, Are_recorded_by_the_per_thread_variant, driver().cuEventRecord
           CUDA_SUCCESS)
 STATEMENT(Events, Are_recorded_with_no_flags, driver().cuEventRecordWithFlags(event(), stream(), 0),
           CUDA_SUCCESS)
-// The documentation tells only what the flag does in a capture.
+// The documentation describes the flag only for stream capture.
 STATEMENT(Events, Are_not_recorded_externally_outside_a_capture,
           driver().cuEventRecordWithFlags(event(), stream(), CU_EVENT_RECORD_EXTERNAL),
           CUDA_ERROR_ILLEGAL_STATE)
@@ -216,7 +216,7 @@ TEST_F(Events, Wait_only_for_what_was_in_the_stream_before) {
   EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
 }
 
-// ---- Asking and waiting ----
+// ---- Querying and waiting ----
 
 STATEMENT(Events, A_null_event_cannot_be_asked, driver().cuEventQuery(no_event), CUDA_ERROR_INVALID_HANDLE)
 STATEMENT(Events, A_null_event_cannot_be_waited_for, driver().cuEventSynchronize(no_event),
@@ -276,7 +276,7 @@ TEST_F(Events, For_other_processes_behave_as_others_here) {
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_SUCCESS);
 }
 
-// ---- Time between two ----
+// ---- Elapsed time ----
 
 class ElapsedTime : public OnDevice {
  public:
@@ -329,7 +329,7 @@ TEST_F(ElapsedTime, Of_complete_events_can_be_asked_without_a_context) {
   EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_SUCCESS);
 }
 
-// The documentation has INVALID_VALUE for this.
+// The documentation says CUDA_ERROR_INVALID_VALUE.
 STATEMENT(ElapsedTime, Without_a_place_is_an_invalid_handle,
           driver().cuEventElapsedTime(nullptr, recorded(timed()), recorded(timed())),
           CUDA_ERROR_INVALID_HANDLE)

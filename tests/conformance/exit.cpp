@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a process: with live objects and unfinished work, and calls made while it ends.
+// The end of a process with live objects and unfinished work, and calls made while it ends.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ using cushim::testing::Channel;
 
 class Exit : public Initialized {};
 
-// What each child sets up before it ends.
+// The objects that each child creates before it ends.
 struct Live {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
@@ -33,10 +33,10 @@ struct Live {
   }
 };
 
-// The parent's end of a child, for functions that run while the child ends.
+// The channel to the parent, for functions that run while the process ends.
 Channel *at_exit_channel = nullptr;
 void keep(Channel &parent) {
-  static Channel kept(parent);  // made before the driver's own handlers are registered
+  static Channel kept(parent);  // constructed before the driver registers its own handlers
   at_exit_channel = &kept;
 }
 Live *at_exit_live = nullptr;
@@ -152,7 +152,7 @@ void expect_late(Child &process, CUresult code) {
   EXPECT_VALUE(process.wait(), 7);
 }
 
-// Registered after the driver was initialized: runs before the driver goes.
+// An exit handler registered after cuInit runs before the driver's own handler.
 CUSHIM_CHILD(calls_at_exit) {
   keep(parent);
   static Live live;
@@ -166,7 +166,7 @@ TEST_F(Exit, Handlers_registered_after_initialization_find_the_driver_there) {
   expect_late(process, CUDA_SUCCESS);
 }
 
-// Registered before: runs after the driver's own handler, which cuInit registers.
+// An exit handler registered before cuInit runs after the driver's own handler, which cuInit registers.
 CUSHIM_CHILD(calls_late_at_exit) {
   keep(parent);
   std::atexit(call_late);
@@ -180,7 +180,7 @@ TEST_F(Exit, Handlers_registered_before_initialization_find_the_driver_gone) {
   expect_late(process, CUDA_ERROR_DEINITIALIZED);
 }
 
-// Objects with static storage, made after and before the driver was initialized.
+// Objects with static storage duration, constructed after and before the driver was initialized.
 struct CallsWhenDestroyed {
   ~CallsWhenDestroyed() { call_late(); }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver says to a child of fork.
+// The driver in a forked child.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the host that streams call: cuLaunchHostFunc and cuStreamAddCallback.
+// Host functions that streams call: cuLaunchHostFunc and cuStreamAddCallback.
 #include <atomic>
 #include <cushim/exact.hpp>
 #include <cushim/stream.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 namespace exact = cushim::exact;
 
-// What a function leaves behind.
+// The observations of a host function.
 struct Seen {
   std::atomic<int> calls = 0;
   std::thread::id thread;

@@ -28,7 +28,7 @@ const bool flags_kept = [] {
     ADD_TEST(HostMemory, "Is_allocated_with_flags_" + std::to_string(flags), [flags](OnDevice &test) {
       EXPECT_ANSWER(driver().cuMemHostAlloc(&test.host, 4096, flags), CUDA_SUCCESS);
       EXPECT_ANSWER(driver().cuMemHostGetFlags(&test.flags, test.host), CUDA_SUCCESS);
-      // Mapped with unified addressing, asked for or not. Portable is forgotten unless write-combined.
+      // Always mapped, because addressing is unified. The portable flag reads back only with write-combined.
       EXPECT_VALUE(test.flags,
                    (flags & CU_MEMHOSTALLOC_WRITECOMBINED ? flags : 0u) | CU_MEMHOSTALLOC_DEVICEMAP);
     });

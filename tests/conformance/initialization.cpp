@@ -76,7 +76,7 @@ TEST_F(BeforeInitialization, Two_threads_may_initialize_at_once) {
   EXPECT_VALUE(static_cast<int>(other), 0);
 }
 
-// ---- What CUDA_VISIBLE_DEVICES does, on one device or more ----
+// ---- CUDA_VISIBLE_DEVICES, with one device or more ----
 
 struct Visible {
   const char *name, *value;
@@ -140,7 +140,7 @@ TEST_F(VisibleDevices, Are_looked_up_again_after_none_was_found) {
   EXPECT_ANSWER(driver().cuInit(0), CUDA_SUCCESS);
 }
 
-// ---- A process that has ----
+// ---- A process that has initialized the driver ----
 
 class Initialization : public Initialized {
  public:

@@ -13,14 +13,14 @@ namespace {
 
 constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
 
-// ---- Another process that does what it is told and says what the driver answered ----
+// ---- A process that executes commands and returns the driver's result codes ----
 
 enum class Do {
-  create,        // an event, for other processes; its handle is sent
-  open,          // the handle that follows
-  open_again,    // the same, as a second event; whether it is another is sent
-  query_again,   // the second event
-  export_again,  // what was opened
+  create,        // an interprocess event; sends its handle
+  open,          // opens the handle that follows
+  open_again,    // opens the same handle again; sends whether the second event differs from the first
+  query_again,   // queries the second event
+  export_again,  // exports the opened event
   query,
   synchronize,
   elapsed,
@@ -30,7 +30,7 @@ enum class Do {
   wait,
   query_stream,
   synchronize_stream,
-  copy,  // a byte from the memory whose handle follows, behind what is in the stream; it is sent
+  copy,  // copies a byte from the memory whose handle follows, in stream order, and sends it
   destroy,
   end,
 };
@@ -117,7 +117,7 @@ CUSHIM_CHILD(event_peer) {
     parent.send(peer.run(what));
 }
 
-// The same as another user; says nothing if it cannot become one.
+// The same as another user. Sends whether it could become that user.
 CUSHIM_CHILD(stranger) {
   constexpr unsigned nobody = 65534;
   const bool is_nobody = setgid(nobody) == 0 && setuid(nobody) == 0;
@@ -148,7 +148,7 @@ class IpcEvents : public OnDevice {
   }
 };
 
-// The process at the other end of a test.
+// The other process of a test.
 class Other {
  public:
   CUresult operator()(Do what) {
@@ -229,7 +229,7 @@ TEST_F(IpcEvents, Have_different_handles) {
   EXPECT_VALUE(std::memcmp(&first, &second, sizeof first) != 0, true);
 }
 
-// ---- In two ----
+// ---- In two processes ----
 
 TEST_F(IpcEvents, That_were_not_recorded_are_complete) {
   Other other;
@@ -406,7 +406,7 @@ TEST_F(IpcEvents, Work_on_after_their_maker_was_killed) {
   EXPECT_ANSWER(driver().cuEventSynchronize(event_out), CUDA_SUCCESS);
 }
 
-// So it stays: whoever waits for it waits for ever.
+// The event never completes: a thread that waits for it waits forever.
 TEST_F(IpcEvents, Whose_maker_was_killed_are_unfinished) {
   Other other;
   handle = other.create();

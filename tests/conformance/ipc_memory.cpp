@@ -21,7 +21,7 @@ class IpcMemory : public OnDevice {
   }
 };
 
-// Opens what it is sent with the flags it is sent; then reads a byte, closes, and closes again.
+// Opens the handle with the flags that it receives, reads a byte, closes the memory, and closes it again.
 struct Opened {
   CUresult open, open_again, read, close, close_again, close_too_often;
   bool same;
@@ -103,7 +103,7 @@ const bool opened = [] {
       child.send(test.exported(at));
       child.send(flags);
       const auto result = child.receive<Opened>();
-      // Other bits are not looked at.
+      // The driver ignores the other bits.
       EXPECT_ANSWER(result.open, (flags & 1u) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
       if ((flags & 1u) != 0) {
         EXPECT_ANSWER(result.open_again, CUDA_SUCCESS);
@@ -122,7 +122,7 @@ const bool opened = [] {
 
 TEST_F(IpcMemory, Is_not_opened_after_it_was_freed) {
   CUdeviceptr at = 0;
-  // Large enough for a block of its own, which small allocations share.
+  // Large enough for its own block, unlike small allocations, which share one.
   NEED(driver().cuMemAlloc(&at, 4 << 20));
   exported(at);
   NEED(driver().cuMemFree(at));
@@ -163,7 +163,7 @@ TEST_F(IpcMemory, Opened_is_neither_freed_nor_exported_again) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-// What is opened, asked as any memory.
+// Opened memory has the attributes of any other memory.
 TEST_F(IpcMemory, Opened_has_the_attributes_of_device_memory) {
   Child child("memory_exporter");
   handle = child.receive<CUipcMemHandle>();

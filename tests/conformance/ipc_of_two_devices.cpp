@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process exports of one device, opened by another on the other device.
+// Objects of one device that a process exports, and another process opens on the other device.
 #include "two_devices.hpp"
 
 namespace conformance {
@@ -14,7 +14,7 @@ class IpcOfTwoDevices : public OnTwoDevices {
   }
 };
 
-// Opens memory while a device of its choice is current, and says where it lies and what is in it.
+// Opens memory while the given device is current, and sends the device and the contents of the memory.
 struct Found {
   CUresult open, read, attribute, write, close;
   int byte, device;
@@ -50,7 +50,7 @@ const bool opened = [] {
       const CUdeviceptr at = way.exported == 0 ? test.memory() : test.memory_there();
       put(Kind::device, at, std::vector<unsigned char>(16, 42));
       CUipcMemHandle handle{};
-      // Of the other device too while the context of device 0 is current.
+      // Also exports memory of the other device while the context of device 0 is current.
       EXPECT_ANSWER(driver().cuIpcGetMemHandle(&handle, at), CUDA_SUCCESS);
       Child child("importer_on_a_device");
       child.send(way.opened);
@@ -69,7 +69,7 @@ const bool opened = [] {
   return true;
 }();
 
-// Opens an event while a device of its choice is current, and uses it there.
+// Opens an event while the given device is current, and uses it there.
 struct Used {
   CUresult open, query, wait, synchronize, record, destroy;
 };

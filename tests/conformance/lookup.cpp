@@ -6,7 +6,7 @@ namespace {
 
 using Status = CUdriverProcAddressQueryResult;
 
-// The lookup of CUDA 12, by which all others of this suite are found.
+// cuGetProcAddress of CUDA 12, through which this suite finds all other functions.
 class Lookup : public Initialized {
  protected:
   void SetUp() override {
@@ -25,7 +25,7 @@ class Lookup : public Initialized {
   Status status{};
 };
 
-// Every row of the list that this driver's release has is found under its name and release, in words.
+// Looks up every entry point of the list that this driver's release has, by its name and release.
 [[maybe_unused]] const bool entries_added = [] {
   for (int slot = 0; slot < cushim_entry_count(); ++slot) {
     const CushimEntryInfo &entry = *cushim_entry(slot);
@@ -135,7 +135,7 @@ TEST_F(Lookup, Per_thread_streams_change_nothing_for_a_call_without_a_stream) {
   EXPECT_VALUE(function == legacy, true);
 }
 
-// The documentation gives flags 1 and 2 as alternatives.
+// The documentation describes flags 1 and 2 as alternatives.
 STATEMENT(Lookup, Both_stream_flags_are_accepted, find("cuStreamQuery", 12000, 3), CUDA_SUCCESS)
 STATEMENT(Lookup, The_flag_4_is_refused, find("cuStreamQuery", 12000, 4), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Lookup, The_flag_8_is_refused, find("cuStreamQuery", 12000, 8), CUDA_ERROR_INVALID_VALUE)

@@ -50,7 +50,7 @@ TEST_F(ManagedMemory, Is_written_by_the_host_and_read_by_the_device) {
   EXPECT_VALUE(to, 42);
 }
 
-// ---- Advice, by both ABIs ----
+// ---- Advice, through both ABIs ----
 
 const bool advice = [] {
   static constexpr int for_device[] = {1, 0, 0, 0, 0, 0, 0, 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream memory operations. No wait is left in a stream unsatisfied.
+// Stream memory operations. No test leaves an unsatisfied wait in a stream.
 #include <atomic>
 #include <cushim/memop.hpp>
 
@@ -22,7 +22,7 @@ struct MemOp {
   bool waits, wide;
   CUresult (*call)(CUstream stream, CUdeviceptr at, unsigned flags);
 };
-// The waits are for at least 0, which every word of small numbers is.
+// The waits are for at least 0, which every small number satisfies.
 const MemOp mem_ops[] = {
     {"cuStreamWaitValue32", true, false,
      [](CUstream s, CUdeviceptr at, unsigned flags) {
@@ -124,7 +124,7 @@ const bool each = [] {
     for (std::size_t u = 0; u < std::size(uses); ++u) {
       const MemOp op = mem_ops[o];
       const Use use = uses[u];
-      // The condition of flag 1 is equality: met by the zero that is there. 2 (any of no bits) never is.
+      // Flag 1 is equality, which the zero in memory satisfies. Flag 2 (AND with no bits) is never satisfied.
       const CUresult expected = code(o < answers_of_mem_ops.size() ? answers_of_mem_ops[o].codes[u] : 0);
       ADD_TEST(MemOps, std::string(op.name) + what_happens(expected) + use.name, [=](OnDevice &test) {
         const CUdeviceptr at = use.null ? 0 : memory_of(test, use.kind);
@@ -154,7 +154,7 @@ const bool each = [] {
         if (use.null || expected != CUDA_SUCCESS) return;
         NEED(driver().cuStreamSynchronize(work));
         auto after = zeros;
-        // Without a context the write is accepted, and not made.
+        // Without a context the write returns success but has no effect.
         if (!op.waits && !use.no_context) after[use.offset] = 77;
         EXPECT_VALUE(take(use.kind, at, 4096) == after, true);
       });
@@ -162,12 +162,12 @@ const bool each = [] {
   return true;
 }();
 
-// ---- What waits wait for ----
+// ---- Conditions of waits ----
 
 struct Condition {
   const char *name;
   unsigned flags;
-  unsigned before, value, after;  // `before` does not meet it, `after` does
+  unsigned before, value, after;  // `before` does not satisfy the condition, `after` does
 };
 const Condition conditions[] = {
     {"at_least_goes_on_at_the_value", CU_STREAM_WAIT_VALUE_GEQ, 4, 5, 5},
@@ -279,7 +279,7 @@ class MemOpBatches : public MemOps {
   STATEMENT(MemOpBatches, name##_by_the_first_ABI, first ops, code_of_first) \
   STATEMENT(MemOpBatches, name##_by_the_second_ABI, second ops, code_of_second)
 
-// The first ABI is switched off in this driver.
+// This driver does not support the first ABI.
 BOTH(A_write, ({write(memory(), 1)}), CUDA_ERROR_NOT_SUPPORTED, CUDA_SUCCESS)
 BOTH(A_wait_that_is_met, ({wait(address_of(pinned()), 0, 0)}), CUDA_ERROR_NOT_SUPPORTED, CUDA_SUCCESS)
 BOTH(A_write_without_barrier, ({write(memory(), 1, 1)}), CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_INVALID_VALUE)

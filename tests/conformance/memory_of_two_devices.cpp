@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of one device, used while the other is current.
+// Memory of one device while the other is current.
 #include "two_devices.hpp"
 
 namespace conformance {
@@ -15,7 +15,7 @@ class MemoryOfTwoDevices : public OnTwoDevices {
   int device_of(CUdeviceptr at) { return attribute_of(at, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL); }
 };
 
-// ---- What is said of it ----
+// ---- Attributes ----
 
 TEST_F(MemoryOfTwoDevices, Is_of_the_device_that_was_current) {
   EXPECT_VALUE(device_of(memory()), 0);
@@ -122,9 +122,9 @@ TEST_F(MemoryOfTwoDevices, Pinned_tells_its_flags_to_both) {
   EXPECT_VALUE(flags_there == flags, true);
 }
 
-// ---- Setting and copying from and to the host ----
+// ---- Memsets, and copies from and to the host ----
 
-// Copies reach it, sets do not.
+// Copies reach memory of the other device, memsets do not.
 STATEMENT(MemoryOfTwoDevices, Is_not_set_from_here, driver().cuMemsetD8(memory_there(), 7, 64),
           CUDA_ERROR_INVALID_VALUE)
 TEST_F(MemoryOfTwoDevices, Is_written_and_read_from_here) {

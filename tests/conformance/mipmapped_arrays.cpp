@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays with levels, each half as large as the one before.
+// Mipmapped arrays: each level is half as large as the previous one.
 #include <algorithm>
 
 #include "array_memory.hpp"
@@ -16,7 +16,7 @@ class MipmappedArrays : public WithArrays {
   CUDA_ARRAY_SPARSE_PROPERTIES sparse = {};
 };
 
-// Levels asked for, and the shapes of those there are.
+// The requested levels, and the shapes of the levels created.
 struct MipmapUse {
   const char *name;
   std::size_t width, height, depth;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mirror_test.py MIRROR: the page is written from answers of real drivers, and of those only."""
+"""mirror_test.py MIRROR: the page contains the answers of real drivers only."""
 import subprocess
 import sys
 import tempfile
@@ -33,7 +33,7 @@ class Mirror(unittest.TestCase):
     def test_a_page_that_is_not_what_the_answers_say_is_told(self):
         status, error, _ = self.run_on("libcuda.so.580.159.04", "--check")
         self.assertEqual(status, 1)
-        self.assertIn("run tools/mirror.py", error)
+        self.assertIn("run tools/fidelity/mirror.py", error)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies from one device to the other.
+// Copies between two devices.
 #include "two_devices.hpp"
 
 namespace conformance {
@@ -7,7 +7,7 @@ namespace {
 
 class PeerCopies : public OnTwoDevices {
  public:
-  // Bytes put into memory of device 0 or 1, and what lies in it once the work of both devices is done.
+  // Fill memory of device 0 or 1, and compare its contents once the work of both devices is done.
   CUdeviceptr filled(CUdeviceptr at, std::size_t bytes = 4096) {
     put(Kind::device, at, pattern(bytes));
     return at;
@@ -47,7 +47,7 @@ ARRIVES(Arrive_by_the_per_thread_stream, memory(), memory_there(),
         driver().cuMemcpyPeerAsync(to, there, from, context, 4096, per_thread()))
 ARRIVES(Arrive_by_the_per_thread_variant, memory(), memory_there(),
         driver().cuMemcpyPeer_ptds(to, there, from, context, 4096))
-// The addresses say where the memory is; the contexts are not compared with them.
+// The addresses determine the devices; the driver does not compare the contexts with them.
 ARRIVES(Arrive_with_the_contexts_exchanged, memory(), memory_there(),
         driver().cuMemcpyPeer(to, context, from, there, 4096))
 ARRIVES(Arrive_with_the_context_of_here_twice, memory(), memory_there(),
@@ -135,7 +135,7 @@ TEST_F(PeerCopies, Wait_for_an_event_of_the_other) {
   EXPECT_VALUE(has_arrived(to), true);
 }
 
-// ---- What is refused, and what is not ----
+// ---- Invalid and valid arguments ----
 
 STATEMENT(PeerCopies, Of_nothing_are_made, driver().cuMemcpyPeer(memory_there(), there, memory(), context, 0),
           CUDA_SUCCESS)

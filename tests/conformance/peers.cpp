@@ -5,7 +5,7 @@
 namespace conformance {
 namespace {
 
-// ---- What two devices say of each other ----
+// ---- Peer attributes ----
 
 class Peers : public OnTwoPeers {};
 
@@ -136,7 +136,7 @@ TEST_F(Peers, Are_reached_until_their_context_is_destroyed) {
   EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
-// ---- What access changes, and what it does not ----
+// ---- Effects of peer access ----
 
 TEST_F(Peers, Say_that_memory_there_may_be_written_with_access_and_without) {
   const CUdeviceptr at = memory_there();
@@ -233,7 +233,7 @@ TEST_F(Peers, Open_no_pool) {
   EXPECT_VALUE(static_cast<int>(access), 0);
 }
 
-// ---- Access of pools ----
+// ---- Peer access of pools ----
 
 class PoolAccess : public OnTwoPeers {
  protected:

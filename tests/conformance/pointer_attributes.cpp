@@ -14,7 +14,7 @@ class PointerAttributes : public OnDevice {};
 struct Attribute {
   CUpointer_attribute attribute;
   const char *name;
-  bool comparable;  // the value is no address and no identity
+  bool comparable;  // the value is not an address or an identity
 };
 const Attribute attributes[] = {
     {CU_POINTER_ATTRIBUTE_CONTEXT, "context", false},
@@ -37,12 +37,13 @@ const Attribute attributes[] = {
     {CU_POINTER_ATTRIBUTE_MAPPING_SIZE, "mapping_size", false},
     {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, "mapping_base", false},
     {CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "memory_block_id", false},
-    {static_cast<CUpointer_attribute>(21), "is_hw_decompress_capable", true},  // no name before 12.8
+    {static_cast<CUpointer_attribute>(21), "is_hw_decompress_capable", true},  // unnamed before 12.8
     {static_cast<CUpointer_attribute>(0), "attribute_0", true},
     {static_cast<CUpointer_attribute>(1000), "attribute_1000", true},
 };
 
-// The code for each attribute (down) of device, managed, pinned, registered and pageable memory (across).
+// The result code of each attribute (rows) for device, managed, pinned, registered and pageable memory
+// (columns).
 const std::vector<Row> codes_of_attributes = {
     {"context", {0, 0, 0, 0, 1}},
     {"memory_type", {0, 0, 0, 0, 1}},
@@ -213,12 +214,12 @@ TEST_F(PointerAttributes, The_device_address_is_not_told_without_a_context) {
   EXPECT_ANSWER(driver().cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at),
                 CUDA_ERROR_INVALID_CONTEXT);
 }
-// How many bytes are written where the program has put its place: a bool is not enough for what the
-// documentation calls a boolean.
+// The number of bytes that the driver writes to the result: a bool is too small for the attributes that the
+// documentation calls boolean.
 [[maybe_unused]] const bool sizes_added = [] {
   static constexpr int bytes[] = {8, 4, 8, 8, 12, 4, 8, 4, 4, 4, 8, 8, 4, 8, 4, 4, 8, 8, 8, 8};
   for (int attribute = 1; attribute <= 20; ++attribute) {
-    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS) continue;  // 12, if the driver has them
+    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS) continue;  // 12, if the driver supports them
     ADD_TEST(PointerAttributes, "Attribute_" + std::to_string(attribute) + "_is_so_long",
              [attribute](PointerAttributes &t) {
                const CUdeviceptr at = t.memory();

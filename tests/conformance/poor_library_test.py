@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""poor_library_test.py PROGRAM LIBRARY ANSWERS: a library that lacks most of the driver is judged in order."""
+"""poor_library_test.py PROGRAM LIBRARY ANSWERS: tests a library that lacks most entry points."""
 import re
 import subprocess
 import sys

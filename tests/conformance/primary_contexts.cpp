@@ -65,8 +65,8 @@ TEST_F(PrimaryContexts, Tell_their_state_without_a_place_for_the_flags) {
 [[maybe_unused]] const bool flags_added = [] {
   for (int bit = 0; bit < 32; ++bit) {
     const unsigned flag = 1u << bit;
-    // 1, 2 and 4 say how threads wait; 8 is not for primary contexts; 16 keeps local memory; then core dumps
-    // and synchronous memory operations.
+    // 1, 2 and 4 select how threads wait; 8 is invalid for primary contexts; 16 keeps local memory; then core
+    // dumps and synchronous memory operations.
     const CUresult code = flag <= 0x80 && flag != CU_CTX_MAP_HOST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     ADD_TEST(PrimaryContexts, "With_the_flag_" + std::to_string(flag), [=](PrimaryContexts &t) {
       EXPECT_ANSWER(driver().cuDevicePrimaryCtxSetFlags(0, flag), code);
@@ -82,7 +82,7 @@ TEST_F(PrimaryContexts, Tell_their_state_without_a_place_for_the_flags) {
   return true;
 }();
 
-// ---- In a process that nobody has retained one in ----
+// ---- A process that has not retained a primary context ----
 
 class UnretainedPrimaryContexts : public Initialized {
  public:
@@ -167,7 +167,7 @@ TEST_F(UnretainedPrimaryContexts, Of_a_reset_are_active_from_the_next_retain_to_
   EXPECT_VALUE(active, 0);
 }
 
-// Whoever has one current when it ends keeps it current, and can use it when it has been retained again.
+// A primary context that ends stays current, and is usable again after another retain.
 struct Ending {
   const char *name;
   CUresult (*end)();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory of the program that the driver page-locks.
+// Memory of the program that the driver page-locks.
 #include <sys/mman.h>
 
 #include <cushim/memory.hpp>

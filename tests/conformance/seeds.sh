@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The suite on the simulated driver under the seeds 1 to N: seeds.sh PROGRAM FILTER [N]. CUSHIM_CONFORMANCE_SEEDS
-# is another N.
+# Runs the suite on the simulated driver under the seeds 1 to N: seeds.sh PROGRAM FILTER [N].
+# CUSHIM_CONFORMANCE_SEEDS overrides N.
 set -eu
 program=$1 filter=$2 count=${CUSHIM_CONFORMANCE_SEEDS:-${3:-5}}
 failed=

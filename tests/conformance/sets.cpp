@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Setting memory to a value.
+// Memsets.
 #include <cushim/copy.hpp>
 #include <cushim/memory.hpp>
 
@@ -10,7 +10,7 @@ namespace {
 
 class Sets : public OnDevice {};
 
-// One row sets elements; two set rows of them.
+// A memset of elements, or of rows of elements.
 struct SetCall {
   const char *name;
   std::size_t element;

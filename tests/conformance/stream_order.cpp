@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits for what. The legacy stream and blocking streams wait for each other; non-blocking ones do
-// not take part.
+// Implicit ordering of streams. The legacy stream and blocking streams wait for each other; non-blocking
+// streams do not.
 #include <cushim/exact.hpp>
 
 #include "conformance.hpp"
@@ -13,7 +13,7 @@ namespace exact = cushim::exact;
 class StreamOrder : public OnDevice {
  public:
   CUdeviceptr words = 0;
-  // Puts a piece of work into a stream.
+  // Adds an operation to a stream.
   void work_in(CUstream stream) {
     if (words == 0) words = memory();
     NEED(driver().cuMemsetD32Async(words, 1, 1, stream));
@@ -23,7 +23,7 @@ class StreamOrder : public OnDevice {
 struct Kind {
   const char *name;
   CUstream (*make)(StreamOrder &t);
-  int sort;  // 0: legacy, 1: blocking, 2: takes no part
+  int sort;  // 0: legacy, 1: blocking, 2: non-blocking
 };
 const Kind kinds[] = {
     {"the_null_stream", [](StreamOrder &) { return CUstream{}; }, 0},
@@ -33,8 +33,8 @@ const Kind kinds[] = {
     {"a_non_blocking_stream", [](StreamOrder &t) { return t.stream(CU_STREAM_NON_BLOCKING); }, 2},
 };
 
-// Work in the second, put in while the first is held, waits if one of the two is the legacy stream and the
-// other does not keep out of it.
+// Work in the second stream, added while the first is held, waits if one of the two is the legacy stream and
+// the other is not a non-blocking stream.
 [[maybe_unused]] const bool pairs_added = [] {
   for (const Kind &first : kinds)
     for (const Kind &second : kinds) {
@@ -45,7 +45,7 @@ const Kind kinds[] = {
           first.name == second.name && first.sort != 0 && std::string(first.name).starts_with("the");
       ADD_TEST(StreamOrder, name, [=](StreamOrder &t) {
         const CUstream before = first.make(t), after = second.make(t);
-        t.work_in(before);  // memory is made before the hold
+        t.work_in(before);  // allocates the memory before the hold
         NEED(driver().cuCtxSynchronize());
         const CUevent mark = t.event();
         Hold held = hold(before);
@@ -123,9 +123,9 @@ TEST_F(StreamOrder, Work_in_one_stream_is_done_in_order) {
   EXPECT_ANSWER(driver().cuEventQuery(second), CUDA_SUCCESS);
 }
 
-// ---- What puts something into an idle blocking stream while the legacy stream is held ----
+// ---- Calls that add an operation to an idle blocking stream while the legacy stream is held ----
 
-// Whatever is put in waits for the legacy stream; so a stream that is complete holds nothing.
+// Every operation waits for the legacy stream, so a stream that is complete has none.
 struct Put {
   const char *name;
   void (*put)(StreamOrder &t, CUstream idle, CUevent complete);
@@ -136,7 +136,7 @@ void record(StreamOrder &t, CUstream idle, CUevent) {
   NEED(driver().cuEventRecord(t.event(flags), idle));
 }
 const Put puts[] = {
-    // Although the event itself waits, as the statement below has it.
+    // The event itself waits nevertheless; see the statement below.
     {"An_event_without_timing_leaves", record<CU_EVENT_DISABLE_TIMING>, false},
     {"An_event_with_timing_makes", record<CU_EVENT_DEFAULT>, true},
     {"An_event_to_block_on_makes", record<CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING>, true},
@@ -204,7 +204,7 @@ TEST_F(StreamOrder, Records_of_one_event_without_timing_do_not_wait_for_each_oth
   EXPECT_ANSWER(driver().cuStreamQuery(first), CUDA_ERROR_NOT_READY);
 }
 
-// Nothing else orders the two: each context has a legacy stream of its own.
+// No other dependency orders the two: each context has its own legacy stream.
 TEST_F(StreamOrder, A_copy_in_the_legacy_stream_waits_for_that_of_the_contexts_whose_memory_it_reads) {
   const CUdeviceptr here = memory();
   const CUdeviceptr there = in_other_context([this] { return memory(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each call that asks something of a stream, by each kind of handle, with the context current, with
-// another, and with none.
+// Each query of a stream, with each kind of handle, while the stream's context is current, another one, or
+// none.
 #include <cushim/exact.hpp>
 
 #include "conformance.hpp"
@@ -18,11 +18,11 @@ class StreamQueries : public OnDevice {
   cuuint64_t sequence = 0;
 };
 
-// What the place of the result is: as it should be, or null.
+// A query whose result pointer is valid or null.
 struct Query {
   const char *name;
   CUresult (*call)(StreamQueries &t, CUstream stream, bool place);
-  CUresult without_place = CUDA_ERROR_INVALID_VALUE;  // CUDA_SUCCESS: the call has no place
+  CUresult without_place = CUDA_ERROR_INVALID_VALUE;  // CUDA_SUCCESS: the call has no result pointer
 };
 
 #define PLACE(member) (place ? &t.member : nullptr)
@@ -112,7 +112,7 @@ const Kind kinds[] = {
     {"the_per_thread_stream", [](StreamQueries &) { return per_thread(); }, true, 0},
 };
 
-// A default stream is the current context's, so that asking it needs one.
+// A default stream belongs to the current context, so a query of it needs one.
 [[maybe_unused]] const bool queries_added = [] {
   for (const Query &query : queries)
     for (const Kind &kind : kinds) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making streams, asking and setting what they are, destroying them. stream_queries.cpp has the calls
-// that only ask, stream_order.cpp what waits for what.
+// Creating, querying, configuring and destroying streams. stream_queries.cpp tests the calls that only query,
+// stream_order.cpp the implicit ordering.
 #include <cushim/exact.hpp>
 #include <cushim/stream.hpp>
 
@@ -38,7 +38,7 @@ STATEMENT(Streams, With_a_priority_need_a_place, driver().cuStreamCreateWithPrio
   return true;
 }();
 
-// A priority outside the range is no error: it becomes the nearest one of the range.
+// A priority outside the range is valid: it is clamped to the range.
 [[maybe_unused]] const bool priorities_added = [] {
   for (const int priority : {-2147483647 - 1, -100, -6, -5, -4, -3, -2, -1, 0, 1, 2, 100, 2147483647})
     for (const unsigned flags : {unsigned(CU_STREAM_DEFAULT), unsigned(CU_STREAM_NON_BLOCKING)}) {
@@ -180,8 +180,8 @@ class StreamAttributes : public OnDevice {
   CUstreamAttrValue value{};
 };
 
-// What a new stream answers for each attribute's number: launch attributes that are not for streams are
-// refused.
+// The result of each attribute number for a new stream. Launch attributes that do not apply to streams return
+// CUDA_ERROR_INVALID_VALUE.
 struct Attribute {
   int number;
   const char *name;
@@ -227,7 +227,7 @@ const Attribute attributes[] = {
     ADD_TEST(StreamAttributes, row.name + is + "set_as_it_was_read", [=](StreamAttributes &t) {
       const CUstream work = t.stream();
       driver().cuStreamGetAttribute(work, attribute, &t.value);
-      // A new stream has a policy that cannot be set.
+      // The policy of a new stream cannot be set.
       EXPECT_ANSWER(
           driver().cuStreamSetAttribute(work, attribute, &t.value),
           row.number == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ? CUDA_ERROR_INVALID_VALUE : expected);
@@ -240,7 +240,7 @@ const Attribute attributes[] = {
   return true;
 }();
 
-// The policy -1 is in no header; it cannot be set.
+// No header defines the policy -1; it cannot be set.
 TEST_F(StreamAttributes, A_new_stream_waits_as_its_context_says) {
   NEED(driver().cuStreamGetAttribute(stream(), CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value));
   EXPECT_VALUE(static_cast<int>(value.syncPolicy), -1);
@@ -320,7 +320,7 @@ STATEMENT(StreamAttributes, Are_not_copied_between_contexts,
 
 class StreamWrappers : public OnDevice {};
 
-// The code of the error that the wrapper throws; success if it throws none.
+// Returns the code of the error that the wrapper throws; CUDA_SUCCESS if it does not throw.
 template <class Action>
 CUresult code_of(Action action) {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two devices of one machine: their numbers, names and contexts.
+// Two devices of one machine: their ordinals, names and contexts.
 #include "two_devices.hpp"
 
 #include <thread>
@@ -23,7 +23,7 @@ void OnTwoDevices::TearDown() {
   if (there != nullptr) {
     for (const auto &[from, to] : {std::pair(context, there), std::pair(there, context)}) {
       driver().cuCtxSetCurrent(from);
-      driver().cuCtxDisablePeerAccess(to);  // refused where it was not enabled
+      driver().cuCtxDisablePeerAccess(to);  // fails if access is not enabled
     }
   }
   OnDevice::TearDown();
@@ -176,7 +176,7 @@ TEST_F(ContextsOfTwoDevices, Of_the_other_are_destroyed_from_here) {
 }
 TEST_F(ContextsOfTwoDevices, Are_active_one_by_one) {
   CUSHIM_IN_A_FRESH_PROCESS();
-  // The fixture holds both.
+  // The fixture has retained both.
   NEED(driver().cuDevicePrimaryCtxRelease(1));
   int active = 77;
   NEED(driver().cuDevicePrimaryCtxGetState(1, &flags, &active));
@@ -246,7 +246,7 @@ TEST_F(StreamsOfTwoDevices, Call_host_functions_for_here) {
 }
 STATEMENT(StreamsOfTwoDevices, Of_the_other_set_memory_there,
           driver().cuMemsetD8Async(memory_there(), 1, 64, stream_there()), CUDA_SUCCESS)
-// The stream decides, not what is current.
+// The stream determines the device, not the current context.
 STATEMENT(StreamsOfTwoDevices, Of_the_other_do_not_set_memory_here,
           driver().cuMemsetD8Async(memory(), 1, 64, stream_there()), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(StreamsOfTwoDevices, Of_here_do_not_set_memory_there,

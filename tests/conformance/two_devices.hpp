@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What statements about two devices share.
+// Common parts of statements about two devices.
 #pragma once
 
 #include "memory_kinds.hpp"
 
 namespace conformance {
 
-// The primary context of device 0 is current, that of device 1 is `there`. What the members make is
-// destroyed at the end of the test, and access between the two contexts is given up.
+// A fixture in which the primary context of device 0 is current and that of device 1 is `there`. At the end
+// of the test, the objects that its members create are destroyed and access between the two contexts is
+// disabled.
 class OnTwoDevices : public OnDevice {
  protected:
   void SetUp() override;
@@ -17,7 +18,7 @@ class OnTwoDevices : public OnDevice {
   CUdevice other_device = 1;
   CUcontext there = nullptr;
 
-  // What an action returns, done while the context of device 1 is current.
+  // Returns the result of an action that runs while the context of device 1 is current.
   template <class Action>
   auto on_other(Action action) {
     return in(there, action);
@@ -37,19 +38,19 @@ class OnTwoDevices : public OnDevice {
   CUevent event_there(unsigned with_flags = CU_EVENT_DISABLE_TIMING) {
     return on_other([&] { return event(with_flags); });
   }
-  // Held, in whichever context the stream is.
+  // Holds a stream of device 1.
   Hold held_there(CUstream work) {
     return on_other([&] { return hold(work); });
   }
 };
 
-// The same, where the two devices reach each other's memory.
+// The same for two devices that can access each other's memory.
 class OnTwoPeers : public OnTwoDevices {
  protected:
   void SetUp() override;
 
  public:
-  // Lets the context of device 0 use the memory of device 1.
+  // Enables access from the context of device 0 to the memory of device 1.
   void reach_over();
 };
 

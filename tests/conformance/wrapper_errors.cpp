@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the typed wrappers throw: the driver's result, under the routine that gave it. And what they answer
-// where the raw call gives a code.
+// The errors that the typed wrappers throw: the driver's result code and the routine that returned it. Also
+// the values that they return where the raw call returns an error code.
 #include <cushim/cushim.hpp>
 
 #include "memory_kinds.hpp"
@@ -145,12 +145,16 @@ THROWS(StreamWrapperErrors, Close_once, "nothing", auto made = cushim::Stream::c
 
 // ---- Memory ----
 
-class MemoryWrappers : public OnDevice {};
+// Of no elements, the wrappers make no call: the raw calls are refused.
+class MemoryWrappers : public OnDevice {
+ public:
+  CUdeviceptr address = 0;
+};
 
 THROWS(MemoryWrappers, Give_no_petabyte, "cuMemAlloc: 2",
        cushim::DeviceBuffer<char>::create(std::size_t{1} << 50))
 THROWS(MemoryWrappers, Give_no_device_memory_of_no_bytes, "cuMemAlloc: 1",
-       cushim::DeviceBuffer<char>::create(0))
+       cushim::check_result(driver().cuMemAlloc(&address, 0), "cuMemAlloc"))
 THROWS(MemoryWrappers, Give_no_device_memory_without_a_context, "cuMemAlloc: 201", leave_context();
        cushim::DeviceBuffer<char>::create(1))
 THROWS(MemoryWrappers, Give_no_pinned_memory_with_bad_flags, "cuMemHostAlloc: 1",
@@ -158,13 +162,14 @@ THROWS(MemoryWrappers, Give_no_pinned_memory_with_bad_flags, "cuMemHostAlloc: 1"
 THROWS(MemoryWrappers, Give_no_pinned_memory_without_a_context, "cuMemHostAlloc: 201", leave_context();
        cushim::PinnedBuffer<char>::create(1))
 THROWS(MemoryWrappers, Give_no_managed_memory_of_no_bytes, "cuMemAllocManaged: 1",
-       cushim::ManagedBuffer<char>::create(0))
+       cushim::check_result(driver().cuMemAllocManaged(&address, 0, CU_MEM_ATTACH_GLOBAL),
+                            "cuMemAllocManaged"))
 THROWS(MemoryWrappers, Register_no_null_memory, "cuMemHostRegister: 1",
-       cushim::RegisteredBuffer<char>::create(std::span<char>()))
+       cushim::check_result(driver().cuMemHostRegister(nullptr, 0, 0), "cuMemHostRegister"))
 THROWS(MemoryWrappers, Register_memory_once, "cuMemHostRegister: 712",
        cushim::RegisteredBuffer<char>::create(std::span(static_cast<char *>(registered()), 4096)))
-THROWS(MemoryWrappers, Give_pitched_memory_of_no_rows_never, "cuMemAllocPitch: 1",
-       cushim::PitchedBuffer<char>::create(64, 0))
+THROWS(MemoryWrappers, Give_pitched_memory_of_no_rows_never, "cuMemAllocPitch: 1", std::size_t pitch = 0;
+       cushim::check_result(driver().cuMemAllocPitch(&address, &pitch, 64, 0, 4), "cuMemAllocPitch"))
 THROWS(MemoryWrappers, Close_once, "nothing", auto made = cushim::DeviceBuffer<char>::create(1); made.close();
        made.close())
 TEST_F(MemoryWrappers, In_another_context_are_closed_from_here) {
@@ -216,10 +221,12 @@ class MemOpWrappers : public OnDevice {
   cushim::StreamRef work() { return cushim::StreamRef::from_handle(stream()); }
 };
 
-THROWS(MemOpWrappers, Refuse_the_null_word, "cuStreamWaitValue32: 1", Word32(CUdeviceptr{0}))
-THROWS(MemOpWrappers, Refuse_a_word_at_an_odd_address, "cuStreamWaitValue32: 1", Word32(memory() + 2))
+THROWS(MemOpWrappers, Refuse_the_null_word, "cuStreamWaitValue32: 1",
+       work().wait_value(Word32(CUdeviceptr{0}), cushim::geq(0u)))
+THROWS(MemOpWrappers, Refuse_a_word_at_an_odd_address, "cuStreamWaitValue32: 1",
+       work().wait_value(Word32(memory() + 2), cushim::geq(0u)))
 THROWS(MemOpWrappers, Refuse_a_wide_word_at_half_its_size, "cuStreamWaitValue64: 1",
-       cushim::Word<std::uint64_t>(memory() + 4))
+       work().wait_value(cushim::Word<std::uint64_t>(memory() + 4), cushim::geq(0ull)))
 THROWS(MemOpWrappers, Write_no_pageable_word, "cuStreamWriteValue32: 1",
        work().write_value(Word32(memory_of(*this, Kind::pageable)), 1))
 THROWS(MemOpWrappers, Write_no_managed_word, "cuStreamWriteValue32: 1",
@@ -258,7 +265,7 @@ TEST_F(MemOpWrappers, Say_what_the_device_supports) {
   EXPECT_VALUE(first.any || first.bits_64 || first.nor, false);
 }
 
-// ---- Other processes ----
+// ---- Interprocess communication ----
 
 class IpcWrappers : public OnDevice {
  protected:
@@ -283,7 +290,7 @@ THROWS(IpcWrappers, Export_no_pageable_memory, "cuMemGetAddressRange: 500",
 THROWS(IpcWrappers, Export_no_pinned_memory, "cuIpcGetMemHandle: 1",
        cushim::memory::ipc::export_(address_of(pinned())))
 
-// Opens an event and memory by the wrappers, and answers what it read.
+// Opens an event and memory with the wrappers, and sends the value that it read.
 CUSHIM_CHILD(importer_by_wrappers) {
   cushim::init();
   const auto device = cushim::Device::get(0);

@@ -25,7 +25,7 @@ std::string as_test(std::uint64_t seed, std::span<const Step> steps, const std::
       text += fmt::format("{}  if (in({})) {{\n", last == nullptr ? "" : "  }\n", step.process);
     last = &step;
     for (const std::string &statement : step.before) text += fmt::format("{}{};\n", margin, statement);
-    // What is not a call of the driver is a function of the program.
+    // A step without a symbol is a function of the program, not a driver call.
     const bool is_call = !step.symbol.empty();
     const std::string code = step.answer.substr(0, step.answer.find(' '));
     const bool has_settled = std::ranges::find(step.before, "settle()") != step.before.end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: the stack of the thread, and what is asked of a context. How they come and go: lives.cpp.
+// Contexts: the context stack of the thread, and queries. lives.cpp creates and destroys contexts.
 #include "walk.hpp"
 
 namespace differential {
@@ -97,7 +97,7 @@ void attribute(Walk &w) {
        Argument{static_cast<CUdevice_attribute>(which),
                 "static_cast<CUdevice_attribute>(" + std::to_string(which) + ")"},
        integer(w.dice.once_in(10) ? 77 : 0));
-  // What a multicast object may be is the machine's affair, and a number of the bus, too.
+  // Multicast support and the PCI address depend on the machine, so they are not compared.
   if (which != CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED && which != CU_DEVICE_ATTRIBUTE_PCI_BUS_ID &&
       which != CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID && which != CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)
     w.also_number(value);

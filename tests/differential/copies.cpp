@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and sets. Device memory that is read past its end is read only for the code of the answer.
+// Copies and memsets. A read beyond the end of device memory only compares the result code.
 #include <fmt/format.h>
 
 #include "walk.hpp"
@@ -13,7 +13,7 @@ std::size_t a_length(Walk &w) { return lengths[w.dice.below(std::size(lengths))]
 
 using Bytes = std::vector<unsigned char>;
 
-// Pageable memory that one call uses.
+// Returns the declaration of pageable memory that one call uses.
 std::string declaration(const Bytes &bytes) {
   const unsigned value = bytes.empty() ? 0U : bytes[0];
   return fmt::format("std::vector<unsigned char> bytes({}, {}); unsigned char *const data = bytes.data()",
@@ -26,7 +26,7 @@ void also_digest(Walk &w, const Bytes &data) {
   w.also(digest(data), "digest(bytes)", '"' + digest(data) + '"');
 }
 
-// What a call that waits for nobody has to do with, done before and after.
+// Finishes all work before and after a call that does not order itself with other streams.
 class Alone {
  public:
   explicit Alone(Walk &walk) : walk_(walk) { walk_.finish(); }
@@ -82,7 +82,7 @@ void between(Walk &w) {
 void with_pinned(Walk &w) {
   const unsigned k = w.a_buffer(), pinned = w.dice.below(static_cast<unsigned>(w.p.size()));
   Argument<CUstream> stream{nullptr, ""};
-  // Each pinned buffer goes with one stream as well.
+  // Each pinned buffer belongs to one stream, too.
   if (k == Walk::buffers || k != pinned || w.p[pinned] == nullptr || !w.stream_of(k, stream)) return;
   const std::size_t length = a_length(w);
   if (w.dice.once_in(2))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events and memory from one process to the other. What a handle says is not compared.
+// Events and memory that one process exports to the other. The bytes of handles are not compared.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace differential {
 namespace {
 
-// Where a handle goes: to a place that is free, if the thing has none yet; otherwise nowhere.
+// Returns the index of a free place for the object's handle; empty if the place is taken or the object has
+// one.
 template <class Places, class Thing>
 std::optional<unsigned> a_free_place(Walk &w, const Places &places, const Thing &thing) {
   const unsigned k = w.dice.below(Handles::places);
@@ -17,7 +18,7 @@ std::optional<unsigned> a_free_place(Walk &w, const Places &places, const Thing 
   return k;
 }
 
-// In another context than the event's own the real driver (580.159) crashes.
+// Exports an event only in its own context: in another one the real driver (580.159) crashes.
 void export_event(Walk &w) {
   const auto event = w.an_event();
   const auto found = std::ranges::find(w.e, event.value, &Event::handle);
@@ -35,7 +36,7 @@ void export_event(Walk &w) {
   found->exported_to = place;
 }
 
-// More of those that can be exported than there would be otherwise.
+// Creates an exportable event, which would otherwise be rare.
 void create_event(Walk &w) {
   const unsigned k = w.dice.below(static_cast<unsigned>(w.e.size()));
   if (w.e[k].handle != nullptr) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the other kinds in the places of the usual ones: managed, pitched, stream-ordered, registered;
-// ends that are wrong for it; pools; copies of two dimensions.
+// Memory of other kinds in place of the usual ones: managed, pitched, stream-ordered, registered; frees that
+// do not match the kind; pools; two-dimensional copies.
 #include <fmt/format.h>
 
 #include "walk.hpp"
@@ -8,7 +8,7 @@
 namespace differential {
 namespace {
 
-// The number of a buffer that is free to be made; buffers if it is taken.
+// Returns the index of a free buffer; `buffers` if the chosen one is in use.
 unsigned a_free_place(Walk &w) {
   const unsigned k = w.dice.below(Walk::buffers);
   return w.b[k].address == 0 ? k : Walk::buffers;
@@ -125,7 +125,7 @@ void pool_attribute(Walk &w) {
                              Argument{static_cast<CUmemPool_attribute>(which),
                                       fmt::format("static_cast<CUmemPool_attribute>({})", which)},
                              Argument<void *>{&value.value, "&value", "std::uint64_t value{}"});
-  // What is reserved, and the marks, are of the whole process.
+  // The reserved memory and the high-water marks depend on the whole process, so they are not compared.
   if (code == CUDA_SUCCESS && which <= CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) w.also(std::to_string(value.value));
 }
 
@@ -143,7 +143,7 @@ void range_attribute(Walk &w) {
   if (code == CUDA_SUCCESS) w.also(std::to_string(value.value));
 }
 
-// A box of one buffer into another place of the same one, in its stream.
+// Copies a box within one buffer, in the buffer's stream.
 void copy_box(Walk &w) {
   const unsigned k = w.a_buffer();
   Argument<CUstream> stream{nullptr, ""};

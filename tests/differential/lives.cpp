@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts come and go, and with them what they have. While something is held, none does: that would wait.
+// Creates and destroys contexts together with their objects. Not while work is held, because these calls
+// would wait for it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ void destroy(Walk &w) {
   w.forget_what_went_with(context);
 }
 
-// The primary context ends, and may stay current.
+// Ends the primary context, which may stay current.
 void end_primary(Walk &w) {
   if (!w.primary_is_active) return;
   w.finish();
@@ -53,7 +54,7 @@ void end_primary(Walk &w) {
   w.primary_is_active = false;
   w.did("primary_is_active = false");
   w.forget_what_went_with(w.bench.c[0]);
-  if (is_reset) CALL(w, cuDevicePrimaryCtxRelease, integer(0));  // it is still retained
+  if (is_reset) CALL(w, cuDevicePrimaryCtxRelease, integer(0));  // the reset keeps the reference
 }
 
 void revive_primary(Walk &w) {
@@ -73,13 +74,13 @@ bool is_made_by_the_walk(const Walk &w, CUcontext context) {
   return context != nullptr && std::ranges::find(w.m, context) != w.m.end();
 }
 
-// Settings are made of the walk's own contexts: others keep them for longer than a walk.
+// Changes settings only of the walk's own contexts: other contexts outlive the walk and would keep them.
 void set_flags(Walk &w) {
   if (!is_made_by_the_walk(w, w.current())) return;
   CALL(w, cuCtxSetFlags, number(w.dice.one_of({0U, 1U, 2U, 4U, 8U, 16U, 3U, 512U})));
 }
 
-// Waits for what is held on the real driver (stack size, persisting cache).
+// Sets a limit. On the real driver this waits for held work (stack size, persisting cache).
 void set_limit(Walk &w) {
   if (!is_made_by_the_walk(w, w.current())) return;
   const unsigned which = w.dice.below(9);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks two drivers through the same programs of calls, or one driver through programs whose answers are
-// recorded, and shows the first answer that differs in each.
+// Runs the same programs of calls on two drivers, or programs with recorded answers on one driver, and prints
+// the first differing answer of each program.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,11 +22,11 @@ namespace {
 
 using namespace differential;
 
-// A driver and what lasts on it.
+// A driver, and the objects that exist for all walks on it.
 class Side {
  public:
-  // Any process that it needs is there afterwards; a driver is not before begin(), as it would not survive
-  // the start of another side's process.
+  // Starts the other process if the subject needs one. The driver is loaded in begin(), because it would not
+  // survive the fork for another side.
   Side(std::string name, std::uint64_t settle, bool is_traced, Subject subject)
       : name_(std::move(name)), settle_(settle), is_traced_(is_traced) {
     if (subject == Subject::processes)
@@ -80,7 +80,7 @@ class Side {
   std::string about_;
 };
 
-// The first step whose answers differ; the number of steps if none does.
+// Returns the index of the first step whose answers differ; the number of steps if there is none.
 std::size_t first_difference(const std::vector<Step> &a, const std::vector<Step> &b) {
   const auto are_alike = [](const Step &x, const Step &y) {
     return x.process == y.process && x.call == y.call && x.answer == y.answer;
@@ -97,7 +97,7 @@ void print(const std::vector<Step> &steps, std::size_t first, std::size_t last) 
                              steps[i].answer);
 }
 
-// Leaves out choices as long as the two still differ.
+// Removes choices as long as the two drivers still differ.
 std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, Kind kind) {
   std::set<unsigned> kept;
   for (unsigned i = 0; i < kind.choices; ++i) kept.insert(i);
@@ -139,7 +139,7 @@ int compare_drivers(const Options &options, const Side &side, const Side &other)
     const auto answered = [&](const std::vector<Step> &steps) {
       return at < steps.size() ? steps[at].call + ": " + steps[at].answer : "no call";
     };
-    // As the other driver answers it: that is what is to be.
+    // The test expects the answers of the other driver, which is the reference.
     std::cout << as_test(seed, std::span(b).first(std::min(at + 1, b.size())),
                          fmt::format("Shrunk to {} calls. At the last, {} said {}; {}, {}.", a.size(),
                                      options.driver, answered(a), options.against, answered(b)));
@@ -148,7 +148,7 @@ int compare_drivers(const Options &options, const Side &side, const Side &other)
   return different == 0 ? 0 : 1;
 }
 
-// How the calls of each entry point were answered, in walks as far as they were answered alike.
+// The number of equal and different answers of an entry point. Each walk counts up to its first difference.
 struct Count {
   std::size_t alike = 0, different = 0;
 };
@@ -186,7 +186,7 @@ int compare_with_recording(const Options &options, const Recording &recording, c
   }
   std::cout << fmt::format("{} of {} walks are answered to the end as recorded ({} calls)\n",
                            walked - different, walked, calls);
-  counts.erase("");  // what is no call of the driver
+  counts.erase("");  // steps that are not driver calls
   if (!options.calls.empty()) write_calls(options.calls, counts);
   const std::size_t alike = walked - different;
   const auto all = static_cast<double>(walked);
@@ -197,8 +197,8 @@ int record(const Options &options, const Side &side) {
   Recording recording{.about = side.about(), .kind = options.kind, .dropped = 0, .walks = {}};
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
     recording.walks[seed] = line_of(side.walk(seed, options.kind));
-  // Again, there and back, so that each comes after others: what this driver does not always answer alike
-  // says nothing about another.
+  // Repeats the walks forwards and backwards, so that each follows different ones. Drops walks that this
+  // driver does not always answer alike, as they cannot test another driver.
   for (unsigned run = 1; run < options.runs; ++run) {
     for (std::uint64_t i = 0; i < options.count; ++i) {
       const std::uint64_t seed = options.first + (run % 2 == 0 ? i : options.count - 1 - i);

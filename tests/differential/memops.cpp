@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream memory operations that wait for nothing, and what is refused of them.
+// Stream memory operations whose waits are satisfied at once, and operations that return an error.
 #include <fmt/format.h>
 
 #include "walk.hpp"
@@ -20,8 +20,8 @@ void write(Walk &w) {
          number(flags));
 }
 
-// For a value that is always there: any is at least 0 in the sense of GEQ, which looks at the difference, and
-// NOR with zero bits is never zero.
+// Waits for a condition that always holds: GEQ compares the signed difference with 0 here, and NOR with zero
+// bits is never zero.
 void wait(Walk &w) {
   const unsigned k = w.a_buffer();
   Argument<CUstream> stream{nullptr, ""};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device and pinned memory: making, ending, and asking what an address is.
+// Device and pinned memory: allocation, release, and queries of addresses.
 #include <fmt/format.h>
 
 #include "walk.hpp"
@@ -16,7 +16,7 @@ void allocate(Walk &w) {
     return;
   }
   w.b[k].bytes = size;
-  w.did(fmt::format("fill({}, {})", k, size));  // what it holds at first is not defined
+  w.did(fmt::format("fill({}, {})", k, size));  // the initial contents are undefined
   w.bench.fill(k, w.b[k], w.active_contexts());
 }
 
@@ -60,7 +60,7 @@ void free_pinned(Walk &w) {
   }
 }
 
-// An address of some kind; some lie inside.
+// Returns an address of any kind, sometimes in the middle of an allocation.
 Argument<CUdeviceptr> an_address(Walk &w) {
   const unsigned k = w.a_buffer();
   const unsigned pinned = w.dice.below(static_cast<unsigned>(w.p.size()));
@@ -102,7 +102,7 @@ void pointer_attribute(Walk &w) {
   if (which == CU_POINTER_ATTRIBUTE_P2P_TOKENS) return;  // not simulated
   const Argument attribute{static_cast<CUpointer_attribute>(which),
                            fmt::format("static_cast<CUpointer_attribute>({})", which)};
-  std::uint64_t value[4] = {};  // as long as the longest
+  std::uint64_t value[4] = {};  // large enough for every attribute
   const CUresult code =
       CALL(w, cuPointerGetAttribute, Argument<void *>{&value, "&value", "std::uint64_t value[4]{}"},
            attribute, address);
@@ -137,7 +137,7 @@ void host_flags(Walk &w) {
   if (w.p[k] == nullptr) return;
   Result<unsigned> flags("flags");
   CALL(w, cuMemHostGetFlags, flags.argument(), Argument<void *>{w.p[k], fmt::format("p[{}]", k)});
-  // Whether it is portable, the real driver tells of the chunk that the memory was cut from.
+  // The real driver returns the portable flag of the chunk that contains the memory, so it is not compared.
   flags.leave_out(CU_MEMHOSTALLOC_PORTABLE, "1U");
   w.also_number(flags);
 }

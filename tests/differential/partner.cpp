@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char *kSettle = "settle";  // concerns the drivers, and not the walks
+constexpr const char *kSettle = "settle";  // a request about the drivers, not about the walks
 
 json to_json(const Step &step) {
   return {step.symbol, step.call, step.answer, step.before, step.declarations, step.after};
@@ -62,7 +62,7 @@ Partner::~Partner() {
 }
 
 void Partner::begin(std::uint64_t seed, Walk &walk) {
-  walk_ = nullptr;  // it has ended
+  walk_ = nullptr;  // the previous walk has ended
   known_handles_.clear();
   ask({{"do", "begin"}, {"seed", seed}, {"subject", static_cast<int>(walk.subject)}});
   walk_ = &walk;
@@ -98,7 +98,7 @@ void Partner::tell_of_walk(json &message) {
     message["handles"] = json::binary(handles);
     known_handles_ = std::move(handles);
   }
-  if (walk_->process == 0) return;  // which gathers the steps of both
+  if (walk_->process == 0) return;  // process 0 gathers the steps of both
   for (const Step &step : walk_->take_steps()) message["steps"].push_back(to_json(step));
 }
 
@@ -152,7 +152,7 @@ void Partner::serve(const Bench &bench) {
     try {
       request = receive();
     } catch (const std::runtime_error &) {
-      break;  // process 0 is done
+      break;  // process 0 has ended
     }
     answer(request);
   }

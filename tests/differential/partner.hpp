@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes that walk together: each does what the other asks it to, and nothing by itself. Process 0
-// makes the program, of which the other one makes a part; every message brings what both are to know.
+// Two processes that walk together: each executes the other's requests. Process 0 generates the program and
+// has the other process make a part of it. Every message carries the state that both must know.
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,20 @@
 
 namespace differential {
 
-// The other process, as one end of the connection sees it.
+// One end of the connection to the other process.
 class Partner : public OtherProcess {
  public:
-  // Starts the other process by fork, so neither a driver nor a thread may be there yet. It runs the
-  // function, which is to call serve(), and ends.
+  // Forks the other process, so neither a driver nor a thread may exist yet. The other process runs `run`,
+  // which must call serve(), and exits.
   explicit Partner(const std::function<void(Partner &)> &run);
   ~Partner() override;
   Partner(const Partner &) = delete;
   Partner &operator=(const Partner &) = delete;
 
-  // The other process ends the walk that it has, and begins this one along with a walk of this process.
+  // Ends the current walk of the other process, and begins its part of `walk`.
   void begin(std::uint64_t seed, Walk &walk);
 
-  // In the other process: does what it is asked, until process 0 has no partner any more.
+  // In the other process: executes requests until process 0 closes the connection.
   void serve(const Bench &bench);
 
   void choose(unsigned choice) override;
@@ -35,24 +35,24 @@ class Partner : public OtherProcess {
   void close() override;
 
  private:
-  // These throw std::runtime_error if the other process is gone.
+  // Throw std::runtime_error if the other process is gone.
   void send(nlohmann::json message);
   nlohmann::json receive();
-  // What the other process is to know of the walk here, and what it says of its own: what it holds, the
-  // handles if they are others now, its steps since the last time.
+  // Add the state of this walk to a message, and read the state of the other one from a message: the number
+  // of held waits, changed handles, and the steps since the last message.
   void tell_of_walk(nlohmann::json &message);
   void learn_of_walk(const nlohmann::json &message);
-  // The answer; what the other one asks in the meantime is done first.
+  // Sends a request and returns its answer. Executes the requests of the other process in the meantime.
   nlohmann::json ask(const nlohmann::json &request);
-  // Does what is asked, and says so.
+  // Executes a request and sends the answer.
   void answer(const nlohmann::json &request);
 
   int file_ = -1;
   pid_t process_ = 0;             // 0 in the other process
-  const Bench *bench_ = nullptr;  // there
-  std::optional<Walk> own_{};     // there
+  const Bench *bench_ = nullptr;  // only in the other process
+  std::optional<Walk> own_{};     // only in the other process
   Walk *walk_ = nullptr;
-  std::vector<std::uint8_t> known_handles_{};  // to both, as bytes; none of a new walk
+  std::vector<std::uint8_t> known_handles_{};  // bytes of the handles that both know; empty at first
 };
 
 }  // namespace differential

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a walk stands on that is printed as a test: its variables, by the names that its text uses, and what
-// it does beside its calls. The driver is the one that cushim::testing chose.
+// The base of a walk that is printed as a test: the variables and functions that its text uses. The driver is
+// the one that cushim::testing has chosen.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace differential {
 
-// Pinned memory, which is spelled as a pointer to anything and counts in bytes.
+// Pinned memory that converts to the pointer types of the printed calls.
 struct Pinned {
   unsigned char *bytes = nullptr;
   void **operator&() { return reinterpret_cast<void **>(&bytes); }
@@ -22,7 +22,7 @@ struct Pinned {
   explicit operator CUdeviceptr() const { return reinterpret_cast<CUdeviceptr>(bytes); }
 };
 
-// The variables of one process and what it does beside its calls.
+// The variables of one process, and the functions of a walk that are not driver calls.
 class Variables {
  protected:
   Variables() { bench().begin(); }
@@ -58,7 +58,7 @@ class Variables {
   CUdeviceptr words = bench().words_on_device;
   CUmemoryPool pool = bench().pool;
   std::atomic<unsigned> host_functions{0};
-  std::size_t sizes[5]{};  // of b[]
+  std::size_t sizes[5]{};  // sizes of b[]
   struct {
     CUipcEventHandle event[3];
     CUipcMemHandle memory[3];
@@ -72,7 +72,7 @@ class Variables {
   void finish() { bench().finish(active_contexts()); }
   void let_go() { bench().let_go(8); }
   void release() { bench().release(8, active_contexts()); }
-  // Whether the call succeeds after a while. The other process may have to do something first.
+  // Returns whether the call succeeds within 20 seconds. The other process may have to act first.
   template <class Call>
   static bool soon(const Call &call) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -80,7 +80,7 @@ class Variables {
     while (code == CUDA_ERROR_NOT_READY && std::chrono::steady_clock::now() < until) code = call();
     return code == CUDA_SUCCESS;
   }
-  // Ends what was opened from the other process; of memory only that can be closed.
+  // Closes the events and memory that the other process exported. cuIpcCloseMemHandle fails for other memory.
   void close() {
     for (CUevent &event : e)
       if (event != nullptr) driver().cuEventDestroy(std::exchange(event, nullptr));
@@ -116,14 +116,14 @@ class Variables {
 
 class Program : public ::testing::Test, protected Variables {};
 
-// A program of two processes: both have the same text, and each does what stands behind an in() of its own.
+// A program of two processes. Both run the same text, and each executes the parts behind its own in().
 class ProgramOfTwo : protected Variables {
  public:
   ProgramOfTwo(cushim::testing::Channel &other, unsigned process) : other_(other), process_(process) {}
 
  protected:
-  // Whether what follows is this process's. It begins when the other one has done all before, and has the
-  // handles.
+  // Returns whether this process runs the part that follows. Waits until the other process has finished its
+  // part, and receives the handles from it.
   bool in(unsigned process) {
     if (process == turn_) return process == process_;
     if (turn_ == process_)
@@ -133,7 +133,8 @@ class ProgramOfTwo : protected Variables {
     turn_ = process;
     return process == process_;
   }
-  // Nothing is held any more, nor open; then each may end what is its own.
+  // Releases all held work, and closes everything that is open. Afterwards each process may destroy its own
+  // objects.
   void end() {
     let_go();
     meet();

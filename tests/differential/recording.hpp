@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers to walks as a file: a line a walk, "seed fingerprint answer;answer;...". The fingerprint is of the
-// calls, so that a generator that has changed is told from a driver that answers otherwise.
+// Recorded answers to walks, one line per walk: "seed fingerprint answer;answer;...". The fingerprint is a
+// hash of the calls. It distinguishes a changed generator from a driver with different answers.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace differential {
 
-// The subjects of walks by name.
+// Returns the subjects of walks by name.
 const std::map<std::string, Subject> &subjects();
 
 struct Recording {
   std::string about;  // the first line: driver and devices
   Kind kind{.choices = 0};
-  unsigned dropped = 0;  // walks that the driver itself did not answer twice alike
+  unsigned dropped = 0;  // number of walks that the recorded driver did not always answer alike
   struct Line {
     std::string fingerprint;
     std::vector<std::string> answers;
@@ -28,7 +28,7 @@ struct Recording {
 
 Recording::Line line_of(const std::vector<Step> &steps);
 
-// Both throw std::runtime_error, which names the file and the line.
+// Throw std::runtime_error with the file and the line.
 void write(const std::string &file, const Recording &recording);
 Recording read(const std::string &file);
 

@@ -43,13 +43,13 @@ void query(Walk &w) {
 
 void synchronize(Walk &w) { CALL(w, cuStreamSynchronize, w.a_stream()); }
 
-// For events with INTERPROCESS only in streams of their own context: in others the real driver (580.159)
+// Uses an INTERPROCESS event only in streams of the event's own context: in others the real driver (580.159)
 // crashes.
 void wait_event(Walk &w) {
   const auto event = w.an_event();
   const auto found = std::ranges::find_if(
       w.e, [&](const Event &one) { return one.handle == event.value && one.is_interprocess; });
-  // Programs of other subjects were recorded without such waits.
+  // The recorded programs of other subjects do not contain such waits.
   if (found != w.e.end() && w.subject != Subject::processes) return;
   const auto flags = number(w.dice.one_of({0U, 0U, 0U, 0U, 1U, 2U}));
   const auto stream = w.a_stream();
@@ -72,7 +72,7 @@ void priority(Walk &w) {
 
 void context(Walk &w) {
   Result<CUcontext> context("context");
-  // The first ABI, which all releases have under this name.
+  // The first ABI, which has this name in all releases.
   w.call(
       "cuStreamGetCtx", "cuStreamGetCtx",
       [](CUstream stream, CUcontext *of) { return driver().cuStreamGetCtx(stream, of); }, w.a_stream(),
@@ -103,7 +103,7 @@ void attribute(Walk &w) {
   if (code == CUDA_SUCCESS) w.also(std::to_string(first));
 }
 
-// Not to the streams that are always there: they keep what they get for longer than a walk.
+// Does not write to the default streams: they outlive the walk and would keep the attributes.
 void copy_attributes(Walk &w) {
   const auto to = w.a_live_stream_or_null();
   if (to.value == nullptr) return;

@@ -91,14 +91,14 @@ Walk::Walk(std::uint64_t seed, Subject about, const Bench &b, unsigned number, O
 }
 
 Walk::~Walk() {
-  // Nothing may end that the other process still has open.
+  // An object that the other process has open must not be destroyed.
   if (other_ != nullptr && process == 0) {
     try {
       release();
       other_->close();
       close();
     } catch (const std::runtime_error &) {
-      return;  // it is gone, and what waits for it may never end
+      return;  // the other process is gone, and work that waits for it may never complete
     }
   }
   release_here();
@@ -135,7 +135,7 @@ std::vector<Step> Walk::run(const Kind &kind, const std::function<bool(unsigned)
 
 void Walk::choose(unsigned number) {
   dice = Dice(seed_ * 1'000'003 + number);
-  // Without a context most calls answer the same.
+  // Without a current context most calls return the same code.
   if (dice.once_in(3) && current() == nullptr &&
       CALL(*this, cuCtxSetCurrent, Argument{bench.c[0], "c[0]"}) == CUDA_SUCCESS)
     has_set(bench.c[0]);
@@ -213,11 +213,11 @@ Argument<CUdeviceptr> Walk::address_in(unsigned buffer, std::size_t offset) {
 bool Walk::is_registered(unsigned k) const { return p[k] == bench.pages(k); }
 
 bool Walk::stream_of(unsigned buffer, Argument<CUstream> &stream) {
-  // What the other process sees, too, is used only while nothing else is done.
+  // Memory that both processes can access is used only while no other work is in progress.
   if (b[buffer].exported_to || b[buffer].opened_from) return false;
   if (buffer >= s.size()) {
     stream = {nullptr, "nullptr"};
-    // The null stream is another in another context. (Programs of other subjects were recorded without this.)
+    // Each context has its own null stream. (The recorded programs of other subjects do not check this.)
     return subject != Subject::kinds || b[buffer].owner == nullptr || b[buffer].owner == current();
   }
   stream = {s[buffer].handle, fmt::format("s[{}]", buffer)};
@@ -280,7 +280,7 @@ void Walk::settle() {
   const auto settle = [this] { return bench.settle() + (other_ != nullptr ? other_->settle() : 0); };
   std::size_t left = settle();
   if (other_ == nullptr) return;
-  // What one has done may be what the other waited for.
+  // Work of one process may be what the other one waited for, so both settle repeatedly.
   for (std::size_t before = left + 1; left != 0 && left != before;) before = std::exchange(left, settle());
 }
 
@@ -291,7 +291,7 @@ void Walk::finish() {
 
 void Walk::release() {
   if (other_ != nullptr) {
-    // Each may hold what the other waits for.
+    // Each process may hold work that the other waits for.
     bench.let_go(held);
     call("let_go", "", [] { return CUDA_SUCCESS; });
     other_->release();
@@ -299,7 +299,7 @@ void Walk::release() {
   release_here();
 }
 
-// Here, what has been held back and what has run are known.
+// After release_here() the held work and the number of host functions are known.
 void Walk::release_here() {
   bench.release(std::exchange(held, 0), active_contexts());
   for (Stream &stream : s) stream.ended_while_held = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of recorded answers, and the lines that a fresh process of a test sends to its parent.
+// Fuzzes the reader of recorded answers, and the reader of the lines that a test's child process sends to its
+// parent.
 #include "file.hpp"
 #include "fuzz.hpp"
 #include "record.hpp"

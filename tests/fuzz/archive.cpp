@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wheels and Debian packages as `cushim check` reads them: "d" and a package, or anything else and a wheel.
-#include "archive.hpp"
+// Fuzzes the archive reader of `cushim check`: input after "d" is a Debian package, any other input is a
+// wheel.
+#include "check/archive.hpp"
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
-#include "check_facts.hpp"
+#include "check/check_facts.hpp"
 #include "file.hpp"
 #include "fuzz.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 using namespace cushim::command;
 
-// The file by names with the endings that tell what it is.
+// The input file under two names, whose extensions determine the archive type.
 class Named {
  public:
   Named() {

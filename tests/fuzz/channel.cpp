@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test's other process sends: messages, each behind a byte that tells its length.
+// Fuzzes the messages that a test's child process sends, each preceded by a byte with its length.
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cushim/testing/child.hpp>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// Receives one value from messages of any size.
+// Receives one value from messages of arbitrary size.
 template <class T>
 void receive(cushim::testing::Channel &channel) {
   try {
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     }
   }
   close(ends[1]);
-  receive<int>(channel);  // the other end is gone
+  receive<int>(channel);  // the other end is closed
   close(ends[0]);
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program or library as `cushim check` looks at it.
-#include "check_facts.hpp"
-#include "elf_file.hpp"
+// Fuzzes the ELF reader of `cushim check`.
+#include "check/check_facts.hpp"
+#include "check/elf_file.hpp"
 #include "fuzz.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {

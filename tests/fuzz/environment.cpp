@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment variables of the simulated driver and those of NVIDIA's that it follows: a line each.
+// Fuzzes the environment variables of the simulated driver and the NVIDIA variables that it supports, one per
+// line.
 #include <cushim/sim/machine.hpp>
 #include <cushim/sim/profile.hpp>
 
@@ -9,15 +10,15 @@
 #include <stdexcept>
 #include <string>
 
-#include "call.hpp"
+#include "api/call.hpp"
 #include "fuzz.hpp"
-#include "visible_devices.hpp"
+#include "machine/visible_devices.hpp"
 
 namespace {
 
 using namespace cushim::sim;
 
-// As cuInit does.
+// Selects devices as cuInit does.
 void choose(const MachineProfile &machine, const std::string &visible, const std::string &order) {
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device *> ordered;

@@ -49,7 +49,7 @@ Exporter::Exporter(const CUuuid &device)
   const pid_t parent = getpid();
   child_ = fork();
   promise(child_ >= 0, "a process can be started");
-  if (child_ == 0) {  // it has the files, and does nothing more
+  if (child_ == 0) {  // the child process keeps the files open and does nothing else
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (getppid() == parent) pause();
     _exit(0);

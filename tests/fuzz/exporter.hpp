@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process that exports memory and an event, whose tables a target can spoil.
+// A child process that exports memory and an event, whose shared tables a target can corrupt.
 #pragma once
 
 #include <sys/types.h>
 
 #include "fuzz.hpp"
-#include "share_table.hpp"
+#include "ipc/share_table.hpp"
 
 namespace fuzz {
 
 class Exporter {
  public:
-  // The device that its memory is of.
+  // device: the device that owns the exported memory.
   explicit Exporter(const CUuuid &device);
   ~Exporter();
   Exporter(const Exporter &) = delete;
@@ -20,11 +20,11 @@ class Exporter {
   using ShareHandle = cushim::sim::ShareHandle;
   using ShareLayout = cushim::sim::ShareLayout;
 
-  // Makes all good again.
+  // Restores valid tables.
   void reset();
   ShareHandle handle(ShareHandle::Kind kind) const;
   ShareLayout &layout() { return *layout_; }
-  // Whoever waits for the event need not wait any more.
+  // Completes the event, so that waiting threads return.
   void complete();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of what is to go wrong (docs/faults.md).
-#include <cushim/mock/fault_rules.hpp>
+// Fuzzes the parser of fault rules (docs/guide/faults.md).
+#include <cushim/faults/fault_rules.hpp>
 
 #include <stdexcept>
 

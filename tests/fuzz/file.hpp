@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes as a file, for what reads files by their names.
+// Provides bytes as a file, for code that reads a file by its name.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 namespace fuzz {
 
-// One file for all runs, without a name of its own in any file system.
+// An anonymous file in memory, shared by all runs.
 class File {
  public:
   File() : number_(memfd_create("fuzz", MFD_CLOEXEC)) { promise(number_ >= 0, "there are files in memory"); }

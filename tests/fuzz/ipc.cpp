@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes from another process: the bytes of a handle, and the table behind it. The input is laid over
-// good ones by exclusive or, so that zeros are good: a byte of choices, the handle, then what the table
-// holds.
+// Fuzzes input from another process: the bytes of an IPC handle, and the shared table that it refers to. The
+// input is XORed with valid contents, so zeros are valid: a byte of choices, the handle, then the contents of
+// the table.
 #include <cushim/sim/machine.hpp>
 #include <cushim/sim/profile.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 using namespace cushim::sim;
 using fuzz::Exporter;
 
-// Takes bytes off the input.
+// Consumes bytes of the input.
 class Input {
  public:
   Input(const std::uint8_t *data, std::size_t size) : data_(data), size_(size) {}
@@ -34,7 +34,7 @@ class Input {
 
 enum Choice : std::uint8_t { memory_handle = 1, broken_seal = 2 };
 
-// A program that opens what it is given, and uses what it gets.
+// A program that opens the handle and uses the imported object.
 class Importer {
  public:
   Importer() {
@@ -86,7 +86,8 @@ class Importer {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-  static Exporter exporter(uuid_of(machine("small").devices[0], 0));  // before there are threads
+  // created before there are other threads
+  static Exporter exporter(uuid_of(machine("small").devices[0], 0));
   static Importer importer;
   Input input(data, size);
   const std::uint8_t choices = input.byte();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that is to be opened as the driver, as the loader looks at it before the dynamic linker does.
+// Fuzzes the inspection of a library file before the dynamic linker opens it.
 #include <cushim/load.h>
 
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "file.hpp"
 #include "fuzz.hpp"
 
-// Of shim/internal.h, which only C can read.
+// Declared in shim/internal.h, which is a C header.
 extern "C" CushimDiagnosisId cushim_inspect_elf(const char *path, char *detail, std::size_t capacity);
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a target over the files of its corpus, where the compiler brings no libFuzzer: what was found once is
-// found again.
+// Runs a target over the files of its corpus, for compilers without libFuzzer: earlier findings become
+// regression tests.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
         std::cerr << "cannot read " << entry.path() << "\n";
         return 1;
       }
-      std::cout << entry.path().filename() << "\n" << std::flush;  // before it may crash
+      std::cout << entry.path().filename() << "\n" << std::flush;  // printed before a possible crash
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size());
       ++count;
     }

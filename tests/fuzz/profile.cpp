@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of a device or a machine as JSON (docs/profiles.md).
+// Fuzzes the JSON description of a device or a machine (docs/reference/profiles.md).
 #include <cushim/sim/profile.hpp>
 
 #include <stdexcept>

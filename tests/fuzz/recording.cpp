@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of recorded walks (tests/differential).
+// Fuzzes the reader of recorded walks (tests/differential).
 #include "recording.hpp"
 
 #include <stdexcept>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small program with a planted fault, for NVIDIA's tools to find: fault none|write|leak|call|uninitialized.
-// Built twice: FAULT_CALL(cuX) is the function of cushim's table, or the plain one of the drop-in library.
+// A small program with a deliberate error for NVIDIA's tools to find: fault
+// none|write|leak|call|uninitialized. Built twice: FAULT_CALL(cuX) is the function in cushim's table, or that
+// of the drop-in library.
 #include <cuda.h>
 
 #include <cstdio>
@@ -70,7 +71,8 @@ int main(int argc, char **argv) {
   NEED(cuMemAlloc(&out, bytes));
   NEED(cuMemAlloc(&in, bytes));
   if (fault != "uninitialized") NEED(cuMemsetD8(in, 0, bytes));
-  // The allocation ends at 64 words. 100 is no other's: the tools keep a gap.
+  // The allocation has 64 words. Index 100 belongs to no other allocation, because the tools leave a gap
+  // after each.
   unsigned index = fault == "write" ? 100 : 0;
   void *arguments[] = {&out, &in, &index};
   NEED(cuLaunchKernel(put, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
@@ -80,7 +82,7 @@ int main(int argc, char **argv) {
     std::printf("cuMemAlloc of no bytes answered %d\n", static_cast<int>(refused));
   }
   std::printf("fault %s: cuCtxSynchronize answered %d\n", argv[1], static_cast<int>(done));
-  if (done != CUDA_SUCCESS) return 0;  // nothing more can be asked of this context
+  if (done != CUDA_SUCCESS) return 0;  // an asynchronous error has made the context unusable
   if (fault != "leak") NEED(cuMemFree(out));
   NEED(cuMemFree(in));
   NEED(cuModuleUnload(module));

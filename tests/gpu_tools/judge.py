@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program with planted faults under NVIDIA's tools and judges what they say.
+"""Runs a program with deliberate errors under NVIDIA's tools and checks their reports.
 
   judge.py --program table=build/.../fault_through_the_table --program drop-in=build/.../fault_through_the_drop_in
 
-Each tool must find the fault that is there, and none where there is none. Exit codes: 0 all as it should be,
-1 not, 77 no compute-sanitizer here.
+Each tool must find an existing error, and must report none otherwise. Exit codes: 0 all checks passed, 1 a check
+failed, 77 compute-sanitizer is not installed.
 """
 import argparse
 import os
@@ -19,7 +19,7 @@ SANITIZERS = ["compute-sanitizer", "/usr/local/cuda/bin/compute-sanitizer"]
 PROFILERS = ["ncu", "/usr/local/cuda/bin/ncu"]
 CUPTI = ["/usr/local/cuda/extras/CUPTI", "/usr/local/cuda/targets/x86_64-linux"]
 
-# What is run: the fault, the tool's options, and what its report must say.
+# Each check: the error, the tool's options, and a pattern that its report must match.
 CHECKS = [
     ("none", ["--tool", "memcheck", "--leak-check", "full"], r"ERROR SUMMARY: 0 errors"),
     ("none", ["--tool", "initcheck"], r"ERROR SUMMARY: 0 errors"),
@@ -28,7 +28,7 @@ CHECKS = [
     ("call", ["--tool", "memcheck", "--report-api-errors", "all"], r"CUDA_ERROR_INVALID_VALUE.*cuMemAlloc"),
     ("uninitialized", ["--tool", "initcheck"], r"Uninitialized __global__ memory read of size 4 bytes"),
 ]
-# cuInit is not among them: the driver loads what is injected while it runs.
+# Without cuInit: the driver loads the injected library during cuInit.
 CALLS = ["cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemsetD8_v2",
          "cuLaunchKernel", "cuCtxSynchronize", "cuMemFree_v2", "cuModuleUnload", "cuDevicePrimaryCtxRelease_v2"]
 
@@ -59,13 +59,13 @@ def sanitize(sanitizer, name, program):
 
 
 def profile(profiler, name, program):
-    """Nsight Compute names the kernel that was launched."""
+    """Checks that Nsight Compute names the launched kernel."""
     output = output_of([profiler, "--section", "LaunchStats", "--clock-control", "none", program, "none"])
     return report(name, "ncu", "lists the kernel", bool(re.search(r"\bput \(1, 1, 1\)x\(1, 1, 1\)", output)), output)
 
 
 def list_calls(library, name, program):
-    """Through CUPTI: every call, in order."""
+    """Checks that CUPTI reports every call, in order."""
     output = output_of([program, "none"], CUDA_INJECTION64_PATH=str(library))
     calls = re.findall(r"^call (\w+)$", output, re.MULTILINE)
     rest = iter(calls)
@@ -73,7 +73,7 @@ def list_calls(library, name, program):
 
 
 def build_list_calls(folder):
-    """The library beside this script, if CUPTI and a compiler are here."""
+    """Builds the library next to this script, if CUPTI and a compiler are available."""
     home = next((Path(path) for path in CUPTI if (Path(path) / "include/cupti.h").exists()), None)
     compiler = found(["cc", "gcc", "clang"])
     if home is None or compiler is None:

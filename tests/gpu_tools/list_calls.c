@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profiler of the smallest kind: lists each call of the driver by name on stderr. The driver loads it into
-// a program when CUDA_INJECTION64_PATH names it; CUPTI tells it of the calls.
+// A minimal profiler: prints the name of each driver call on stderr. The driver loads it into a program if
+// CUDA_INJECTION64_PATH names it; CUPTI calls print_call for each call.
 #include <cupti.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@ static void print_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId
   if (call->callbackSite == CUPTI_API_ENTER) fprintf(stderr, "call %s\n", call->functionName);
 }
 
-// The driver calls this; 1 if all is well.
+// Called by the driver; returns 1 on success.
 int InitializeInjection(void) {
   CUpti_SubscriberHandle subscriber;
   if (cuptiSubscribe(&subscriber, print_call, NULL) != CUPTI_SUCCESS) return 0;

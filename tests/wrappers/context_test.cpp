@@ -87,6 +87,32 @@ TEST(Device, Attribute_numbers_are_those_of_the_headers) {
   EXPECT_EQ(attribute::memory_pools_supported.number, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
 }
 
+TEST(Device, Its_ordinal_takes_no_call) {
+  Recording recording;
+  EXPECT_EQ(device_3().ordinal(), 3);
+  EXPECT_THAT(error_of([] { Device().ordinal(); }).what(), HasSubstr("an empty device"));
+  EXPECT_THAT(recording.calls(), IsEmpty());
+}
+
+TEST(Device, An_attribute_of_the_way_to_a_peer_reads_as_its_own_type) {
+  Recording recording;
+  recording.on<Entry::cuDeviceGetP2PAttribute_v8000>(
+      [](int *value, CUdevice_P2PAttribute which, CUdevice, CUdevice) {
+        *value = which == CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ? 2 : 1;
+        return CUDA_SUCCESS;
+      });
+  const Device peer = Device::from_handle(4);
+  EXPECT_EQ(device_3().peer_attribute(peer_attribute::performance_rank, peer), 2);
+  static_assert(std::is_same_v<decltype(peer.peer_attribute(peer_attribute::access_supported, peer)), bool>);
+  EXPECT_TRUE(device_3().peer_attribute(peer_attribute::native_atomic_supported, peer));
+  EXPECT_THAT(error_of([] { device_3().peer_attribute(peer_attribute::access_supported, Device()); }).what(),
+              HasSubstr("an empty device"));
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuDeviceGetP2PAttribute(&, 1, 3, 4)", "cuDeviceGetP2PAttribute(&, 3, 3, 4)"));
+  EXPECT_EQ(peer_attribute::cuda_array_access_supported.number,
+            CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED);
+}
+
 TEST(Device, A_failure_names_the_device) {
   Recording recording;
   recording.fail(1, CUDA_ERROR_INVALID_DEVICE);
@@ -194,6 +220,48 @@ TEST(Context, A_created_one_is_not_left_current) {
   { const Context context = Context::create(device_3(), ContextFlags::blocking_sync); }
   EXPECT_THAT(recording.calls(),
               ElementsAre("cuCtxCreate_v2(&, 4, 3)", "cuCtxPopCurrent_v2(&)", "cuCtxDestroy_v2(0x1000)"));
+}
+
+TEST(Context, One_may_be_created_and_left_current) {
+  Recording recording;
+  {
+    const Context context = Context::create_and_push(device_3());
+    EXPECT_EQ(ContextRef::current(), context);
+    EXPECT_EQ(ContextRef::pop(), context);
+  }
+  EXPECT_THAT(recording.calls(), ElementsAre("cuCtxCreate_v2(&, 0, 3)", "cuCtxGetCurrent(&)",
+                                             "cuCtxPopCurrent_v2(&)", "cuCtxDestroy_v2(0x1000)"));
+}
+
+TEST(Context, One_may_be_pushed_and_popped_by_hand) {
+  Recording recording;
+  context_c1().push();
+  EXPECT_EQ(ContextRef::pop(), context_c1());
+  EXPECT_EQ(error_of([] { ContextRef::pop(); }).result(), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuCtxPushCurrent_v2(0xc1)", "cuCtxPopCurrent_v2(&)", "cuCtxPopCurrent_v2(&)"));
+}
+
+TEST(Context, Is_compared_with_the_primary_one_of_its_device_if_that_is_active) {
+  Recording recording;
+  int active = 0;
+  recording.on<Entry::cuDevicePrimaryCtxGetState_v7000>([&](CUdevice, unsigned *flags, int *is_active) {
+    *flags = 0;
+    *is_active = active;
+    return CUDA_SUCCESS;
+  });
+  EXPECT_FALSE(context_c1().is_primary());
+  EXPECT_THAT(recording.calls(), ElementsAre("cuCtxPushCurrent_v2(0xc1)", "cuCtxGetDevice(&)",
+                                             "cuCtxPopCurrent_v2(&)", "cuDevicePrimaryCtxGetState(0, &, &)"));
+  active = 1;
+  EXPECT_FALSE(context_c1().is_primary());
+  EXPECT_TRUE(ContextRef::from_handle(kPrimary).is_primary());
+  EXPECT_THAT(recording.live(), IsEmpty());
+  const PrimaryContext primary = PrimaryContext::retain(device_3());
+  recording.calls();
+  EXPECT_TRUE(primary.is_primary());
+  EXPECT_FALSE(PrimaryContext().is_primary());
+  EXPECT_THAT(recording.calls(), IsEmpty());
 }
 
 TEST(Context, Adopted_is_destroyed_and_released_is_not) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <cushim/format.hpp>
 
+#include <map>
 #include <sstream>
 #include <unordered_set>
 
@@ -34,6 +35,15 @@ TEST(Error, Of_a_result_that_nobody_knows_still_tells_its_number) {
   const Error error(static_cast<CUresult>(998), "cuInit", "");
   EXPECT_EQ(error.name(), "");
   EXPECT_STREQ(error.what(), "cuInit: unknown result 998");
+}
+
+TEST(Error, Advises_where_the_reason_lies_elsewhere_than_in_the_call) {
+  EXPECT_THAT(Error(CUDA_ERROR_NOT_INITIALIZED, "cuCtxGetCurrent", "").what(),
+              HasSubstr("(3, not initialized). Call cuInit(0) and check its result"));
+  EXPECT_THAT(Error(CUDA_ERROR_INVALID_CONTEXT, "cuMemAlloc", "bytes 8").what(),
+              HasSubstr("(201, invalid context): bytes 8. Call cuCtxSetCurrent in each thread"));
+  EXPECT_STREQ(Error(CUDA_ERROR_INVALID_CONTEXT, "cuIpcOpenMemHandle", "").what(),
+               "cuIpcOpenMemHandle: CUDA_ERROR_INVALID_CONTEXT (201, invalid context)");
 }
 
 TEST(Error, Is_a_system_error_of_its_own_category) {
@@ -77,6 +87,23 @@ TEST(Error, Of_a_call_that_the_driver_lacks_says_why) {
   EXPECT_EQ(error.result(), CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
   EXPECT_THAT(error.what(), HasSubstr(old.why_missing(Entry::cuStreamGetId_v12000)));
   EXPECT_NE(old.why_missing(Entry::cuStreamGetId_v12000), "");
+}
+
+TEST(Error, Of_a_raw_call_tells_routine_place_and_why_the_driver_lacks_it) {
+  Recording recording;
+  EXPECT_NO_THROW(check_result(driver().cuInit(0), "cuInit"));
+  recording.answer(Entry::cuMemAlloc, CUDA_ERROR_OUT_OF_MEMORY);
+  CUdeviceptr address = 0;
+  const int line = __LINE__ + 1;
+  const Error error = error_of([&] { check_result(driver().cuMemAlloc(&address, 8), "cuMemAlloc"); });
+  EXPECT_EQ(std::string(error.what()), "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2, out of memory) (" __FILE__
+                                       ":" +
+                                           std::to_string(line) + ")");
+  Driver &old =
+      Driver::from_functions("old", 11080, [](void *, const char *) -> void (*)() { return nullptr; });
+  unsigned long long id = 0;
+  EXPECT_THAT(error_of([&] { check_result(old.cuStreamGetId(nullptr, &id), "cuStreamGetId", old); }).what(),
+              HasSubstr(old.why_missing(Entry::cuStreamGetId_v12000)));
 }
 
 TEST(UnreportedHandler, Gets_what_a_destructor_cannot_throw_and_can_be_put_back) {
@@ -132,6 +159,37 @@ TEST(Noun, Compares_and_hashes_by_driver_and_handle_whether_owning_or_not) {
   EXPECT_EQ(set.size(), 3u);
   EXPECT_EQ((std::unordered_set<Device>{Device::from_handle(0), Device::from_handle(0)}.size()), 1u);
   EXPECT_EQ((std::unordered_set<DevicePtr<int>>{DevicePtr<int>(4), DevicePtr<int>(8)}.size()), 2u);
+}
+
+TEST(Noun, Compares_with_raw_handles_of_whatever_driver) {
+  Recording recording;
+  const Event event = Event::create();
+  const CUevent raw = event.handle();
+  EXPECT_TRUE(event == raw && raw == event);
+  EXPECT_TRUE(EventRef::from_handle(raw, Driver::by_default()) == raw);
+  EXPECT_TRUE(event != event_handle(0xe0));
+  EXPECT_TRUE(Device::from_handle(3) == 3);
+  const CUstream null = nullptr;
+  EXPECT_TRUE(default_stream() == null);
+  EXPECT_FALSE(StreamRef() == null);
+}
+
+TEST(Noun, Is_a_key_of_ordered_maps) {
+  Recording recording;
+  const Event event = Event::create();
+  std::map<EventRef, int> numbers{{event, 1}, {event_handle(0xe0), 2}};
+  numbers[EventRef::from_handle(event.handle(), Driver::by_default())] = 3;
+  EXPECT_EQ(numbers.size(), 3u);
+  EXPECT_EQ(numbers.at(event), 1);
+  EXPECT_TRUE(EventRef(event_handle(1)) < EventRef(event_handle(2)));
+}
+
+TEST(Noun, Is_made_of_a_raw_handle_alike_for_streams_and_events) {
+  Recording recording;
+  static_assert(std::is_convertible_v<CUstream, StreamRef> && std::is_convertible_v<CUevent, EventRef>);
+  static_assert(!std::is_convertible_v<CUevent, TimedEventRef> && !std::is_convertible_v<CUevent, StreamRef>);
+  StreamRef(stream_handle(0x50)).wait(event_handle(0xe0));
+  EXPECT_THAT(recording.calls(), testing::ElementsAre("cuStreamWaitEvent(0x50, 0xe0, 0)"));
 }
 
 TEST(DevicePtr, Counts_in_elements_and_adds_const_like_a_pointer) {

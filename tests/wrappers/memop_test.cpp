@@ -10,6 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 const CUstream kRaw = stream_handle(0x50);
 const DevicePtr<std::uint32_t> kWord32(0x1000);
@@ -62,16 +63,90 @@ TEST(MemOp, The_first_generation_is_reachable_with_its_write_without_barrier) {
                   "cuStreamBatchMemOp(0x50, 1, &, 0)"));
 }
 
-TEST(MemOp, A_null_or_misaligned_word_is_refused_before_the_driver_sees_it) {
+TEST(MemOp, Words_may_be_signed_and_values_narrower) {
   Recording recording;
   const StreamRef stream(kRaw);
+  stream.wait_value(DevicePtr<int>(0x1000), geq(5));
+  stream.write_value(DevicePtr<int>(0x1000), short{-1});
+  stream.write_value(DevicePtr<long long>(0x1008), -1);
+  static_assert(std::is_same_v<decltype(Word(DevicePtr<long long>())), Word<std::uint64_t>>);
+  static_assert(!std::is_convertible_v<DevicePtr<float>, Word<std::uint32_t>> &&
+                !std::is_convertible_v<DevicePtr<const int>, Word<std::uint32_t>>);
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuStreamWaitValue32_v2(0x50, 0x1000, 5, 0)",
+                          "cuStreamWriteValue32_v2(0x50, 0x1000, 4294967295, 0)",
+                          "cuStreamWriteValue64_v2(0x50, 0x1008, 18446744073709551615, 0)"));
+}
+
+TEST(MemOp, A_refused_word_is_told_with_its_routine_and_the_reason) {
+  Recording recording;
+  for (Entry entry : {Entry::cuStreamWaitValue32_v11070, Entry::cuStreamWaitValue64_v11070,
+                      Entry::cuStreamWriteValue32_v11070, Entry::cuStreamWriteValue64_v11070})
+    recording.answer(entry, CUDA_ERROR_INVALID_VALUE);
+  const StreamRef stream(kRaw);
   EXPECT_THAT(error_of([&] { stream.wait_value(DevicePtr<std::uint32_t>(), geq(1)); }).what(),
-              HasSubstr("address is null"));
+              AllOf(StartsWith("cuStreamWaitValue32: "), HasSubstr("stream 0x50, address 0x0"),
+                    HasSubstr("address is null")));
+  EXPECT_THAT(error_of([&] { stream.write_value(Word<std::uint32_t>(0), 1); }).what(),
+              AllOf(StartsWith("cuStreamWriteValue32: "), HasSubstr("address is null")));
   EXPECT_THAT(error_of([&] { stream.write_value(DevicePtr<std::uint32_t>(0x1002), 1); }).what(),
-              HasSubstr("address 0x1002, address is not a multiple of 4"));
-  EXPECT_THAT(error_of([&] { MemOpBatch().write_value(DevicePtr<std::uint64_t>(0x1004), 1); }).what(),
-              HasSubstr("address 0x1004, address is not a multiple of 8"));
-  EXPECT_THAT(recording.calls(), IsEmpty());
+              HasSubstr("address is not a multiple of 4"));
+  EXPECT_THAT(error_of([&] { stream.write_value(Word<std::uint64_t>(0x1004), 1); }).what(),
+              AllOf(StartsWith("cuStreamWriteValue64: "), HasSubstr("address is not a multiple of 8")));
+  EXPECT_EQ(recording.calls().size(), 4u);
+  EXPECT_THAT(error_of([&] { stream.write_value(kWord32, 1); }).what(),
+              HasSubstr("address is neither device memory nor page-locked memory"));
+  recording.on<Entry::cuPointerGetAttributes_v7000>(
+      [](unsigned, CUpointer_attribute *, void **values, CUdeviceptr) {
+        *static_cast<unsigned *>(values[0]) = CU_MEMORYTYPE_UNIFIED;
+        *static_cast<bool *>(values[1]) = true;
+        return CUDA_SUCCESS;
+      });
+  EXPECT_THAT(error_of([&] { stream.wait_value(kWord32, geq(1)); }).what(), HasSubstr("managed memory"));
+}
+
+TEST(MemOp, An_error_of_a_batch_tells_the_index_and_the_reason) {
+  Recording recording;
+  recording.answer(Entry::cuStreamBatchMemOp_v11070, CUDA_ERROR_INVALID_VALUE);
+  recording.on<Entry::cuPointerGetAttributes_v7000>(
+      [](unsigned, CUpointer_attribute *, void **values, CUdeviceptr address) {
+        *static_cast<unsigned *>(values[0]) = address == 0x3000 ? 0 : CU_MEMORYTYPE_DEVICE;
+        return CUDA_SUCCESS;
+      });
+  const StreamRef stream(kRaw);
+  const auto error_of_batch = [&](MemOpBatch batch) {
+    return std::string(error_of([&] { batch.submit(stream); }).what());
+  };
+  EXPECT_THAT(
+      error_of_batch(
+          MemOpBatch().write_value(kWord32, 1).barrier().write_value(DevicePtr<std::uint64_t>(0x1004), 1)),
+      AllOf(StartsWith("cuStreamBatchMemOp: CUDA_ERROR_INVALID_VALUE"),
+            HasSubstr("stream 0x50, operations 3, operation 2, address 0x1004, address is not a "
+                      "multiple of 8")));
+  EXPECT_THAT(error_of_batch(MemOpBatch().wait_value(kWord32, geq(1)).wait_value(DevicePtr<int>(), geq(1))),
+              HasSubstr("operation 1, address 0x0, address is null"));
+  EXPECT_THAT(
+      error_of_batch(MemOpBatch().write_value(kWord32, 1).write_value(Word<std::uint32_t>(0x3000), 1)),
+      HasSubstr("operation 1, address 0x3000, address is neither"));
+  EXPECT_THAT(error_of_batch(MemOpBatch().write_value(kWord32, 1)), HasSubstr("operations 1 ("));
+  recording.answer(Entry::cuStreamBatchMemOp_v11070, CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_THAT(error_of_batch(MemOpBatch().write_value(kWord32, 1).flush_remote_writes()),
+              HasSubstr("operation 1, the device may not be able to flush remote writes"));
+  EXPECT_THAT(error_of_batch(MemOpBatch().write_value(kWord32, 1).wait_value(kWord32, nor(1))),
+              HasSubstr("operation 1, address 0x1000, the device may not have the condition nor"));
+}
+
+TEST(MemOp, An_error_of_a_split_batch_counts_from_its_beginning) {
+  Recording recording;
+  int calls = 0;
+  recording.on<Entry::cuStreamBatchMemOp_v11070>(
+      [&](CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned) {
+        return ++calls == 2 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+      });
+  MemOpBatch batch;
+  for (int i = 0; i < 256; ++i) batch.write_value(Word<std::uint32_t>(i == 255 ? 0 : 0x1000), i);
+  EXPECT_THAT(error_of([&] { batch.submit_split(StreamRef(kRaw)); }).what(),
+              HasSubstr("operations 1, operation 255, address 0x0, address is null"));
 }
 
 TEST(MemOp, What_a_device_cannot_do_is_said_in_words) {

@@ -145,6 +145,20 @@ TYPED_TEST(Move, Close_gives_back_once) {
   EXPECT_THAT(this->recording.calls(), IsEmpty());
 }
 
+// Whether a reference of type Reference to an owner could be assigned through.
+template <class Owner, class Reference>
+constexpr bool is_assignable_as = std::is_convertible_v<Owner &, Reference &>;
+
+TYPED_TEST(Move, Is_not_possible_through_a_reference_that_does_not_own) {
+  using Owner = TypeParam;
+  static_assert(!is_assignable_as<Owner, StreamRef> && !is_assignable_as<Owner, EventRef> &&
+                !is_assignable_as<Owner, TimedEventRef> && !is_assignable_as<Owner, ContextRef> &&
+                !is_assignable_as<Owner, DeviceSpan<int>> && !is_assignable_as<Owner, PinnedSpan<int>> &&
+                !is_assignable_as<Owner, std::span<int>> && !is_assignable_as<Owner, DeviceSpan2D<int>>);
+  static_assert(is_assignable_as<Owner, Event> == std::is_same_v<Owner, Event>);
+  static_assert(!is_assignable_as<TimedEventRef, EventRef>);
+}
+
 TYPED_TEST(Move, Is_the_only_way_and_does_not_throw) {
   static_assert(!std::is_copy_constructible_v<TypeParam> && !std::is_copy_assignable_v<TypeParam>);
   static_assert(std::is_nothrow_move_constructible_v<TypeParam> &&

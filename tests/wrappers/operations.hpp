@@ -47,6 +47,7 @@ inline const Operation kOperations[] = {
        device().pci_bus_id();
        device().total_memory();
        device().can_access(device());
+       device().peer_attribute(peer_attribute::access_supported, device());
        device().attribute(attribute::warp_size);
        mem_op_support(device());
      }},
@@ -59,6 +60,7 @@ inline const Operation kOperations[] = {
        context().limit(ContextLimit::stack_size);
        context().cache_preference();
        context().stream_priorities();
+       context().is_primary();
        context().memory();
      }},
     {"context settings",
@@ -67,6 +69,8 @@ inline const Operation kOperations[] = {
        context().set_cache_preference(CachePreference::l1);
        context().synchronize();
        context().make_current();
+       context().push();
+       ContextRef::pop();
      }},
     {"scoped context", [] { ScopedContext scope(context()); }},
     {"restored context", [] { RestoredContext scope; }},
@@ -79,6 +83,11 @@ inline const Operation kOperations[] = {
        PrimaryContext::reset(device());
      }},
     {"context of its own", [] { Context::create(device()); }},
+    {"context of its own, left current",
+     [] {
+       const Context context = Context::create_and_push(device());
+       ContextRef::pop();
+     }},
     {"context of its own, closed", [] { Context::create(device()).close(); }},
     {"peer access", [] { PeerAccess access(context(), ContextRef::from_handle(kPrimary)); }},
     {"event", [] { Event::create(); }},
@@ -106,8 +115,11 @@ inline const Operation kOperations[] = {
     {"stream", [] { Stream::create(); }},
     {"stream, closed", [] { Stream::create({.priority = -1}).close(); }},
     {"stream in a context", [] { Stream::create(context()); }},
+    {"stream on a device", [] { Stream::create(device()); }},
+    {"stream on a device, closed", [] { Stream::create(device()).close(); }},
     {"stream questions",
      [] {
+       stream().device();
        stream().id();
        stream().context();
        stream().priority();
@@ -144,17 +156,22 @@ inline const Operation kOperations[] = {
     {"device memory, closed", [] { DeviceBuffer<int>::create(4).close(); }},
     {"device memory in a context", [] { DeviceBuffer<int>::create(context(), 4); }},
     {"device memory in a context, closed", [] { DeviceBuffer<int>::create(context(), 4).close(); }},
+    {"device memory on a device", [] { DeviceBuffer<int>::create(device(), 4); }},
+    {"device memory on a device, closed", [] { DeviceBuffer<int>::create(device(), 4).close(); }},
     {"pinned memory",
      [] {
        const auto buffer = PinnedBuffer<int>::create(4);
        buffer.device_span();
+       buffer.device_ptr(3);
        buffer.flags();
      }},
     {"pinned memory in a context, closed", [] { PinnedBuffer<int>::create(context(), 4).close(); }},
     {"registered memory", [] { RegisteredBuffer<int>::create(host).device_span(); }},
     {"registered memory, closed", [] { RegisteredBuffer<int>::create(host).close(); }},
     {"managed memory", [] { ManagedBuffer<int>::create(4); }},
+    {"managed memory in a context", [] { ManagedBuffer<int>::create(context(), 4); }},
     {"pitched memory", [] { PitchedBuffer<int>::create(4, 4).close(); }},
+    {"pitched memory on a device", [] { PitchedBuffer<int>::create(device(), 4, 4); }},
     {"ordered memory", [] { StreamBuffer<int>::create(stream(), 4); }},
     {"ordered memory, closed", [] { StreamBuffer<int>::create(stream(), 4).close(); }},
     {"copies",
@@ -162,8 +179,8 @@ inline const Operation kOperations[] = {
        copy(kDevice, host);
        copy(host, kDevice);
        copy(kDevice, kDevice);
-       copy(kDevice, host, stream());
-       copy(host, kDevice, stream());
+       copy_pageable(kDevice, host, stream());
+       copy_pageable(host, kDevice, stream());
        copy(kDevice, kDevice, stream());
        copy(kRows, kRows);
        copy(kRows, kRows, stream());
@@ -176,6 +193,8 @@ inline const Operation kOperations[] = {
        fill(kDevice, 1, stream());
        fill(kRows, 1);
        fill(kRows, 1, stream());
+       fill(kSlices, 1, stream());
+       fill(kDevice.reinterpret<double>(), 1.0, stream());
      }},
     {"addresses",
      [] {

@@ -31,6 +31,26 @@ TEST(Stream, Created_in_a_context_that_context_is_current_for_the_call) {
                                              "cuCtxPopCurrent_v2(&)", "cuStreamDestroy_v2(0x1000)"));
 }
 
+TEST(Stream, Created_on_a_device_holds_its_primary_context_until_the_end) {
+  Recording recording;
+  { const Stream stream = Stream::create(Device::from_handle(3), {.priority = -1}); }
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuDevicePrimaryCtxRetain(&, 3)", "cuCtxPushCurrent_v2(0xc0)",
+                          "cuStreamCreateWithPriority(&, 0, -1)", "cuCtxPopCurrent_v2(&)",
+                          "cuStreamDestroy_v2(0x1000)", "cuDevicePrimaryCtxRelease_v2(3)"));
+}
+
+TEST(Stream, Its_device_is_that_of_its_context) {
+  Recording recording;
+  recording.on<Entry::cuCtxGetDevice_v2000>([](CUdevice *device) {
+    *device = 3;
+    return CUDA_SUCCESS;
+  });
+  EXPECT_EQ(StreamRef(kRaw).device(), 3);
+  EXPECT_THAT(recording.calls(), ElementsAre("cuStreamGetCtx(0x50, &)", "cuCtxPushCurrent_v2(0xd0)",
+                                             "cuCtxGetDevice(&)", "cuCtxPopCurrent_v2(&)"));
+}
+
 TEST(Stream, Every_question_is_one_call) {
   Recording recording;
   recording.on<Entry::cuStreamGetId_v12000>([](CUstream, unsigned long long *id) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operation of the wrappers goes through a sweep, as a user's own code would.
 #include <gmock/gmock.h>
-#include <cushim/mock/sweep.hpp>
+#include <cushim/faults/sweep.hpp>
 
 #include <memory>
 

@@ -8,11 +8,15 @@
 using namespace cushim;
 
 void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, DeviceBuffer<int> &buffer,
-         std::vector<int> &host) {
+         std::vector<int> &host, Stream &owner, PinnedBuffer<int> &pinned, PitchedBuffer<int> &rows) {
   // Right uses, so that what follows is wrong for its own reason.
   timed - timed;
   shared.ipc_descriptor();
   copy(buffer, host);
+  copy(buffer, pinned, stream);
+  copy_pageable(buffer, host, stream);
+  fill(buffer, 1);
+  static_cast<void>(owner == stream);
   stream.wait_value(DevicePtr<std::uint32_t>(4), geq(1));
   event.record(stream);
 
@@ -32,8 +36,31 @@ void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, De
   event.record(StreamRef(nullptr));
 #elif defined(STREAM_FROM_ZERO)
   event.record(StreamRef(0));
-#elif defined(NARROW_WORD_FOR_A_WIDE_VALUE)
+#elif defined(EVENT_FROM_NULLPTR)
+  stream.wait(EventRef(nullptr));
+#elif defined(STREAM_COMPARED_WITH_NULLPTR)
+  static_cast<void>(stream == nullptr);
+#elif defined(STREAM_COMPARED_WITH_AN_EVENT)
+  static_cast<void>(stream == event);
+#elif defined(STREAM_AS_A_REFERENCE_TO_ASSIGN)
+  StreamRef &reference = owner;
+#elif defined(STREAM_ASSIGNED_THROUGH_ITS_BASE)
+  StreamCalls<Stream> &base = owner;
+  base = owner;
+#elif defined(TIMED_EVENT_AS_AN_EVENT_TO_ASSIGN)
+  Event &reference = timed;
+#elif defined(BUFFER_AS_A_SPAN_TO_ASSIGN)
+  DeviceSpan<int> &reference = buffer;
+#elif defined(WAIT_FOR_A_VALUE_WIDER_THAN_ITS_WORD)
   stream.wait_value(DevicePtr<std::uint32_t>(4), geq(std::uint64_t{5}));
+#elif defined(WRITE_OF_A_VALUE_WIDER_THAN_ITS_WORD)
+  stream.write_value(DevicePtr<std::uint32_t>(4), (1ull << 32) + 5);
+#elif defined(WRITE_OF_A_WIDER_VALUE_IN_A_BATCH)
+  MemOpBatch().write_value(DevicePtr<std::uint32_t>(4), (1ull << 32) + 5);
+#elif defined(WRITE_OF_A_WIDER_VALUE_IN_THE_FIRST_GENERATION)
+  memop_v1::write_value(stream, DevicePtr<std::uint32_t>(4), (1ull << 32) + 5);
+#elif defined(WRITE_OF_A_FRACTION)
+  stream.write_value(DevicePtr<std::uint32_t>(4), 1.5);
 #elif defined(WORD_OF_16_BITS)
   Word<std::uint16_t> word(4);
 #elif defined(BARRIER_IN_THE_FIRST_GENERATION)
@@ -48,8 +75,37 @@ void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, De
   copy(DeviceSpan<const int>(buffer), host);
 #elif defined(COPY_FROM_HOST_TO_HOST)
   copy(HostSpan2D<int>{host.data(), 1, 1}, HostSpan2D<int>{host.data(), 1, 1});
-#elif defined(FILL_OF_8_BYTES)
-  fill(DeviceSpan<double>(), 1.0);
+#elif defined(COPY_FROM_PINNED_TO_PINNED)
+  copy(pinned, pinned, stream);
+#elif defined(COPY_FROM_1D_TO_ROWS)
+  copy(rows, host);
+#elif defined(COPY_TO_A_POINTER)
+  int number = 0;
+  copy(&number, buffer);
+#elif defined(COPY_FROM_A_POINTER)
+  int number = 0;
+  copy(buffer, &number);
+#elif defined(COPY_FROM_A_NUMBER)
+  copy(buffer, 1);
+#elif defined(COPY_TO_A_TEMPORARY)
+  copy(std::vector<int>(4), buffer);
+#elif defined(COPY_OF_STRINGS)
+  copy(DeviceSpan<std::string>(), std::vector<std::string>());
+#elif defined(COPY_OF_PAGEABLE_MEMORY_IN_A_STREAM)
+  copy(host, buffer, stream);
+#elif defined(COPY_OF_PAGEABLE_ROWS_IN_A_STREAM)
+  copy(rows, HostSpan2D<int>{host.data(), 1, 1}, stream);
+#elif defined(FILL_OF_PAGEABLE_MEMORY)
+  fill(host, 1);
+#elif defined(FILL_OF_A_POINTER)
+  fill(host.data(), 1);
+#elif defined(FILL_OF_CONST)
+  fill(DeviceSpan<const int>(buffer), 1);
+#elif defined(FILL_OF_16_BYTES)
+  struct Wide {
+    double values[2];
+  };
+  fill(DeviceSpan<Wide>(), Wide());
 #elif defined(BUFFER_OF_STRINGS)
   DeviceBuffer<std::string>::create(4);
 #elif defined(FLAGS_OF_ANOTHER_CALL)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# cushim_cpp_blocks(<variable> <page> <info string> <folder>): writes each code block of a Markdown page whose fence
+# has this info string ("cpp", "cpp test") to a file block_<number>.cpp, from 1, of the folder; sets the variable to
+# the list of the files.
+function(cushim_cpp_blocks variable page info folder)
+  file(READ "${page}" rest)
+  string(LENGTH "```${info}\n" fence)
+  set(files "")
+  set(number 0)
+  string(FIND "${rest}" "```${info}\n" start)
+  while(NOT start EQUAL -1)
+    math(EXPR start "${start} + ${fence}")
+    string(SUBSTRING "${rest}" ${start} -1 rest)
+    string(FIND "${rest}" "```" end)
+    string(SUBSTRING "${rest}" 0 ${end} block)
+    math(EXPR number "${number} + 1")
+    file(CONFIGURE OUTPUT ${folder}/block_${number}.cpp CONTENT "${block}" @ONLY)
+    list(APPEND files ${folder}/block_${number}.cpp)
+    math(EXPR end "${end} + 3")
+    string(SUBSTRING "${rest}" ${end} -1 rest)
+    string(FIND "${rest}" "```${info}\n" start)
+  endwhile()
+  if(NOT files)
+    message(FATAL_ERROR "cushim: ${page} has no block ```${info}")
+  endif()
+  set(${variable} "${files}" PARENT_SCOPE)
+endfunction()

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// A driver whose every entry returns its own slot.
-#pragma once
-
-#include <cushim/driver.hpp>
-
-cushim::Driver &driver_of_numbers();

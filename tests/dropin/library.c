@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* A library with the drop-in inside. */
-#include <cuda.h>
-
-int library_init(void);
-__attribute__((visibility("default"))) int library_init(void) { return (int)cuInit(0); }

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* A library that fake drivers need, so that its destructors run after theirs. */
-#include <stddef.h>
-
-void (*fake_epilogue)(void);
-
-__attribute__((destructor)) static void run(void) {
-  if (fake_epilogue != NULL) fake_epilogue();
-}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/check/leaks.hpp>
+
+#include <functional>
+#include <thread>
+
+#include "../fixture.hpp"
+
+namespace cushim::check {
+namespace {
+
+class Leaked : public OnDevice {
+ protected:
+  Leaks leaks_{current_driver()};
+};
+
+// ---- Each kind of object, leaked and not leaked ----
+
+struct Pair {
+  const char *name;
+  const char *rule;
+  const char *noun;
+  std::function<std::function<void()>()> make;  // returns the function that ends the object
+};
+
+CUDA_ARRAY_DESCRIPTOR flat() { return {16, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1}; }
+CUDA_ARRAY3D_DESCRIPTOR deep() { return {16, 16, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0}; }
+
+const Pair kPairs[] = {
+    {"A_context", "never-destroyed", "context ",
+     [] {
+       CUcontext context = nullptr;
+       need(driver().cuCtxCreate_v2(&context, 0, 0));
+       return [context] { need(driver().cuCtxDestroy(context)); };
+     }},
+    {"A_primary_context", "never-released", "the primary context of device 0",
+     [] {
+       CUcontext context = nullptr;
+       need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+       return [] { need(driver().cuDevicePrimaryCtxRelease(0)); };
+     }},
+    {"A_stream", "never-destroyed", "stream ",
+     [] {
+       CUstream stream = nullptr;
+       need(driver().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
+       return [stream] { need(driver().cuStreamDestroy(stream)); };
+     }},
+    {"An_event", "never-destroyed", "event ",
+     [] {
+       CUevent event = nullptr;
+       need(driver().cuEventCreate(&event, 0));
+       return [event] { need(driver().cuEventDestroy(event)); };
+     }},
+    {"Device_memory", "never-freed", "device memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       need(driver().cuMemAlloc(&memory, 4096));
+       return [memory] { need(driver().cuMemFree(memory)); };
+     }},
+    {"Pitched_memory", "never-freed", "device memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       std::size_t pitch = 0;
+       need(driver().cuMemAllocPitch(&memory, &pitch, 100, 8, 4));
+       return [memory] { need(driver().cuMemFree(memory)); };
+     }},
+    {"Managed_memory", "never-freed", "managed memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       need(driver().cuMemAllocManaged(&memory, 4096, CU_MEM_ATTACH_GLOBAL));
+       return [memory] { need(driver().cuMemFree(memory)); };
+     }},
+    {"Pinned_memory", "never-freed", "pinned memory ",
+     [] {
+       void *memory = nullptr;
+       need(driver().cuMemHostAlloc(&memory, 4096, 0));
+       return [memory] { need(driver().cuMemFreeHost(memory)); };
+     }},
+    {"Registered_memory", "never-freed", "registered memory ",
+     [] {
+       alignas(4096) static char memory[4096];
+       need(driver().cuMemHostRegister(memory, sizeof memory, 0));
+       return [] { need(driver().cuMemHostUnregister(memory)); };
+     }},
+    {"Stream_ordered_memory", "never-freed", "stream-ordered memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       need(driver().cuMemAllocAsync(&memory, 4096, CU_STREAM_LEGACY));
+       return [memory] { need(driver().cuMemFreeAsync(memory, CU_STREAM_LEGACY)); };
+     }},
+    {"An_array", "never-destroyed", "array ",
+     [] {
+       CUarray array = nullptr;
+       const CUDA_ARRAY_DESCRIPTOR shape = flat();
+       need(driver().cuArrayCreate(&array, &shape));
+       return [array] { need(driver().cuArrayDestroy(array)); };
+     }},
+    {"An_array_of_three_dimensions", "never-destroyed", "array ",
+     [] {
+       CUarray array = nullptr;
+       const CUDA_ARRAY3D_DESCRIPTOR shape = deep();
+       need(driver().cuArray3DCreate(&array, &shape));
+       return [array] { need(driver().cuArrayDestroy(array)); };
+     }},
+    {"A_mipmapped_array", "never-destroyed", "mipmapped array ",
+     [] {
+       CUmipmappedArray array = nullptr;
+       const CUDA_ARRAY3D_DESCRIPTOR shape = deep();
+       need(driver().cuMipmappedArrayCreate(&array, &shape, 2));
+       return [array] { need(driver().cuMipmappedArrayDestroy(array)); };
+     }},
+};
+
+class LeakOf : public Leaked, public ::testing::WithParamInterface<Pair> {};
+
+TEST_P(LeakOf, Is_found_and_named) {
+  const std::function<void()> end = GetParam().make();
+  const std::vector<Finding> findings = leaks_.finish();
+  ASSERT_TRUE(is_only(findings, GetParam().rule));
+  EXPECT_TRUE(has(findings[0].what, GetParam().noun)) << findings[0];
+  ASSERT_EQ(findings[0].calls.size(), 1u);
+  EXPECT_FALSE(findings[0].calls[0].place.frames().empty());
+  EXPECT_TRUE(findings[0].calls[0].words.starts_with("cu")) << findings[0];
+  end();
+}
+
+TEST_P(LeakOf, Is_none_where_it_was_ended) {
+  GetParam().make()();
+  EXPECT_TRUE(is_clean(leaks_.finish()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, LeakOf, ::testing::ValuesIn(kPairs),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// ---- Call stacks ----
+
+[[gnu::noinline]] CUevent made_by_the_first() {
+  CUevent event = nullptr;
+  need(driver().cuEventCreate(&event, 0));
+  return event;
+}
+
+TEST_F(Leaked, Names_the_program_s_function_that_made_it_and_none_of_cushim) {
+  const CUevent event = made_by_the_first();
+  const std::string words = words_of(leaks_.finish());
+  need(driver().cuEventDestroy(event));
+  const std::size_t first = words.find("#0 "), line = words.find('\n', first);
+  EXPECT_TRUE(has(words.substr(first, line - first), "cushim_checker_tests+0x")) << words;
+  EXPECT_FALSE(has(words, "receive")) << words;
+  EXPECT_FALSE(has(words, "ObjectRegistry")) << words;
+}
+
+TEST_F(Leaked, Of_one_place_are_one_finding_that_counts_them) {
+  std::vector<CUdeviceptr> made;
+  for (int i = 0; i < 5; ++i) made.push_back(memory(1000));
+  const std::vector<Finding> findings = leaks_.finish();
+  for (const CUdeviceptr one : made) need(driver().cuMemFree(one));
+  ASSERT_TRUE(is_only(findings, "never-freed"));
+  EXPECT_EQ(findings[0].count, 5u);
+  EXPECT_EQ(findings[0].bytes, 5000u);
+}
+
+TEST_F(Leaked, Of_two_places_are_two) {
+  const CUevent a = event();
+  const CUevent b = made_by_the_first();
+  EXPECT_EQ(leaks_.finish().size(), 2u) << words_of(leaks_.findings());
+  need(driver().cuEventDestroy(a));
+  need(driver().cuEventDestroy(b));
+}
+
+TEST_F(Leaked, Is_said_once_however_often_it_is_asked) {
+  const CUevent kept = event();
+  leaks_.finish();
+  EXPECT_EQ(leaks_.finish().size(), 1u);
+  need(driver().cuEventDestroy(kept));
+}
+
+// ---- Contexts ----
+
+class InContext : public Leaked {
+ protected:
+  InContext() { need(driver().cuCtxCreate_v2(&mine_, 0, 0)); }
+  void end_context() {
+    need(driver().cuCtxDestroy(mine_));
+    need(driver().cuCtxSetCurrent(context_));
+  }
+  CUcontext mine_ = nullptr;
+};
+
+TEST_F(InContext, What_goes_with_it_was_leaked) {
+  stream();
+  end_context();
+  const std::vector<Finding> findings = leaks_.finish();
+  ASSERT_TRUE(is_only(findings, "gone-with-context"));
+  EXPECT_EQ(findings[0].calls.size(), 2u);
+  EXPECT_TRUE(has(findings[0].calls[1].words, "cuCtxDestroy_v2(ctx = context 0x")) << findings[0];
+  EXPECT_TRUE(has(findings[0].what, "context 0x")) << findings[0];
+}
+
+TEST_F(InContext, Nothing_goes_with_it_if_all_was_destroyed) {
+  need(driver().cuStreamDestroy(stream()));
+  end_context();
+  EXPECT_TRUE(is_clean(leaks_.finish()));
+}
+
+TEST_F(InContext, What_another_one_has_stays) {
+  need(driver().cuCtxSetCurrent(context_));
+  const CUevent kept = event();
+  need(driver().cuCtxSetCurrent(mine_));
+  end_context();
+  EXPECT_TRUE(is_clean(leaks_.findings()));
+  EXPECT_TRUE(is_only(leaks_.finish(), "never-destroyed"));
+  need(driver().cuEventDestroy(kept));
+}
+
+TEST_F(InContext, One_that_could_not_be_destroyed_keeps_what_it_has) {
+  need(driver().cuCtxSetCurrent(context_));
+  const CUevent kept = event();
+  EXPECT_NE(driver().cuCtxDestroy(context_), CUDA_SUCCESS);  // it is a primary context
+  EXPECT_TRUE(is_clean(leaks_.findings()));
+  EXPECT_EQ(leaks_.finish().size(), 2u);  // includes the context of the fixture
+  need(driver().cuEventDestroy(kept));
+  end_context();
+}
+
+TEST_F(Leaked, What_goes_with_a_primary_context_was_leaked_unless_it_is_reset) {
+  for (const bool is_reset : {true, false}) {
+    SCOPED_TRACE(is_reset);
+    need(driver().cuCtxSetCurrent(nullptr));
+    need(driver().cuDevicePrimaryCtxRelease(0));
+    CUcontext context = nullptr;
+    {
+      Leaks leaks(current_driver());
+      need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+      need(driver().cuCtxSetCurrent(context));
+      event();
+      if (is_reset) need(driver().cuDevicePrimaryCtxReset(0));
+      need(driver().cuDevicePrimaryCtxRelease(0));
+      EXPECT_EQ(leaks.findings().size(), is_reset ? 0u : 1u) << words_of(leaks.findings());
+    }
+    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+    need(driver().cuCtxSetCurrent(context));
+  }
+}
+
+TEST_F(Leaked, A_primary_context_that_was_reset_needs_no_release_until_it_is_retained_again) {
+  Leaks leaks(current_driver());
+  CUcontext context = nullptr;
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuDevicePrimaryCtxReset(0));
+  EXPECT_TRUE(is_clean(leaks.finish()));
+  need(driver().cuDevicePrimaryCtxRelease(0));
+}
+
+TEST_F(Leaked, A_primary_context_is_retained_as_often_after_a_reset_as_before) {
+  CUcontext context = nullptr;
+  Leaks leaks(current_driver());
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuDevicePrimaryCtxReset(0));
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuDevicePrimaryCtxRelease(0));
+  const auto findings = leaks.finish();
+  need(driver().cuDevicePrimaryCtxRelease(0));
+  ASSERT_EQ(findings.size(), 1u) << words_of(findings);
+  EXPECT_EQ(findings[0].rule, "never-released");
+}
+
+// ---- Calls that the checker must not disturb ----
+
+TEST_F(Leaked, A_refused_call_makes_nothing) {
+  CUdeviceptr none = 0;
+  EXPECT_NE(driver().cuMemAlloc(&none, 0), CUDA_SUCCESS);
+  void *empty = nullptr;
+  driver().cuMemHostAlloc(&empty, 0, 0);
+  EXPECT_TRUE(is_clean(leaks_.finish()));
+}
+
+TEST_F(Leaked, What_a_call_could_not_end_is_still_there) {
+  const CUdeviceptr kept = memory();
+  EXPECT_NE(driver().cuMemFreeHost(reinterpret_cast<void *>(kept)), CUDA_SUCCESS);
+  EXPECT_TRUE(is_only(leaks_.finish(), "never-freed"));
+  need(driver().cuMemFree(kept));
+}
+
+TEST_F(Leaked, Threads_make_and_end_what_they_like) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      need(driver().cuCtxSetCurrent(context_));
+      for (int j = 0; j < 200; ++j) {
+        const CUevent mine = event();
+        const CUdeviceptr bytes = memory();
+        need(driver().cuEventDestroy(mine));
+        need(driver().cuMemFree(bytes));
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_TRUE(is_clean(leaks_.finish()));
+}
+
+// ---- Objects of another process ----
+
+CUSHIM_CHILD(exporter) {
+  CUcontext context = nullptr;
+  need(driver().cuInit(0));
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuCtxSetCurrent(context));
+  CUdeviceptr memory = 0;
+  CUevent event = nullptr;
+  need(driver().cuMemAlloc(&memory, 4096));
+  need(driver().cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+  CUipcMemHandle memory_handle;
+  CUipcEventHandle event_handle;
+  need(driver().cuIpcGetMemHandle(&memory_handle, memory));
+  need(driver().cuIpcGetEventHandle(&event_handle, event));
+  parent.send(memory_handle);
+  parent.send(event_handle);
+  parent.receive<int>();
+}
+
+TEST_F(Leaked, What_was_opened_from_another_process_is_closed_as_often) {
+  CUSHIM_NEEDS(ipc);
+  testing::Child exporter("exporter");
+  const auto memory_handle = exporter.receive<CUipcMemHandle>();
+  const auto event_handle = exporter.receive<CUipcEventHandle>();
+  CUdeviceptr once = 0, twice = 0;
+  CUevent opened = nullptr;
+  need(driver().cuIpcOpenMemHandle(&once, memory_handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  need(driver().cuIpcOpenMemHandle(&twice, memory_handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  need(driver().cuIpcOpenEventHandle(&opened, event_handle));
+  {
+    Leaks all(current_driver());  // sees the objects that another checker has recorded
+    const std::string words = words_of(all.finish());
+    EXPECT_TRUE(has(words, "memory of another process 0x")) << words;
+    EXPECT_TRUE(has(words, "cuIpcOpenEventHandle")) << words;
+  }
+  need(driver().cuEventDestroy(opened));
+  need(driver().cuIpcCloseMemHandle(once));
+  EXPECT_EQ(once, twice);
+  need(driver().cuIpcCloseMemHandle(twice));
+  const std::vector<Finding> findings = leaks_.finish();
+  EXPECT_TRUE(is_clean(findings));
+  exporter.send(0);
+  EXPECT_EQ(exporter.wait(), 0);
+}
+
+}  // namespace
+}  // namespace cushim::check

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Common parts of the processes of these tests.
+#pragma once
+
+#include <cushim/testing.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace cushim::processes {
+
+// Defined if the program needs descriptors: the undefined behaviour sanitizer opens a pipe whenever it
+// inspects the type of an object.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CUSHIM_NEEDS_DESCRIPTORS
+#endif
+#endif
+#ifdef CUSHIM_NEEDS_DESCRIPTORS
+inline constexpr bool kNeedsDescriptors = true;
+#else
+inline constexpr bool kNeedsDescriptors = false;
+#endif
+
+using testing::Channel;
+using testing::Child;
+
+inline constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+
+inline void need(CUresult code) {
+  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + testing::name_of(code));
+}
+
+inline CUstream begin() {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  need(driver().cuInit(0));
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuCtxSetCurrent(context));
+  need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  return stream;
+}
+
+// The handles that an exporter sends: memory, an event that the exporter records, and one that the importer
+// records.
+struct Handles {
+  CUipcMemHandle memory;
+  CUipcEventHandle there, back;
+};
+
+struct Exported {
+  explicit Exported(std::size_t bytes = 4096) {
+    need(driver().cuMemAlloc(&memory, bytes));
+    need(driver().cuEventCreate(&there, kShared));
+    need(driver().cuEventCreate(&back, kShared));
+    need(driver().cuIpcGetMemHandle(&handles.memory, memory));
+    need(driver().cuIpcGetEventHandle(&handles.there, there));
+    need(driver().cuIpcGetEventHandle(&handles.back, back));
+  }
+  CUdeviceptr memory = 0;
+  CUevent there = nullptr, back = nullptr;
+  Handles handles{};
+};
+
+}  // namespace cushim::processes

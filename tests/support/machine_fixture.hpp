@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <cushim/driver.hpp>
+#include <cushim/sim/machine.hpp>
+
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace cushim::sim {
+
+// Whether a sanitizer has a thread of its own in the process, which might be the one that ends a wait.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kHasThreadOfTool = true;
+#elif defined(__has_feature)
+inline constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kHasThreadOfTool = false;
+#endif
+
+// Whether a sanitizer allocates memory of its own in the process.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kIsSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kIsSanitized = kHasThreadOfTool || __has_feature(address_sanitizer);
+#else
+inline constexpr bool kIsSanitized = kHasThreadOfTool;
+#endif
+
+inline void need(CUresult code) {
+  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
+}
+
+// A simulated machine that is the current driver, with its first device's primary context.
+struct Running {
+  explicit Running(const Options &options = {}) : machine(options), scope(machine.driver()) {
+    need(driver().cuInit(0));
+    CUcontext context = nullptr;
+    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+    need(driver().cuCtxSetCurrent(context));
+  }
+
+  CUstream stream(unsigned flags = CU_STREAM_NON_BLOCKING) const {
+    CUstream made = nullptr;
+    need(driver().cuStreamCreate(&made, flags));
+    return made;
+  }
+  CUevent event(unsigned flags = CU_EVENT_DEFAULT) const {
+    CUevent made = nullptr;
+    need(driver().cuEventCreate(&made, flags));
+    return made;
+  }
+  CUdeviceptr memory(std::size_t bytes = 4096) const {
+    CUdeviceptr made = 0;
+    need(driver().cuMemAlloc(&made, bytes));
+    return made;
+  }
+  template <class T = std::uint32_t>
+  T *pinned(std::size_t count = 1) const {
+    void *made = nullptr;
+    need(driver().cuMemAllocHost(&made, count * sizeof(T)));
+    return static_cast<T *>(made);
+  }
+
+  Machine machine;
+  ScopedDriver scope;
+};
+
+inline std::uint32_t word_at(CUdeviceptr address) {
+  std::uint32_t word = 0;
+  need(driver().cuMemcpyDtoH(&word, address, sizeof word));
+  return word;
+}
+
+}  // namespace cushim::sim

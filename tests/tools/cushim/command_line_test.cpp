@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/load.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/release.hpp"
+#include "support/run_command.hpp"
+
+namespace cushim::command {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CommandLine, Help_names_every_verb_and_the_exit_codes) {
+  const Finished help = run({"--help"});
+  EXPECT_EQ(help.exit, 0);
+  for (const char *word :
+       {"doctor", "symbols", "explain", "ctest-resources", "0 good, 1 a finding, 2 usage, 3 no driver"})
+    EXPECT_THAT(help.out, HasSubstr(word));
+}
+
+TEST(CommandLine, Every_verb_has_help_and_json) {
+  for (const char *verb : {"doctor", "symbols", "explain"}) {
+    const Finished help = run({verb, "--help"});
+    EXPECT_EQ(help.exit, 0) << verb;
+    EXPECT_THAT(help.out, HasSubstr("--json")) << verb;
+  }
+}
+
+TEST(CommandLine, The_version_tells_entry_points_and_newest_release) {
+  const Finished version = run({"--version"});
+  EXPECT_EQ(version.exit, 0);
+  EXPECT_THAT(version.out, HasSubstr("cushim " + cushim_version()));
+  EXPECT_THAT(version.out, HasSubstr(std::to_string(cushim_entry_count()) + " entry points"));
+  EXPECT_THAT(version.out, HasSubstr("release " + release_text(newest_known_release())));
+}
+
+TEST(CommandLine, What_makes_no_sense_is_a_usage_error_told_on_standard_error) {
+  const std::vector<std::vector<std::string>> lines{{},
+                                                    {"cure"},
+                                                    {"doctor", "--no-such-option"},
+                                                    {"doctor", "--at-least", "soon"},
+                                                    {"doctor", "--at-least"},
+                                                    {"symbols", "one", "two"}};
+  for (const std::vector<std::string> &line : lines) {
+    const Finished refused = run(line);
+    EXPECT_EQ(refused.exit, 2) << testing::PrintToString(line);
+    EXPECT_EQ(refused.out, "") << testing::PrintToString(line);
+    EXPECT_NE(refused.error, "") << testing::PrintToString(line);
+  }
+}
+
+}  // namespace
+}  // namespace cushim::command
