@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cushim command: reads the command line, runs one verb, prints what it says.
+// The cushim command: parses the command line, runs one verb, prints its result.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "check.hpp"
-#include "ctest_resources.hpp"
-#include "doctor.hpp"
-#include "explain.hpp"
-#include "profiles.hpp"
-#include "release.hpp"
-#include "run.hpp"
-#include "symbols.hpp"
+#include "check/check.hpp"
+#include "common/release.hpp"
+#include "ctest_resources/ctest_resources.hpp"
+#include "doctor/doctor.hpp"
+#include "explain/explain.hpp"
+#include "profiles/profiles.hpp"
+#include "run/run.hpp"
+#include "symbols/symbols.hpp"
 
 namespace {
 
 using namespace cushim::command;
 
-// Accepts a release, "12.4", and makes it a version, 12040.
+// Accepts a release, "12.4", and converts it to a version, 12040.
 struct ReleaseValidator : CLI::Validator {
   ReleaseValidator() : CLI::Validator("RELEASE") {
     func_ = [](std::string &text) {
       const std::optional<int> version = parse_release(text);
       if (!version) return fmt::format("\"{}\" is no CUDA release such as 12.4", text);
       text = std::to_string(*version);
+      return std::string();
+    };
+  }
+};
+
+// Accepts a glibc version, "2.28", and converts it to a number, 2028.
+struct GlibcValidator : CLI::Validator {
+  GlibcValidator() : CLI::Validator("VERSION") {
+    func_ = [](std::string &text) {
+      const bool is_version = text.starts_with("2.") && text.size() > 2 && text.size() < 6 &&
+                              text.find_first_not_of("0123456789", 2) == std::string::npos;
+      if (!is_version) return fmt::format("\"{}\" is no version of glibc such as 2.28", text);
+      text = std::to_string(2000 + std::stoi(text.substr(2)));
       return std::string();
     };
   }
@@ -37,13 +50,13 @@ int write(std::FILE *stream, const std::string &text, Exit exit) {
 }
 
 int print(const Outcome &outcome, bool as_json) {
-  // What drivers and environments say need not be UTF-8.
+  // Text from drivers and environment variables may not be UTF-8.
   const std::string text =
       as_json ? outcome.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : outcome.text;
   return write(as_json || outcome.exit != Exit::usage ? stdout : stderr, text, outcome.exit);
 }
 
-// Of a verb whose output another program reads: what goes wrong is no part of it.
+// Prints the result of a verb whose output another program reads: errors go to standard error.
 int print_data(const Outcome &outcome) {
   return write(outcome.exit == Exit::good ? stdout : stderr, outcome.text, outcome.exit);
 }
@@ -94,6 +107,10 @@ int main(int argc, char **argv) {
       ->add_option("--max-driver", check_options.max_driver,
                    "It is a finding if a newer driver than this is needed")
       ->transform(ReleaseValidator());
+  check_verb
+      ->add_option("--max-glibc", check_options.max_glibc,
+                   "It is a finding if a newer glibc than this is needed")
+      ->transform(GlibcValidator());
   check_verb->add_option("--forbid", check_options.forbid, "It is a finding if a file has this")
       ->allow_extra_args(false)  // so that a path may follow
       ->check(CLI::IsMember(forbidden_things()));
@@ -107,14 +124,15 @@ int main(int argc, char **argv) {
   run_verb->add_option("--schedule", run_options.schedule,
                        "When work runs: background (if not said), eager, deferred or seeded");
   run_verb->add_option("--seed", run_options.seed, "Of the seeded schedule");
-  run_verb->add_option("--faults", run_options.faults,
-                       "What is to go wrong: cuMemAlloc:3=OUT_OF_MEMORY, cuEvent*:p0.01@seed7=LAUNCH_FAILED, "
-                       "memory:2GiB, device0:lost@1.5ms; several with ; between, or @FILE (docs/faults.md)");
+  run_verb->add_option(
+      "--faults", run_options.faults,
+      "What is to go wrong: cuMemAlloc:3=OUT_OF_MEMORY, cuEvent*:p0.01@seed7=LAUNCH_FAILED, "
+      "memory:2GiB, device0:lost@1.5ms; several with ; between, or @FILE (docs/guide/faults.md)");
   run_verb->add_option("--report", run_options.report,
                        "Say what each process did: a file (%p is the process), or stderr");
-  run_verb->add_option(
-      "--check", run_options.check,
-      "Look for faults of the program, and report them: leaks,misuse,hazards,deadlock (docs/checkers.md)");
+  run_verb->add_option("--check", run_options.check,
+                       "Look for faults of the program, and report them: leaks,misuse,hazards,deadlock "
+                       "(docs/guide/checkers.md)");
   run_verb
       ->add_option("--error-exitcode", run_options.error_exit,
                    "Exit with this if a process leaves something alive, calls what is not implemented, or a "

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the includes between directories: prints every include that the design does not allow.
+
+  tools/lint/arrows.py           check; exit code 1 if an include is not allowed
+  tools/lint/arrows.py --print   print the includes from directory to directory, with their number
+"""
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLIC = "mock/include/cushim/"
+
+# Each directory may include itself and the directories in its list. Each directory of public headers of mock/
+# has an entry; the headers in detail/ are shared by targets and are not for users.
+MAY_INCLUDE = {
+    "include": [],
+    "shim": ["include"],
+    PUBLIC + "mock": ["include"],
+    PUBLIC + "detail": ["include", PUBLIC + "mock"],
+    PUBLIC + "check": ["include", PUBLIC + "mock"],
+    PUBLIC + "faults": ["include", PUBLIC + "mock", PUBLIC + "check"],
+    PUBLIC + "ptx": [],
+    PUBLIC + "sim": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "faults"],
+    PUBLIC + "testing": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "sim"],
+    "mock/dispatch": ["include", PUBLIC + "mock", PUBLIC + "detail"],
+    "mock/hooks": ["include", PUBLIC + "mock", PUBLIC + "detail"],
+    "mock/gmock": ["include", PUBLIC + "mock"],
+    "mock/check/core": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check"],
+    "mock/check/leaks": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "check"],
+    "mock/check/misuse": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "check"],
+    "mock/check/hazards": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "check"],
+    "mock/check/deadlock": ["mock/check/core", "mock/check/hazards", "include", PUBLIC + "mock", PUBLIC + "check"],
+    "mock/faults": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults"],
+    "mock/ptx": [PUBLIC + "ptx"],
+    # The engine implements operations and time; it must not depend on driver calls or on the machine.
+    "mock/sim/engine": [PUBLIC + "mock", PUBLIC + "sim"],
+    "mock/sim": ["mock/sim/engine", "include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults",
+                 PUBLIC + "ptx", PUBLIC + "sim"],
+    "mock/libcuda": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults", PUBLIC + "sim"],
+    "mock/testing": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "faults", PUBLIC + "sim", PUBLIC + "testing"],
+    "tools": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "sim"],
+}
+# Single public headers outside the directory of their target.
+IS_HEADER_OF = {PUBLIC + "testing.hpp": PUBLIC + "testing"}
+# A test includes private headers of the directory that it tests: tests/mock/sim those of mock/sim. These
+# directories test several.
+TESTS_OF_SEVERAL = ("tests/fuzz/", "tests/support/")
+
+
+def folder_of(path):
+    """Returns the longest directory of MAY_INCLUDE that contains the file; None for tests, examples and
+    benchmarks."""
+    if path in IS_HEADER_OF:
+        return IS_HEADER_OF[path]
+    return max((folder for folder in MAY_INCLUDE if path.startswith(folder + "/")), key=len, default=None)
+
+
+def includes(root, files):
+    """Yields (file, line, included file) for each include of a project file."""
+    roots = ["include", "mock/include", "tools/cushim", "tests", "tests/differential", "mock/sim", "mock/check", "mock/ptx",
+             "mock/testing"]
+    for file in sorted(files):
+        target = "/".join(file.split("/")[:2])
+        text = (root / file).read_text(encoding="utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+([<"])([^>"]+)', line)
+            if not match:
+                continue
+            beside = [str(Path(file).parent)] if match[1] == '"' else []
+            for folder in [*beside, target, *roots]:
+                parts = []
+                for part in f"{folder}/{match[2]}".split("/"):
+                    if part == "..":
+                        parts.pop()
+                    else:
+                        parts.append(part)
+                if "/".join(parts) in files:
+                    yield file, number, "/".join(parts)
+                    break
+
+
+def is_allowed(file, included):
+    source, target = folder_of(file), folder_of(included)
+    if target is None or source == target:
+        return True
+    if source is not None:
+        return target in MAY_INCLUDE[source]
+    if target.startswith((PUBLIC.rstrip("/"), "include")):
+        return True  # tests, examples and benchmarks include every public header
+    return file.startswith(("tests/" + "/".join(included.split("/")[:2]), *TESTS_OF_SEVERAL)) and \
+        file.startswith("tests/")
+
+
+def check(root, files):
+    """Returns the includes that are not allowed, one line each."""
+    return [f"{file}:{line}: {folder_of(file) or file} may not include {included}"
+            for file, line, included in includes(root, files) if not is_allowed(file, included)]
+
+
+def project_files():
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"], check=True,
+                            capture_output=True, text=True).stdout.splitlines()
+    return {file for file in listed if re.search(r"\.(c|h|cpp|hpp|inc|S)$", file) and (ROOT / file).exists()}
+
+
+def main():
+    files = project_files()
+    if "--print" in sys.argv[1:]:
+        arrows = Counter((folder_of(file) or file.split("/")[0], folder_of(included) or included.split("/")[0])
+                         for file, _, included in includes(ROOT, files))
+        for (source, target), count in sorted(arrows.items()):
+            if source != target:
+                print(f"{source} -> {target} {count}")
+        return 0
+    wrong = check(ROOT, files)
+    print("\n".join(wrong) if wrong else "every include is one that the design allows")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

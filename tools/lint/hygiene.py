@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks project rules that no other tool checks. Prints violations and exits with 1 if there are any."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Files whose format has no comments, and third-party or recorded text.
+WITHOUT_LICENCE_LINE = re.compile(r"LICENSE|tools/generator/slots\.txt|CMakePresets\.json|.*/data/.*|.*\.(json|golden)")
+
+# This internal macro of <cuda.h> changes the meaning of every declaration.
+INTERNAL_MACRO = "__CUDA_API_VERSION" + "_INTERNAL"
+MAY_NAME_INTERNAL_MACRO = re.compile(r"tools/generator/generate_entry_points\.py|tests/toolkits/.*|mock/libcuda/.*")
+
+# The first line of NVIDIA's files, split in two so that this file does not match.
+THEIR_TEXT = re.compile("Copy" + "right.*NVIDIA")
+
+SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
+
+
+def files():
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            capture_output=True, text=True, check=True).stdout
+    return sorted(name for name in set(listed.split("\0")) if name and (ROOT / name).is_file())
+
+
+# Fuzzer inputs: arbitrary bytes, at most 16 kilobytes each.
+INPUT = re.compile(r"tests/fuzz/corpus/.*")
+
+# Compressed test data.
+COMPRESSED = re.compile(r"tests/.*/data/.*\.zst")
+
+
+LINK = re.compile(r"\]\(([\w./-]*)(#[\w-]+)?\)")
+CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page):
+    """Returns the anchors of a page's headings, as GitHub generates them."""
+    headings = re.findall(r"^#+ (.*)$", CODE_BLOCK.sub("", page), re.MULTILINE)
+    return {"#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(name, text):
+    """Yields the line number and target of each relative link whose file or heading does not exist."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for path, anchor in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+            target = (ROOT / name).parent / path if path else ROOT / name
+            if not target.exists():
+                yield number, path
+            elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text()):
+                yield number, path + anchor
+
+
+def faults(name):
+    content = (ROOT / name).read_bytes()
+    if len(content) > 2_000_000:
+        yield 1, "larger than two megabytes"
+    if INPUT.fullmatch(name):
+        if len(content) > 16_000:
+            yield 1, "an input of a fuzzer is larger than 16 kilobytes"
+        return
+    if COMPRESSED.fullmatch(name):
+        return
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        yield 1, "not UTF-8 text"
+        return
+    lines = text.split("\n")
+    if not WITHOUT_LICENCE_LINE.fullmatch(name) and not any(
+            "SPDX-License-Identifier: Apache-2.0" in line for line in lines[:2]):
+        yield 1, "does not begin with its licence"
+    if text and not text.endswith("\n"):
+        yield len(lines), "no newline at the end"
+    if INTERNAL_MACRO in text and not MAY_NAME_INTERNAL_MACRO.fullmatch(name):
+        yield text[:text.index(INTERNAL_MACRO)].count("\n") + 1, f"must not name {INTERNAL_MACRO}"
+    if name.endswith(".md"):
+        yield from ((number, f"the link to {target} is broken") for number, target in broken_links(name, text))
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip() and "/data/" not in name:
+            yield number, "white space at the end of the line"
+        if THEIR_TEXT.search(line):
+            yield number, "text of NVIDIA's does not belong here"
+        if name.startswith("tests/") and SLEEP.search(line):
+            yield number, "tests do not sleep"
+
+
+def main():
+    found = [f"{name}:{number}: {fault}" for name in files() for number, fault in faults(name)]
+    print("\n".join(found) if found else "no house rule is broken")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
