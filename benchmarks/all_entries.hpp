@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every entry point called once each, through the PLT and through the table.
+// Calls every entry point once, through the PLT and through the table.
 #pragma once
 
 #include <cushim/driver.hpp>
 
 namespace cushim::bench {
 
-// Every row that these headers can type, declared under its own name so that the linker makes a PLT
-// entry for it; the names that <cuda.h> declares itself would clash.
+// Declares every entry point whose type these headers know under a name of its own, so that the linker makes
+// a PLT entry for it. The names that <cuda.h> declares would clash.
 extern "C" {
 // clang-format off
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \

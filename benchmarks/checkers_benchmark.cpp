@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls cost with checkers switched on, beside the same calls of the simulated driver without. The names
-// tell which: none, leaks, misuse, leaks,misuse, hazards, deadlock. In those that end in /two_threads the
-// process has a second thread, which sleeps: locks and counts cost more then.
+// Measures the cost of calls with checkers enabled, next to the same calls of the simulated driver without
+// checkers. The benchmark name contains the checkers: none, leaks, misuse, leaks,misuse, hazards, deadlock.
+// With the suffix /two_threads the process has a second, sleeping thread, which makes locks and reference
+// counts slower.
 #include <benchmark/benchmark.h>
 
 #include <cushim/check/checkers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring in a new child process each time: a process opens its driver, and binds a call, only once.
+// Runs each measurement in a new child process: a process opens its driver, and binds each call, only once.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,16 +22,16 @@ inline void open_library(const char *name) {
   if (dlopen(name, RTLD_NOW | RTLD_LOCAL) == nullptr) std::abort();
 }
 
-// Relocation writes the default driver's table when a program starts. A fork makes its pages
-// copy-on-write again, which a program that did not fork does not pay for.
+// Relocation writes the default driver's table at program start. A fork makes its pages copy-on-write again;
+// this takes the page faults in advance, because a program that does not fork does not have them.
 inline void own_the_table() {
   volatile char *table = reinterpret_cast<volatile char *>(cushim_default_driver());
   for (std::size_t byte = 0; byte < sizeof(CushimDriver); byte += 1024) table[byte] = table[byte];
 }
 
-// The seconds that the child measured; the parent must not have opened the driver. The child first
-// opens and loads the library warm_up, if there is one, so that no page of code is touched for the
-// first time while it measures.
+// Returns the seconds that the child measured. The parent must not have opened the driver. The child first
+// opens and loads the library warm_up, if not null, so that no code page is touched for the first time during
+// the measurement.
 inline double in_child(double (*measure)(), const char *warm_up = "libfake_warm_up.so") {
   int ends[2];
   if (pipe(ends) != 0) std::abort();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call through the table costs against the same call linked through the PLT, side by side: one
-// call in ten code placements, and every entry point once each, when all is bound.
+// Compares a call through the table with the same call through the PLT: one call in ten code placements, and
+// every entry point once, all resolved beforehand.
 #include <benchmark/benchmark.h>
 
 #include "all_entries.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the installed driver costs to find and to ask: opening it, looking all entry points up in both
-// ways, loading it through cushim, cuInit, and the cheapest calls. Needs a driver; exits with 3
-// without one. Openings are measured in a new child process each.
+// Measures the installed driver: opening it, looking up all entry points in both ways, loading it through
+// cushim, cuInit, and the cheapest calls. Exits with 3 without a driver. Opens the driver in a new child
+// process for each measurement.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -72,7 +72,7 @@ BENCHMARK(fresh<look_up_by_dlsym>)->Name("all symbols by dlsym")->Apply(each_in_
 BENCHMARK(fresh<look_up_by_version>)->Name("all rows by cuGetProcAddress")->Apply(each_in_microseconds);
 BENCHMARK(fresh<initialize>)->Name("cuInit")->Apply(each_in_microseconds);
 
-// Calls need an opened driver, which children must not inherit: this runs after them.
+// Opens the driver in this process, which children must not inherit: runs after all child measurements.
 void call_get_version(benchmark::State &state) {
   int version = 0;
   for (auto _ : state) benchmark::DoNotOptimize(cushim::driver().cuDriverGetVersion(&version));

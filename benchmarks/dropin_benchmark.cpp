@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call through the drop-in library costs against the same call linked through the PLT, with one and
-// with eleven arguments, in ten code placements; and what a hook on another entry adds: nothing.
+// Compares a call through the drop-in library with the same call through the PLT, with one and with eleven
+// arguments, in ten code placements. Also checks that a hook on another entry point adds no cost.
 #include <benchmark/benchmark.h>
 #include <cuda.h>
 
@@ -10,7 +10,7 @@
 #include "summary.hpp"
 
 extern "C" {
-// fake/linked.c
+// Defined in fake/linked.c.
 CUresult linked_event_query(CUevent);
 CUresult linked_launch_kernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                               unsigned, CUstream, void **, void **);

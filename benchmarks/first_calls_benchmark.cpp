@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every entry point called once each in a fresh process, what binds the calls included: through the
-// PLT, which looks each function up at its first call, and through the table, after load().
+// Calls every entry point once in a new process, including the cost of binding: through the PLT, which looks
+// up each function at its first call, and through the table after load().
 #include <benchmark/benchmark.h>
 
 #include "all_entries.hpp"

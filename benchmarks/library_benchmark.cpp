@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated driver costs as libcuda.so.1: the start of a process on it, against one without, and a
-// call through its exported functions, against the same machine in process.
+// Measures the simulated driver as libcuda.so.1: process start with and without it, and a call through its
+// exported functions compared with the same machine in process.
 #include <benchmark/benchmark.h>
 #include <dlfcn.h>
 #include <spawn.h>
@@ -25,13 +25,13 @@ using cushim::sim::Schedule;
 
 const char *const library = CUSHIM_SIM_LIBRARY;
 
-// ---- The start of a process ----
+// ---- Process start ----
 
 double seconds(const timeval &time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// Runs the program to its end; the processor time that it took.
+// Runs the program until it exits. Returns the processor time that it used.
 double run(std::initializer_list<const char *> words) {
   std::vector<char *> arguments;
   for (const char *word : words) arguments.push_back(const_cast<char *>(word));
@@ -69,7 +69,7 @@ BENCHMARK(processor<without>)->Name("processor/without")->Apply(each_in_millisec
 BENCHMARK(processor<opened>)->Name("processor/opened")->Apply(each_in_milliseconds);
 BENCHMARK(processor<with_context>)->Name("processor/context")->Apply(each_in_milliseconds);
 
-// ---- Calls: of the library's exported functions, and of a machine in this process ----
+// ---- Calls of the library's exported functions, and of a machine in this process ----
 
 using cushim::Driver;
 
@@ -77,7 +77,7 @@ void need(CUresult code) {
   if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
 }
 
-// A driver, its current context, and an event of that which is complete.
+// A driver, its current context, and a completed event of that context.
 struct Side {
   explicit Side(Driver &which) : driver(which) {
     CUcontext context = nullptr;
@@ -93,7 +93,7 @@ struct Side {
 };
 
 Side &in_process() {
-  // As the library has it.
+  // The same options as in the library.
   static Machine machine({.schedule = Schedule::background, .is_library = true});
   static Side side(machine.driver());
   return side;
@@ -126,7 +126,7 @@ void query(benchmark::State &state) {
   for (auto _ : state) benchmark::DoNotOptimize(side.driver.cuEventQuery(side.event));
 }
 
-// Many short ones, of which most are not interrupted on a busy machine.
+// Many short repetitions: on a busy machine most of them are not interrupted.
 void briefly(benchmark::internal::Benchmark *one) { one->MinTime(0.002)->Repetitions(101); }
 
 BENCHMARK(version<in_process>)->Name("cuDriverGetVersion/in process")->Apply(briefly);

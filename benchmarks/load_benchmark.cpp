@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What finding the driver costs beyond dlopen: loading eagerly, for each entry point, and the first
-// call of a process that never called load().
+// Measures the cost of loading a driver beyond dlopen: load() of all entry points, the cost per entry point,
+// and the first call in a process that never called load().
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -25,8 +25,8 @@ void call_first() {
 
 int round_number = 0;
 
-// The same library under another name is opened by dlopen alone, in every other child before and in
-// the others after: what is left is the cost of everything beyond dlopen.
+// Also opens the same library under another name with dlopen alone, before the work in every second child and
+// after it in the others. Returns the difference: the cost beyond dlopen.
 template <void (*work)()>
 double beyond_dlopen() {
   const auto alone = [] { return seconds_of([] { open_library("libfake_baseline.so"); }); };

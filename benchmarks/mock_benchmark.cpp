@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mock driver and hooks cost a test.
+// Measures the cost of the mock driver and of hooks.
 #include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ void construct(benchmark::State &state) {
 }
 BENCHMARK(construct);
 
-// An expectation with two values to compare.
+// An expectation that compares two arguments.
 void expected_call(benchmark::State &state) {
   MockDriver mock;
   Driver &driver = mock;
@@ -32,7 +32,7 @@ void expected_call(benchmark::State &state) {
 }
 BENCHMARK(expected_call);
 
-// What allow_unset() answers.
+// A call without an expectation, answered by allow_unset().
 void default_call(benchmark::State &state) {
   MockDriver mock;
   Driver &driver = mock;
@@ -41,7 +41,7 @@ void default_call(benchmark::State &state) {
 }
 BENCHMARK(default_call);
 
-// What ON_CALL answers.
+// A call answered by ON_CALL.
 void on_call(benchmark::State &state) {
   MockDriver mock;
   Driver &driver = mock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calls of the simulated driver cost, through the table and with all checks on; beside it, in the same
-// run, what a mutex and memcpy cost, and where there is a real driver what that takes for the same calls.
+// Measures calls of the simulated driver through the table, with all checks on. For comparison measures a
+// mutex and memcpy in the same run, and the same calls of a real driver if there is one.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -35,7 +35,7 @@ void enter(int device) {
   need(driver().cuCtxSetCurrent(context));
 }
 
-// The real driver, if there is one; for the whole process: what it begins does not end before that.
+// The real driver, if there is one. Open until the process exits, because its threads run until then.
 const cushim::Loaded &real_driver() {
   static const cushim::Loaded loaded = cushim::Driver::load();
   return loaded;
@@ -97,7 +97,7 @@ void event_record(benchmark::State &state, On on) {
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventRecord(running.event, running.stream));
 }
 
-// Each on both drivers, if there are both. The real one has threads of its own.
+// Registers each call for both drivers, if both exist. The real driver has threads of its own.
 void add_calls() {
   struct Calls {
     const char *name;
@@ -120,7 +120,7 @@ void add_calls() {
 }
 
 // Records and waits of 64 streams, each waiting for its neighbour; the argument is the number of operations.
-// Bytes are what the heap holds more than before, when all is done.
+// Reports the heap growth in bytes after all operations have completed.
 void operations_with_cross_waits(benchmark::State &state) {
   constexpr std::size_t kStreams = 64;
   const Running running;
@@ -166,7 +166,7 @@ void copy_on_the_device(benchmark::State &state) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-// Threads with a context each, on a device each.
+// A driver of two devices: each thread has a context on a device of its own.
 cushim::Driver &driver_of_two_devices() {
   static Machine machine({.devices = "h200x2"});
   return machine.driver();

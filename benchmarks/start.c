@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that does nothing; with a driver named, that opens it; with a word after that, that makes a
- * context. */
+/* Without arguments does nothing. With a driver's path opens that driver; with any second argument also
+ * creates a context. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stddef.h>

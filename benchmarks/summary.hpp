@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ratios and medians of benchmarks that were measured side by side in one run. Each pair's ratio is that
-// of the medians over repetitions (interleaved at random, so that a slow moment of the machine hits both); a
-// named comparison of several pairs is the median over its pairs.
+// Ratios and medians of benchmarks measured side by side in one run. The ratio of a pair is that of the
+// medians over its repetitions, which are interleaved at random so that a slow moment of the machine affects
+// both. A named comparison of several pairs is the median over its pairs.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -22,25 +22,25 @@ inline double median(std::vector<double> values) {
 
 class Summary {
  public:
-  // One pair of benchmark names under a comparison's name.
+  // Adds a pair of benchmarks to the named comparison.
   void compare(const std::string &name, const std::string &ours, const std::string &theirs) {
     if (pairs_.find(name) == pairs_.end()) order_.push_back(name);
     pairs_[name].emplace_back(ours, theirs);
   }
 
-  // By how much one benchmark's median exceeds another's, in the unit of both.
+  // Prints by how much one benchmark's median exceeds the other's, in the unit of both.
   void difference(const std::string &name, const std::string &ours, const std::string &theirs,
                   const std::string &unit) {
     differences_.push_back({name, ours, theirs, unit});
   }
 
-  // One benchmark's median, times a factor, in this unit.
+  // Prints one benchmark's median times a factor, in this unit.
   void value(const std::string &name, const std::string &benchmark, double factor, const std::string &unit) {
     values_.push_back({name, benchmark, factor, unit});
   }
 
-  // Runs all benchmarks as the command line says (9 repetitions, interleaved, if it says nothing) and
-  // prints the comparisons.
+  // Runs the benchmarks selected by the command line (default: 9 repetitions, interleaved) and prints the
+  // comparisons.
   int run(int argc, char **argv) {
     std::vector<std::string> defaults = {"--benchmark_repetitions=9", "--benchmark_min_time=0.02",
                                          "--benchmark_enable_random_interleaving=true"};

@@ -18,9 +18,9 @@ inline void start_second_thread() {
   });
 }
 
-// A benchmark in a process that has a second thread, which sleeps. The C library's locks and counts need no
-// atomic instruction while a process has one thread, and need not go back to that: what is measured in one
-// thread comes first.
+// Runs a benchmark in a process with a second, sleeping thread. The C library omits atomic instructions in
+// locks and reference counts while a process has one thread, and may not return to that mode: run
+// single-threaded benchmarks first.
 template <class... Arguments>
 void in_two_threads(benchmark::State &state, void (*body)(benchmark::State &, Arguments...),
                     Arguments... arguments) {

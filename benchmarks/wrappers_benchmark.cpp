@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the typed wrappers cost over raw calls through the table whose results are checked.
+// Compares the typed wrappers with raw calls through the table whose results are checked.
 //
 //   wrappers_benchmark                      times both, side by side
 //   wrappers_benchmark --callgrind          counts the instructions of both under valgrind; fails if
 //                                           a wrapper needs more than 5 % more
-//   wrappers_benchmark --run NAME COUNT     runs one of them, for the above
+//   wrappers_benchmark --run NAME COUNT     runs one of them; used by --callgrind
 //
-// The fake driver does nothing, so that what is left is the call itself.
+// The fake driver does nothing, so only the call itself is measured.
 #include <benchmark/benchmark.h>
 #include <cushim/cushim.hpp>
 
@@ -27,8 +27,8 @@ void check(CUresult result) {
     fail(result);
 }
 
-// What the loops below work on. The compiler cannot see through it, so it loads each handle for each
-// call, as a program does that keeps its objects in memory.
+// The objects that the loops below use. The compiler cannot see their values and loads each handle for each
+// call, as in a program that keeps its objects in memory.
 struct Objects {
   CUstream raw_stream = reinterpret_cast<CUstream>(0x50);
   CUevent raw_event = reinterpret_cast<CUevent>(0x60);
@@ -36,6 +36,8 @@ struct Objects {
   StreamRef stream = StreamRef::from_handle(raw_stream);
   EventRef event = EventRef::from_handle(raw_event);
   DevicePtr<std::uint32_t> word{raw_word};
+  Stream own_stream = Stream::adopt(raw_stream);
+  Event own_event = Event::adopt(raw_event);
 };
 Objects *objects = nullptr;
 
@@ -57,10 +59,14 @@ CUSHIM_LOOP(raw_query, {
 })
 CUSHIM_LOOP(typed_query, benchmark::DoNotOptimize(objects->event.is_done()))
 
+// The same with owners, which convert to references.
+CUSHIM_LOOP(typed_own_record, objects->own_event.record(objects->own_stream))
+CUSHIM_LOOP(typed_own_query, benchmark::DoNotOptimize(objects->own_event.is_done()))
+CUSHIM_LOOP(typed_own_wait, objects->own_stream.wait(objects->own_event))
+
 CUSHIM_LOOP(raw_wait, check(driver().cuStreamWaitEvent(objects->raw_stream, objects->raw_event, 0)))
 CUSHIM_LOOP(typed_wait, objects->stream.wait(objects->event))
 
-// The word is checked when it is made from an address, which programs do once.
 [[gnu::noinline]] void raw_wait_value(std::size_t count) {
   const CUdeviceptr word = objects->raw_word;
   for (std::size_t i = 0; i < count; ++i) {
@@ -85,11 +91,14 @@ struct Pair {
 constexpr Pair kPairs[] = {{"record", raw_record, typed_record},
                            {"query", raw_query, typed_query},
                            {"wait", raw_wait, typed_wait},
+                           {"own_record", raw_record, typed_own_record},
+                           {"own_query", raw_query, typed_own_query},
+                           {"own_wait", raw_wait, typed_own_wait},
                            {"wait_value", raw_wait_value, typed_wait_value}};
 
 // ---- Instructions ------------------------------------------------------------------------------
 
-// What callgrind collects of one run of this program.
+// Returns the instruction count that callgrind collects in one run of this program.
 long long collected(const std::string &program, const std::string &name, std::size_t count) {
   const std::string command = "valgrind --tool=callgrind --callgrind-out-file=/dev/null '" + program +
                               "' --run " + name + " " + std::to_string(count) + " 2>&1";
@@ -103,7 +112,7 @@ long long collected(const std::string &program, const std::string &name, std::si
   return pclose(pipe) == 0 ? instructions : -1;
 }
 
-// Instructions of one call: of many calls, less those of a run without any.
+// Returns the instructions of one call: a run with many calls minus a run without calls, per call.
 double instructions(const std::string &program, const std::string &name) {
   constexpr std::size_t count = 10000;
   const long long with = collected(program, name, count);
@@ -141,7 +150,7 @@ int run(const std::string &name, std::size_t count) {
 int main(int argc, char **argv) {
   if (!load()) return 3;
   objects = new Objects;
-  // The first call of an entry resolves it: not what is measured.
+  // Resolves the entry points at their first call, before the measurement.
   for (const Pair &pair : kPairs) {
     pair.raw(1);
     pair.typed(1);

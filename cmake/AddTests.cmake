@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Asks a program of cushim::testing for its tests and writes the file that CTest reads. Run by
-# cushim_discover_tests(), whose arguments these are, as a script:
-#   PROGRAM, FILE   what is asked, what is written
+# Lists the tests of a program that links cushim::testing and writes the file that CTest reads.
+# cushim_discover_tests() runs this script with these variables:
+#   PROGRAM, FILE   the program to run, the file to write
 #   KINDS           unit, or sim and gpu
-#   GPUS, DEVICES, PROPERTIES, and the FOLDER that tests are started in
+#   GPUS, DEVICES, PROPERTIES, and FOLDER, the working directory of the tests
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND "${PROGRAM}" --list-tests TIMEOUT 60
   RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE error)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# cushim::cuda_headers: the folder of <cuda.h>. CUSHIM_CUDA_INCLUDE_DIR if given, else an installed
-# CUDA toolkit. Nothing is fetched here; tools/dev can put headers into the build folder. Used by
-# cushim's own build and, installed, by find_package(cushim).
+# cushim::cuda_headers: the include directory of <cuda.h>. Uses CUSHIM_CUDA_INCLUDE_DIR if set, otherwise an
+# installed CUDA toolkit. Downloads nothing; tools/dev can download headers into the build directory. Used by
+# cushim's own build and, when installed, by find_package(cushim).
 set(CUSHIM_CUDA_INCLUDE_DIR "" CACHE PATH "Folder of cuda.h (CUDA 11.8 or newer)")
 
 if(NOT TARGET cushim::cuda_headers)
@@ -13,8 +13,8 @@ if(NOT TARGET cushim::cuda_headers)
       set(problem "cushim: CUSHIM_CUDA_INCLUDE_DIR is ${found}, which has no cuda.h.")
     endif()
   else()
-    # CMake's module for the toolkit would also want its libraries; headers are all that is needed. A
-    # toolkit that the project has already found is preferred.
+    # CMake's toolkit module would also require the toolkit's libraries; only headers are needed. Prefers a
+    # toolkit that the project has already found.
     find_path(CUSHIM_TOOLKIT_INCLUDE_DIR cuda.h
       HINTS ${CUDAToolkit_INCLUDE_DIRS} "${CUDAToolkit_ROOT}"
             ENV CUDAToolkit_ROOT ENV CUDA_PATH ENV CUDA_HOME
@@ -40,7 +40,7 @@ CUDAToolkit_ROOT to an installed CUDA toolkit (11.8 or newer). Only headers are 
 
   add_library(cushim_cuda_headers INTERFACE)
   add_library(cushim::cuda_headers ALIAS cushim_cuda_headers)
-  # SYSTEM: their warnings are not ours. Not installed: a user's build finds its own.
+  # SYSTEM: suppresses warnings from CUDA headers. Not installed: a user's build finds its own headers.
   target_include_directories(cushim_cuda_headers SYSTEM INTERFACE "${found}")
   set(CUSHIM_CUDA_HEADERS_FOUND "${found}" CACHE INTERNAL "the folder of cuda.h in use")
 endif()

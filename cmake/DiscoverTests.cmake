@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # cushim_discover_tests(<program> [UNIT] [GPUS <count>] [DEVICES <devices>] [PROPERTIES <name> <value>...])
-# makes tests of CTest of a program that links cushim::testing, each test of it twice:
+# adds each test of a program that links cushim::testing to CTest twice:
 #   sim.<test>   label sim: on the simulated driver
-#   gpu.<test>   label gpu, and multi-gpu if it needs several: on the machine's own driver, and red on any
-#                other. Only with CUSHIM_TEST_GPU, so that `ctest -L gpu --no-tests=error` without is red.
-# What a test needs is read off its CUSHIM_NEEDS. If that is not met it is skipped. With CTest's resource file
-# (`cushim ctest-resources`) a gpu test is given as many devices of its own as it needs.
-#   UNIT         each test once, as unit.<test> with the label unit: without a driver but the tests' own
-#   GPUS         tests need so many devices at least, whatever they say
-#   DEVICES      of the simulated driver, "h200x2"; else the default, or h200s enough for the test
-#   PROPERTIES   of CTest, for each of the tests; those set here win
+#   gpu.<test>   label gpu, and multi-gpu if it needs several: on the installed driver; fails on any other.
+#                Only with CUSHIM_TEST_GPU; without it `ctest -L gpu --no-tests=error` fails.
+# CUSHIM_NEEDS in a test states its requirements; the test is skipped if they are not met. With a resource
+# specification file (`cushim ctest-resources`) a gpu test gets exclusive use of the devices that it needs.
+#   UNIT         adds each test once, as unit.<test> with the label unit, without a driver except those that
+#                the tests create
+#   GPUS         minimum number of devices for every test, in addition to CUSHIM_NEEDS
+#   DEVICES      of the simulated driver, "h200x2"; default: its default device, or one h200 for each device
+#                that the test needs
+#   PROPERTIES   CTest properties of each test; properties that this function sets take precedence
 include_guard(GLOBAL)
 
 set(gpu_default OFF)
@@ -34,7 +36,7 @@ ${discover_UNPARSED_ARGUMENTS}${discover_KEYWORDS_MISSING_VALUES}")
   elseif(CUSHIM_TEST_GPU)
     list(APPEND kinds gpu)
   endif()
-  # The tests are known when the program has been built.
+  # The list of tests is available only after the program is built.
   set(file "${CMAKE_CURRENT_BINARY_DIR}/${program}_tests.cmake")
   add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS "${file}" VERBATIM
     COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DFILE=${file}" "-DKINDS=${kinds}"

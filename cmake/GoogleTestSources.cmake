@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# find_package(GTest) builds GoogleTest from the sources that Debian's package googletest installs: for
-# machines that no built one is there for. Name this file in CMAKE_PROJECT_cushim_INCLUDE.
+# Makes find_package(GTest) build GoogleTest from the sources in Debian's package googletest, for machines
+# without a built one. Set CMAKE_PROJECT_cushim_INCLUDE to this file.
 include(FetchContent)
 set(INSTALL_GTEST OFF)
 FetchContent_Declare(GTest SOURCE_DIR /usr/src/googletest OVERRIDE_FIND_PACKAGE)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed: component runtime is what a program needs to run (nothing but the licence if it
-# links the static library), component dev what it is built with, component mock what its tests are written
-# with, component sim the simulated libcuda.so.1 for programs of others. Nothing of NVIDIA's, see tests/consumption.
+# Install rules. Components: runtime is needed to run a program (only the licence if it links the static
+# library), dev to build it, mock to build its tests; sim is the simulated libcuda.so.1 for unmodified
+# programs. Installs no NVIDIA files; see tests/packaging.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/cushim")
@@ -28,31 +28,29 @@ install(FILES
   DESTINATION ${package_dir} COMPONENT dev)
 
 if(CUSHIM_BUILD_MOCK)
-  set(libraries cushim_hooks cushim_check)
-  set(header_folders "${PROJECT_SOURCE_DIR}/mock/include/cushim" "${PROJECT_SOURCE_DIR}/mock/check/include/cushim")
-  # As sources, for the GoogleTest of the user's project.
+  set(libraries cushim_dispatch cushim_hooks cushim_check cushim_faults)
+    # Installed as sources, built with the GoogleTest of the user's project.
   set(source_folders "${PROJECT_SOURCE_DIR}/mock/gmock")
   if(TARGET cushim_testing)
-    list(APPEND libraries cushim_sim)
-    list(APPEND header_folders "${PROJECT_SOURCE_DIR}/mock/sim/include/cushim")
+    list(APPEND libraries cushim_sim cushim_ptx)
     list(APPEND source_folders "${PROJECT_SOURCE_DIR}/mock/testing")
     install(FILES "${CMAKE_CURRENT_LIST_DIR}/DiscoverTests.cmake" "${CMAKE_CURRENT_LIST_DIR}/AddTests.cmake"
       DESTINATION ${package_dir} COMPONENT mock)
   endif()
   install(TARGETS ${libraries} EXPORT cushim-mock ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mock)
-  install(DIRECTORY ${header_folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    COMPONENT mock FILES_MATCHING PATTERN "*.hpp")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/mock/include/cushim" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    COMPONENT mock FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inc")
   install(DIRECTORY ${source_folders} DESTINATION ${CMAKE_INSTALL_DATADIR}/cushim COMPONENT mock)
   install(EXPORT cushim-mock FILE cushim-mock-targets.cmake NAMESPACE cushim::
     DESTINATION ${package_dir} COMPONENT mock)
 endif()
 
 if(TARGET cushim_libcuda)
-  # Never on a path where a program finds its libraries by itself. With libcuda.so, which some programs open.
+  # Outside the default library search path. Includes libcuda.so, which some programs open.
   install(TARGETS cushim_libcuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cushim/sim COMPONENT sim)
 endif()
 
-# Relative to itself, so that a package may be moved.
+# Relative paths, so that the package can be relocated.
 file(RELATIVE_PATH pkgconfig_to_include
   "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 get_target_property(library_type cushim TYPE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages, one a component, by `cpack` in the build folder.
+# Debian packages, one per component: run `cpack` in the build directory.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cushim)
 set(CPACK_PACKAGE_VENDOR cushim)
@@ -8,7 +8,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 
-get_cmake_property(CPACK_COMPONENTS_ALL COMPONENTS)  # those that something is installed with
+get_cmake_property(CPACK_COMPONENTS_ALL COMPONENTS)  # components with installed files
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
@@ -41,7 +41,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_SIM_PACKAGE_SECTION utils)
 
-# What programs and libraries need besides is read off them, where Debian's tool for that is there.
+# dpkg-shlibdeps, if available, determines the remaining dependencies of programs and libraries.
 find_program(CUSHIM_DPKG_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(CUSHIM_DPKG_SHLIBDEPS)
 if(CUSHIM_DPKG_SHLIBDEPS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Toolchain for building for aarch64 on another machine, with tests that run under qemu's user mode:
-# cmake --toolchain cmake/aarch64-linux-gnu.cmake (Debian: g++-aarch64-linux-gnu, qemu-user).
+# Toolchain file for cross-compiling to aarch64, with tests that run under qemu user mode: cmake --toolchain
+# cmake/aarch64-linux-gnu.cmake (Debian: g++-aarch64-linux-gnu, qemu-user).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands for the driver in the benchmarks: every entry point, doing nothing. Weak, so that
- * lookup.c can define those that must do something. */
+/* The fake driver of the benchmarks: every entry point, without any effect. Weak, so that lookup.c can
+ * define those that need an implementation. */
 #include <cushim/foreign_types.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

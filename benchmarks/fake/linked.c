@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a driver's functions are to a program that links the driver, under names that the drop-in library
- * leaves to it. */
+/* The functions of a linked driver, under names that the drop-in library does not define. */
 #include <cuda.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

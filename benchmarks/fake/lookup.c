@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake driver's version, and cuGetProcAddress by binary search over the rows of the list. */
+/* The fake driver's version, and cuGetProcAddress as a binary search in the list of entry points. */
 #include <cushim/foreign_types.h>
 #include <stdlib.h>
 #include <string.h>

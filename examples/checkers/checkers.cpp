@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame whose event is waited for after it was destroyed, and whose memory nobody frees: what checkers say.
+// A program with two defects: it waits for an event after destroying it, and it never frees its device
+// memory. Prints what the checkers find.
 #include <cushim/check/checkers.hpp>
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
@@ -8,7 +9,7 @@
 
 using cushim::driver;
 
-// Its functions are not inlined, so that they stand in the call stacks.
+// The functions are noinline so that they appear in the call stacks.
 class Frame {
  public:
   [[gnu::noinline]] Frame() {
@@ -46,8 +47,9 @@ int main() {
   Frame frame;
   frame.draw();
   frame.finish();
-  frame.wait();  // too late
+  frame.wait();  // error: finish() has destroyed the event
 
   for (const cushim::check::Finding &finding : checkers.finish())
-    if (finding.rule != "never-released") std::cout << finding;  // the process ends with its primary context
+    // the process keeps its primary context until exit
+    if (finding.rule != "never-released") std::cout << finding;
 }

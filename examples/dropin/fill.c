@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of the driver API as it always was, without a word of cushim: fills memory on the device and reads it
- * back. Linked with -lcuda it does not start where there is no driver; linked to the drop-in library it does.
- */
+/* Ordinary driver API code that does not mention cushim: fills device memory and reads it back. Linked
+ * with -lcuda, the program does not start on a machine without a driver; linked with the drop-in library,
+ * it does. */
 #include "fill.h"
 
 #include <cuda.h>
 #include <stdio.h>
 
-/* Says which call failed. */
+/* Returns 1 and prints the call's name if the call failed, otherwise 0. */
 static int failed(const char *call, CUresult result) {
   if (result == CUDA_SUCCESS) return 0;
   const char *name = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unmodified code, linked to cushim::cuda_driver. This program starts with and without a driver. */
+/* Unmodified code, linked with cushim::cuda_driver. This program starts with and without a driver. */
 #include <stdio.h>
 
 #include "fill.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream fills a buffer, another copies it on. The second must wait for the first. A GPU that is fast
-// enough hides it when that is forgotten; explore() does not.
+// One stream fills a buffer; another stream copies it and must wait for the first. On a fast GPU the program
+// can give the right result even without the wait. explore() finds an order in which it fails.
 #include <cushim/sim/explore.hpp>
 
 #include <cstdint>

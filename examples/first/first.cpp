@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first program: copies memory to the device and back on a stream, and times it with two events.
-// It links no CUDA library. Where there is no usable driver it says why, and goes on with a simulated one: a
-// choice of this program, which no program of yours gets unasked.
+// A first program: copies memory to the device and back on a stream, and measures the time with two events.
+// It links no CUDA library. Without a usable driver it prints the reason and continues with a simulated
+// driver. That is a choice of this program; cushim never does it on its own.
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
 
@@ -11,11 +11,11 @@
 #include <cstring>
 #include <optional>
 
-// The headers of CUDA 13 mean by this name an ABI that came with 12.8. The first one does the same
-// for events that can time, and every driver has it.
+// In the CUDA 13 headers this name means the ABI that CUDA 12.8 introduced. The first ABI does the same for
+// events with timing enabled, and every driver has it.
 #undef cuEventElapsedTime
 
-// Ends the program if a call failed, naming the call.
+// Exits with the name of the call if it failed.
 static void check(CUresult result, const char *call) {
   if (result == CUDA_SUCCESS) return;
   const char *name = nullptr;
@@ -24,19 +24,19 @@ static void check(CUresult result, const char *call) {
   std::exit(EXIT_FAILURE);
 }
 
-// Calls an entry point of whatever driver is current: CALL(cuInit, 0).
+// Calls an entry point of the current driver: CALL(cuInit, 0).
 #define CALL(function, ...) check(cushim::driver().function(__VA_ARGS__), #function)
 
 int main() {
-  // Finds the driver, resolves its entry points and initializes it. The answer is a value: a program
-  // that can do without a GPU goes on.
+  // Finds the driver, resolves its entry points and initializes it. Returns a value instead of throwing, so
+  // that a program that works without a GPU can continue.
   const cushim::Loaded loaded = cushim::load({.initialize = true});
   std::optional<cushim::sim::Machine> machine;
   std::optional<cushim::ScopedDriver> scope;
   if (!loaded) {
     std::printf("%s\nGoing on with a SIMULATED device.\n\n", loaded.diagnosis.text().c_str());
     machine.emplace();
-    scope.emplace(machine->driver());  // until the end of main, every call below goes there
+    scope.emplace(machine->driver());  // until the end of main, all calls below go to the simulated driver
     CALL(cuInit, 0);
   }
 
@@ -48,7 +48,7 @@ int main() {
   CALL(cuDevicePrimaryCtxRetain, &context, device);
   CALL(cuCtxSetCurrent, context);
 
-  // Pinned host memory, so that the copies run at full speed and beside the host.
+  // Pinned host memory: copies run at full speed and asynchronously to the host.
   constexpr std::size_t size = std::size_t{64} << 20;
   void *source;
   void *target;
@@ -67,7 +67,7 @@ int main() {
   CALL(cuEventCreate, &start, CU_EVENT_DEFAULT);
   CALL(cuEventCreate, &end, CU_EVENT_DEFAULT);
 
-  // The driver only takes note of these four; the work happens in their order, on the stream.
+  // These four calls only queue operations; the stream executes them in order.
   CALL(cuEventRecord, start, stream);
   CALL(cuMemcpyHtoDAsync, on_device, source, size, stream);
   CALL(cuMemcpyDtoHAsync, target, on_device, size, stream);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-cushim::Event upload(cushim::DeviceSpan<std::byte> to, std::span<const std::byte> from, std::size_t piece,
-                     cushim::StreamRef stream) {
+cushim::Event upload(cushim::DeviceSpan<std::byte> to, cushim::PinnedSpan<const std::byte> from,
+                     std::size_t piece, cushim::StreamRef stream) {
   cushim::Event done = cushim::Event::create();
   for (std::size_t offset = 0; offset < from.size(); offset += piece) {
     const std::size_t bytes = std::min(piece, from.size() - offset);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A test of host code without a GPU: GoogleMock says what the driver answers and what it must be asked.
+// Tests host code without a GPU: GoogleMock expectations state which calls the driver must receive, and what
+// they return.
 #include "upload.hpp"
 
 #include <gmock/gmock.h>
@@ -24,12 +25,13 @@ class Upload : public testing::Test {
  protected:
   cushim::Event upload_in_pieces(std::size_t piece) {
     const cushim::DeviceSpan to(cushim::DevicePtr<std::byte>(kTo), from_.size());
-    return upload(to, from_, piece, cushim::StreamRef::from_handle(kStream));
+    return upload(to, cushim::PinnedSpan<const std::byte>(from_), piece,
+                  cushim::StreamRef::from_handle(kStream));
   }
   const std::byte *at(std::size_t offset) const { return from_.data() + offset; }
 
   MockDriver mock_;
-  const cushim::ScopedDriver scope_{mock_};  // what upload() calls goes to the mock
+  const cushim::ScopedDriver scope_{mock_};  // upload() calls the mock
   const testing::InSequence in_order_;
   std::array<std::byte, 10> from_{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often a driver is called, by entry point.
+// Counts the calls of a driver by entry point.
 #pragma once
 
 #include <cushim/mock/hook.hpp>
@@ -7,7 +7,7 @@
 #include <array>
 #include <atomic>
 
-// Counts from its beginning to its end, the calls of all threads: CallCounter<Entry::cuInit>.
+// Counts the calls of all threads during its lifetime: CallCounter<Entry::cuInit>.
 template <cushim::Entry... entries>
 class CallCounter {
  public:
@@ -29,5 +29,6 @@ class CallCounter {
   }
 
   std::atomic<long> counts_[sizeof...(entries)]{};
-  cushim::hook::Hook hooks_[sizeof...(entries)];  // last: they end before what they count in
+  // last member: hooks are removed before the counts are destroyed
+  cushim::hook::Hook hooks_[sizeof...(entries)];
 };

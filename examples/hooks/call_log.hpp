@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line for each call of a driver: cuInit(Flags = 0) = CUDA_SUCCESS (0)
+// Prints one line for each call of a driver: cuInit(Flags = 0) = CUDA_SUCCESS (0)
 #pragma once
 
 #include <cushim/mock/hook.hpp>
-#include <cushim/mock/words.hpp>
+#include <cushim/mock/text.hpp>
 
 #include <array>
 #include <mutex>
 #include <ostream>
 
-// Logs from its beginning to its end, the calls of all threads: CallLog<Entry::cuInit,
-// Entry::cuDeviceGetCount>.
+// Logs the calls of all threads during its lifetime: CallLog<Entry::cuInit, Entry::cuDeviceGetCount>.
 template <cushim::Entry... entries>
 class CallLog {
  public:
@@ -29,5 +28,6 @@ class CallLog {
 
   std::ostream &out_;
   std::mutex mutex_;
-  cushim::hook::Hook hooks_[sizeof...(entries)];  // last: they end before what they use
+  // last member: hooks are removed before the members they use are destroyed
+  cushim::hook::Hook hooks_[sizeof...(entries)];
 };

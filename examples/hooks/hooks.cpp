@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches what a program asks of the driver, on whatever driver this machine has, or without any.
+// Observes the driver calls of a program, with this machine's driver or without one.
 #include <cushim/cushim.hpp>
 
 #include <iostream>
@@ -11,7 +11,7 @@ namespace {
 
 using cushim::Entry;
 
-// Knows nothing of hooks.
+// The observed code; it does not know about hooks.
 void look_at_devices() {
   cushim::driver().cuInit(0);
   int count = 0;

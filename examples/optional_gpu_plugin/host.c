@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program without a word of CUDA. Its GPU code lies in a plugin, which it uses if it is there. */
+/* A program without CUDA code. A plugin contains its GPU code; the program uses the plugin if it can load
+ * it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   use_plugin(argv[1]);
-  /* The work goes on whatever the plugin said. */
+  /* The program continues regardless of the plugin's report. */
   printf("host: done\n");
   return 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin: holds its own static copy of cushim, so that it can be loaded on any machine.
+// The plugin: contains a static copy of cushim, so that it can be loaded on any machine.
 #include "plugin.h"
 
 #include <cushim/driver.hpp>
 
 #include <string>
 
-// Names the first device, or says what failed.
+// Returns the name of the first device, or the call that failed.
 static std::string describe_device() {
   int count = 0;
   CUresult result = cushim::driver().cuDeviceGetCount(&count);
@@ -24,6 +24,7 @@ static std::string make_report() {
 }
 
 extern "C" __attribute__((visibility("default"))) const char *plugin_report() {
-  static const auto *const report = new std::string(make_report());  // lives as long as the process
+  // never destroyed: the caller may keep the text
+  static const auto *const report = new std::string(make_report());
   return report->c_str();
 }

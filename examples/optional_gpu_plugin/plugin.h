@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host and its plugins agree on. */
+/* The interface between the host program and its plugins. */
 #ifndef PLUGIN_H
 #define PLUGIN_H
 
-/* What a plugin exports: says what it can do on this machine. The text lives as long as the process. */
+/* The function that a plugin exports: returns a text that says what the plugin can do on this machine. The
+ * text is valid until the process exits. */
 typedef const char *PluginReport(void);
 #define PLUGIN_REPORT "plugin_report"
 

@@ -14,7 +14,7 @@ void context(Device device) {
     expect(ContextRef::current() == primary, "a scope makes its context current");
   }
   expect(ContextRef::current().handle() == nullptr, "and takes it away again");
-  expect(primary.ContextRef::device() == device, "the driver names the same device");
+  expect(primary.ref().device() == device, "the driver names the same device");
   show("API version", std::to_string(primary.api_version()));
 
   const std::size_t stack = primary.limit(ContextLimit::stack_size);
@@ -25,10 +25,13 @@ void context(Device device) {
   show("stream priorities", std::to_string(priorities.least) + " to " + std::to_string(priorities.greatest));
   show("free memory", std::to_string(primary.memory().free >> 20) + " MiB");
 
+  expect(primary.ref().is_primary(), "the driver names it the primary context");
+
   const RestoredContext restored;
   const Context own = Context::create(device, ContextFlags::blocking_sync);
   own.make_current();
   expect(has(own.flags(), ContextFlags::blocking_sync), "a context keeps the flags it was made with");
+  expect(!own.is_primary(), "a context of one's own is not the primary one");
   expect(ContextRef::current() == own, "make_current() makes it current");
   if (Device::count() > 1 && device.can_access(Device::get(1))) {
     const PrimaryContext peer = PrimaryContext::retain(Device::get(1));

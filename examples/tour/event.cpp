@@ -27,7 +27,7 @@ void event() {
                 2 * 64 / 1024.0 / (time.count() / 1000) * 1.073741824);
   show("64 MiB from device to device", text);
 
-  // Order between streams needs no time, and no host.
+  // Ordering streams by an event needs neither timing nor the host.
   const Event copied = Event::recorded(stream);
   other.wait(copied);
   other.synchronize();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes, one memory, one event. The second is this program again, started anew: a driver does
-// not survive a fork.
+// Two processes share an allocation and an event. The second process is a new instance of this program,
+// because the driver does not work in a forked child.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kCount = 1000;
 constexpr std::size_t kOffset = 100;
 
-// What one process tells the other, as bytes through a pipe.
+// The message that one process sends to the other through a pipe, as bytes.
 struct Message {
   event::ipc::handle_t ready;
   memory::ipc::handle_t memory;
@@ -43,7 +43,7 @@ T receive(int pipe) {
   return value;
 }
 
-// This program again as the importer, with a pipe each way.
+// A new process of this program that runs importer(), with one pipe in each direction.
 struct Importer {
   pid_t process = 0;
   int to = -1, from = -1;
@@ -67,7 +67,7 @@ struct Importer {
     from = out[0];
     if (failed != 0) throw std::runtime_error("the importer did not start");
   }
-  // Without its pipes it ends.
+  // The importer exits when its pipes are closed.
   ~Importer() {
     close(to);
     close(from);
@@ -127,7 +127,7 @@ int importer() {
   stream.wait(ready);
   const DeviceSpan<int> shared = mapping.span<int>().first(kCount);
   std::vector<int> seen(kCount);
-  copy(seen, shared, stream);
+  copy_pageable(seen, shared, stream);
   fill(shared, 9, stream);
   stream.synchronize();
   int sum = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tour of the typed wrappers, noun by noun, on the first device. Needs a driver; says why if there
-// is none, and then exits with 77, which test runners read as skipped.
+// A tour of the typed wrappers on the first device. Needs a driver; without one it prints the reason and
+// exits with 77, which test runners report as skipped.
 #include "tour.hpp"
 
 #include <cstdio>

@@ -9,8 +9,8 @@ using namespace cushim;
 
 namespace {
 
-// Writes what the streams below wait for when it ends. An error on the way would else leave a stream waiting,
-// and the memory that it waits for could never be freed.
+// On destruction writes the values that the streams below wait for. Otherwise an exception would leave a
+// stream waiting forever, and its memory could never be freed.
 struct LetGo {
   explicit LetGo(std::uint32_t *flags) : flags(flags) {}
   ~LetGo() {
@@ -44,8 +44,8 @@ void memop(Device device) {
   expect(flags[1] == 1, "and goes on when the word is there");
   show("one stream waits for a word of another", "5, as it was to be");
 
-  // Host and stream, hand in hand.
-  waiting.wait_value(words[2], equal(1));
+  // A stream waits for a write by the host.
+  waiting.wait_value(flags.device_ptr(2), equal(1));
   __atomic_store_n(&flags[2], 1u, __ATOMIC_RELEASE);
   waiting.synchronize();
   show("a stream waits for the host", "done");

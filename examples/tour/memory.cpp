@@ -38,7 +38,7 @@ void rows() {
   copy(pitched, HostSpan2D<const int>{in.data(), 10, 20});
   copy(HostSpan2D<int>{out.data(), 10, 20}, pitched);
   expect(in == out, "rows come back as they went");
-  show("pitched: rows of 10 numbers, pitch", std::to_string(pitched.pitch) + " bytes");
+  show("pitched: rows of 10 numbers, pitch", std::to_string(pitched.pitch()) + " bytes");
 }
 
 void slices() {
@@ -52,14 +52,37 @@ void slices() {
   show("slices", "3 x 4 x 5, the same again");
 }
 
+void fills() {
+  const auto doubles = DeviceBuffer<double>::create(100);
+  fill(doubles, 1.5);
+  std::vector<double> out(100);
+  copy(out, doubles);
+  expect(out == std::vector<double>(100, 1.5), "elements of 8 bytes are filled");
+  const auto pinned = PinnedBuffer<int>::create(100);
+  const auto managed = ManagedBuffer<int>::create(100);
+  const Stream stream = Stream::create();
+  fill(pinned, 6, stream);
+  fill(managed, 7, stream);
+  stream.synchronize();
+  expect(pinned[99] == 6 && managed[99] == 7, "pinned and managed memory is filled in stream order");
+  const auto slices = DeviceBuffer<int>::create(2 * 4 * 3);
+  fill(slices, 0);
+  fill(DeviceSpan3D<int>{slices.data(), 3, 2, 2, 3 * sizeof(int), 4}, 1);  // 2 of 4 rows in each slice
+  std::vector<int> rows(slices.size());
+  copy(rows, slices);
+  expect(std::accumulate(rows.begin(), rows.end(), 0) == 3 * 2 * 2 && rows[5] == 1 && rows[6] == 0,
+         "a fill of slices leaves the rows between them alone");
+  show("fills", "elements of 8 bytes, pinned and managed memory, slices");
+}
+
 void host_memory() {
   const auto pinned = PinnedBuffer<int>::create(100, PinnedFlags::portable);
   std::vector<int> ordinary = numbers(100);
   const auto registered = RegisteredBuffer<int>::create(ordinary);
   const auto managed = ManagedBuffer<int>::create(100);
   const Stream stream = Stream::create();
-  copy(managed.device_span(), registered, stream);
-  copy(pinned, managed.device_span(), stream);
+  copy(managed, registered, stream);
+  copy(pinned, managed, stream);
   stream.synchronize();
   expect(pinned[99] == 99 && managed[99] == 99, "registered to managed to pinned");
   show("pinned, registered, managed", "copied in stream order");
@@ -79,7 +102,7 @@ void in_stream_order() {
   {
     const auto buffer = StreamBuffer<int>::create(stream, 100);
     fill(buffer, 5, stream);
-    copy(out, buffer, stream);
+    copy_pageable(out, buffer, stream);
   }
   stream.synchronize();
   expect(out == std::vector<int>(100, 5), "allocated, filled, copied and freed in order");
@@ -92,6 +115,7 @@ void memory(Device device) {
   copies();
   rows();
   slices();
+  fills();
   host_memory();
   if (device.attribute(attribute::memory_pools_supported)) in_stream_order();
   const auto buffer = DeviceBuffer<char>::create(1 << 20);

@@ -19,7 +19,7 @@ void stream() {
   expect(stream.attribute(stream_attribute::synchronization_policy) == CU_SYNC_POLICY_BLOCKING_SYNC,
          "an attribute reads as it was set");
 
-  // Any callable, which may own what it needs.
+  // Accepts any callable, including one that owns its data.
   int order = 0;
   int seen[2] = {};
   stream.launch_host([&, owned = std::make_unique<int>(41)] { seen[0] = *owned + ++order; });

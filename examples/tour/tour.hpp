@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rooms of the tour, one a noun. Each shows the noun's calls, prints what they gave, and checks it.
+// The parts of the tour. Each calls the wrappers of one kind of object, prints the results, and checks them.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -8,10 +8,10 @@
 
 namespace tour {
 
-// Ends the tour with a failure if something is not as it should be.
+// Throws if is_so is false, which ends the tour with a failure.
 void expect(bool is_so, const char *what);
 
-// Prints one line: what it is, and what it gave.
+// Prints one line: a label and a value.
 void show(const std::string &what, const std::string &gave);
 
 void device(cushim::Device device);
@@ -23,7 +23,7 @@ void memop(cushim::Device device);
 void error();
 void ipc(cushim::Device device, const char *program);
 
-// The other process of ipc().
+// Runs in the other process of ipc().
 int importer();
 
 }  // namespace tour

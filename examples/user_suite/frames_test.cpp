@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame is done when its event is; two streams hand it over by that event.
+// Two streams share a frame; an event marks that the frame is complete.
 #include <cushim/testing.hpp>
 
 namespace {

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the speed of kernels on the CPU, in thread instructions: one per executed PTX instruction and
+// active lane.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cushim/ptx/execute.hpp"
+#include "cushim/ptx/module.hpp"
+
+namespace {
+
+using namespace cushim::ptx;
+
+constexpr std::string_view kernels = R"(.version 9.0
+.target sm_80
+.address_size 64
+.visible .entry empty() { ret; }
+.visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n) {
+  .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<10>; .reg .f32 %f<4>;
+  ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c]; ld.param.u32 %r1, [n];
+  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
+  mad.lo.s32 %r5, %r2, %r3, %r4;
+  setp.ge.s32 %p1, %r5, %r1;
+  @%p1 bra END;
+  mul.wide.s32 %rd4, %r5, 4;
+  add.s64 %rd5, %rd1, %rd4; add.s64 %rd6, %rd2, %rd4; add.s64 %rd7, %rd3, %rd4;
+  ld.global.f32 %f1, [%rd5]; ld.global.f32 %f2, [%rd6];
+  add.f32 %f3, %f1, %f2;
+  st.global.f32 [%rd7], %f3;
+END:
+  ret;
+}
+.visible .entry product(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u32 pn) {
+  .reg .pred %p<3>; .reg .f32 %f<8>; .reg .b32 %r<40>; .reg .b64 %rd<13>;
+  .shared .align 4 .b8 tile_a[1024];
+  .shared .align 4 .b8 tile_b[1024];
+  ld.param.u64 %rd1, [pa]; ld.param.u64 %rd2, [pb]; ld.param.u64 %rd3, [pc]; ld.param.u32 %r1, [pn];
+  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ctaid.y; mov.u32 %r4, %tid.x; mov.u32 %r5, %tid.y;
+  shl.b32 %r6, %r2, 4; add.u32 %r6, %r6, %r4;
+  shl.b32 %r7, %r3, 4; add.u32 %r7, %r7, %r5;
+  mad.lo.u32 %r8, %r7, %r1, %r4;
+  mad.lo.u32 %r9, %r5, %r1, %r6;
+  shl.b32 %r10, %r1, 4;
+  mov.u32 %r11, tile_a; mov.u32 %r12, tile_b;
+  shl.b32 %r13, %r5, 6; shl.b32 %r14, %r4, 2;
+  add.u32 %r15, %r11, %r13; add.u32 %r16, %r15, %r14;
+  add.u32 %r17, %r12, %r14; add.u32 %r18, %r17, %r13;
+  mov.f32 %f1, 0f00000000; shr.u32 %r19, %r1, 4;
+TILE:
+  mul.wide.u32 %rd4, %r8, 4; add.s64 %rd5, %rd1, %rd4; ld.global.f32 %f2, [%rd5]; st.shared.f32 [%r16], %f2;
+  mul.wide.u32 %rd6, %r9, 4; add.s64 %rd7, %rd2, %rd6; ld.global.f32 %f3, [%rd7]; st.shared.f32 [%r18], %f3;
+  bar.sync 0;
+)";
+
+std::string source() {
+  std::string text{kernels};
+  for (int k = 0; k < 16; ++k)
+    text += "  ld.shared.f32 %f4, [%r17+" + std::to_string(64 * k) + "]; ld.shared.f32 %f5, [%r15+" +
+            std::to_string(4 * k) + "]; fma.rn.f32 %f1, %f5, %f4, %f1;\n";
+  text += R"(  bar.sync 0;
+  add.u32 %r8, %r8, 16; add.u32 %r9, %r9, %r10; sub.u32 %r19, %r19, 1;
+  setp.ne.u32 %p1, %r19, 0; @%p1 bra TILE;
+  mad.lo.u32 %r20, %r7, %r1, %r6; mul.wide.u32 %rd8, %r20, 4; add.s64 %rd9, %rd3, %rd8; st.global.f32 [%rd9], %f1;
+  ret;
+}
+)";
+  return text;
+}
+
+class HostMemory final : public Memory {
+ public:
+  Resolved resolve(std::uint64_t address, std::uint64_t, Access) override {
+    for (auto &one : vectors) {
+      const auto begin = reinterpret_cast<std::uint64_t>(one.data());
+      const std::uint64_t at = address - begin;
+      if (at < one.size() * 4) return {reinterpret_cast<std::byte *>(address), one.size() * 4 - at, at};
+    }
+    return {};
+  }
+  std::vector<float> vectors[3];
+};
+
+const Program &program() {
+  static const Program one = [] {
+    const ParseResult parsed = parse(source());
+    std::vector<Diagnostic> diagnostics;
+    return compile(parsed.module, {}, diagnostics);
+  }();
+  return one;
+}
+
+template <class... Parameters>
+std::vector<std::byte> packed(const Parameters &...parameters) {
+  std::vector<std::byte> bytes;
+  const auto append = [&bytes](const auto &value) {
+    bytes.resize((bytes.size() + sizeof value - 1) / sizeof value * sizeof value + sizeof value);
+    std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
+  };
+  (append(parameters), ...);
+  return bytes;
+}
+
+void measure(benchmark::State &state, std::string_view kernel, const LaunchShape &shape,
+             const std::vector<std::byte> &parameters, HostMemory &memory, unsigned workers) {
+  Limits limits;
+  limits.workers = workers;
+  std::uint64_t instructions = 0;
+  for (auto _ : state) {
+    const LaunchResult result = run(program(), kernel, shape, parameters, memory, limits);
+    if (!result) state.SkipWithError("fault");
+    instructions += result.thread_instructions;
+  }
+  state.counters["thread_instructions"] =
+      benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
+}
+
+void empty_kernel(benchmark::State &state) {
+  HostMemory memory;
+  measure(state, "empty", {}, {}, memory, 1);
+}
+BENCHMARK(empty_kernel);
+
+void empty_blocks(benchmark::State &state) {
+  HostMemory memory;
+  LaunchShape shape;
+  shape.grid.x = static_cast<std::uint32_t>(state.range(0));
+  measure(state, "empty", shape, {}, memory, 1);
+}
+BENCHMARK(empty_blocks)->Arg(1000)->Arg(1000000)->Unit(benchmark::kMicrosecond);
+
+void vector_addition(benchmark::State &state) {
+  HostMemory memory;
+  const std::uint32_t n = 1 << 18;
+  for (auto &one : memory.vectors) one.assign(n, 1.5f);
+  LaunchShape shape;
+  shape.grid.x = n / 256;
+  shape.block.x = 256;
+  measure(state, "add", shape,
+          packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n), memory,
+          static_cast<unsigned>(state.range(0)));
+}
+BENCHMARK(vector_addition)->ArgName("workers")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+void matrix_product(benchmark::State &state) {
+  HostMemory memory;
+  const std::uint32_t n = 256;
+  for (auto &one : memory.vectors) one.assign(n * n, 0.5f);
+  LaunchShape shape;
+  shape.grid = {n / 16, n / 16, 1};
+  shape.block = {16, 16, 1};
+  measure(state, "product", shape,
+          packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n), memory,
+          static_cast<unsigned>(state.range(0)));
+  if (memory.vectors[2][n + 1] != 64.0f) state.SkipWithError("wrong result");
+}
+BENCHMARK(matrix_product)->ArgName("workers")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+// The same computation compiled by the C++ compiler: an upper bound.
+void matrix_product_compiled(benchmark::State &state) {
+  const std::size_t n = 256;
+  std::vector<float> a(n * n, 0.5f), b(n * n, 0.5f), c(n * n);
+  for (auto _ : state) {
+    for (std::size_t y = 0; y < n; ++y) {
+      float *const row = &c[y * n];
+      std::fill(row, row + n, 0.0f);
+      for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t x = 0; x < n; ++x) row[x] += a[y * n + k] * b[k * n + x];
+    }
+    benchmark::DoNotOptimize(c.data());
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(matrix_product_compiled)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
