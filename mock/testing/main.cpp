@@ -197,6 +197,6 @@ int main(int argc, char **argv) {
   listeners.Append(new TestWatcher(watchdog));
   const int tests = RUN_ALL_TESTS();
   if (given.is_fresh) return tests;
-  const int judged = report(summary);
-  return tests != 0 ? tests : judged;
+  const int status = report(summary);
+  return tests != 0 ? tests : status;
 }

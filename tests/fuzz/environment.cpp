@@ -31,8 +31,8 @@ void choose(const MachineProfile &machine, const std::string &visible, const std
   }
   try {
     fuzz::promise(visible_devices(ordered, visible.c_str()).size() <= devices.size(), "none is seen twice");
-  } catch (const Refusal &refusal) {
-    fuzz::promise(refusal.code == CUDA_ERROR_INVALID_DEVICE, "the answer is the real driver's");
+  } catch (const CallError &error) {
+    fuzz::promise(error.code == CUDA_ERROR_INVALID_DEVICE, "the answer is the real driver's");
   }
 }
 

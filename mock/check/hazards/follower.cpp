@@ -34,8 +34,8 @@ void Follower::before(WatchedCall &call) {
   if (effect.before == nullptr) return;
   ToLearn::Call &learns = of_thread<ToLearn>().push();
   const std::lock_guard lock(mutex);
-  CallView doing(model, driver, call);
-  effect.before(doing, learns.clock);
+  CallView view(model, driver, call);
+  effect.before(view, learns.clock);
   learns.is_known = effect.only_waits && model.host_knows(learns.clock);
   if (!learns.is_known) wait_begins(call);
 }
@@ -45,8 +45,8 @@ void Follower::after(WatchedCall &call, CUresult result) {
   const bool is_effective = result == CUDA_SUCCESS || effect.is_for_any_result;
   if (result == CUDA_ERROR_INVALID_VALUE && is_checked_if_rejected(call.slot)) {
     const std::lock_guard lock(mutex);
-    CallView doing(model, driver, call, true);
-    return effect.after(doing);
+    CallView view(model, driver, call, true);
+    return effect.after(view);
   }
   if (!is_effective && effect.before == nullptr) return;
   const ToLearn::Call *const learns = effect.before != nullptr ? &of_thread<ToLearn>().pop() : nullptr;
@@ -57,8 +57,8 @@ void Follower::after(WatchedCall &call, CUresult result) {
     if (result == CUDA_SUCCESS) model.host_learns(learns->clock);
   }
   if (!is_effective || effect.after == nullptr) return;
-  CallView doing(model, driver, call);
-  effect.after(doing);
+  CallView view(model, driver, call);
+  effect.after(view);
   model_changed();
 }
 

@@ -250,7 +250,7 @@ void HazardModel::use(const Access &access, const Use &use) {
   if (!report_) return;
   for (Conflict &conflict : conflicts_) {
     conflict.array = use.array;
-    judge(conflict);
+    report_or_hold(conflict);
   }
 }
 
@@ -326,7 +326,7 @@ void HazardModel::host_function_ended(std::uint64_t number) {
 
 // Reports a conflict, or holds it back if an open wait may order the two accesses: a wait that the host or
 // a later write ends may end after the other access.
-void HazardModel::judge(const Conflict &conflict) {
+void HazardModel::report_or_hold(const Conflict &conflict) {
   const Access &first = conflict.first, &second = conflict.second;
   const bool is_ordered = order_.is_before(first.epoch, second.epoch.stream_index);
   if (!is_ordered && host_may_know_.covers(first.epoch)) return;
@@ -352,19 +352,19 @@ void HazardModel::judge(const Conflict &conflict) {
 
 // Reconsiders the held-back conflicts after the host's clock has changed.
 void HazardModel::review() {
-  std::vector<Conflict> judged;
+  std::vector<Conflict> ready;
   std::erase_if(held_, [&](Held &held) {
     std::erase_if(held.excuses,
                   [&](const Held::PossibleOrder &excuse) { return order_.is_done(excuse.wait.epoch); });
     if (held.excuses.empty()) {
-      judged.push_back(held.conflict);
+      ready.push_back(held.conflict);
       return true;
     }
     return std::ranges::any_of(held.excuses, [&](const Held::PossibleOrder &excuse) {
       return excuse.wait.can_host_end && order_.is_done(excuse.other);
     });
   });
-  for (const Conflict &conflict : judged) report(conflict);
+  for (const Conflict &conflict : ready) report(conflict);
 }
 
 void HazardModel::word_changed(StreamIndex stream_index, const Extent &extent) {

@@ -180,7 +180,7 @@ class HazardModel {
   std::uint64_t at_host(std::uint64_t address) const;
   ShadowMemory &touched(CUarray array);
   void use(const Access &access, const Use &use);
-  void judge(const Conflict &conflict);
+  void report_or_hold(const Conflict &conflict);
   void review();
   void word_changed(StreamIndex stream_index, const Extent &extent);
   void keep_source(const Access &access, const Extent &extent, const Memory &memory);

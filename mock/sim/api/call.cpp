@@ -6,7 +6,7 @@
 
 namespace cushim::sim {
 
-void refuse(CUresult code) { throw Refusal{code}; }
+void fail(CUresult code) { throw CallError{code}; }
 
 Device &Call::device(CUdevice number) {
   require(number >= 0 && number < static_cast<int>(system.visible.size()), CUDA_ERROR_INVALID_DEVICE);
@@ -22,7 +22,7 @@ Context &Call::context(CUcontext handle) {
   Context *const context = system.handles.find<Context>(handle);
   if (context == nullptr || (!context->is_alive && !context->is_primary)) {
     report_misuse(handle, Kind::context);
-    refuse(CUDA_ERROR_INVALID_CONTEXT);
+    fail(CUDA_ERROR_INVALID_CONTEXT);
   }
   return *context;
 }
@@ -55,7 +55,7 @@ Stream &Call::stream(CUstream handle) {
   Stream *const stream = system.handles.find<Stream>(handle);
   if (stream == nullptr) {
     report_misuse(handle, Kind::stream);
-    refuse(CUDA_ERROR_INVALID_HANDLE);
+    fail(CUDA_ERROR_INVALID_HANDLE);
   }
   require(stream->context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   require(stream->context->fault == CUDA_SUCCESS, stream->context->fault);
@@ -66,7 +66,7 @@ Event &Call::event(CUevent handle) {
   Event *const event = system.handles.find<Event>(handle);
   if (event == nullptr) {
     report_misuse(handle, Kind::event);
-    refuse(CUDA_ERROR_INVALID_HANDLE);
+    fail(CUDA_ERROR_INVALID_HANDLE);
   }
   require(event->context->fault == CUDA_SUCCESS, event->context->fault);
   return *event;
@@ -92,7 +92,7 @@ Array &Call::array(CUarray handle, CUresult otherwise) {
   Array *const array = system.handles.find<Array>(handle);
   if (array == nullptr || !array->is_usable()) {
     report_misuse(handle, Kind::array);
-    refuse(otherwise);
+    fail(otherwise);
   }
   return *array;
 }
@@ -101,7 +101,7 @@ Pool &Call::pool(CUmemoryPool handle) {
   Pool *const pool = system.handles.find<Pool>(handle);
   if (pool == nullptr) {
     report_misuse(handle, Kind::pool);
-    refuse(CUDA_ERROR_INVALID_VALUE);
+    fail(CUDA_ERROR_INVALID_VALUE);
   }
   return *pool;
 }
@@ -125,7 +125,7 @@ Module &Call::module_of(Library &library, Context &context) {
   Module *const module = make_module(system, context, library.code, error);
   if (module == nullptr) {
     system.engine.report(std::string(name) + ": " + error.log);
-    refuse(error.code);
+    fail(error.code);
   }
   module->library = &library;
   library.modules.emplace(&context, module);
@@ -234,7 +234,7 @@ std::shared_ptr<ShareTable> Call::open_table(const ShareHandle &handle, CUresult
     std::fprintf(stderr, "cushim[sim]: %s: the handle cannot be opened: %s\n", name, opened.reason.c_str());
   if (opened.answer == Answer::limited) {
     report_limit(name, opened.error);
-    refuse(CUDA_ERROR_OUT_OF_MEMORY);
+    fail(CUDA_ERROR_OUT_OF_MEMORY);
   }
   require(opened.answer == Answer::opened, code);
   return std::move(opened.table);

@@ -11,15 +11,15 @@
 namespace cushim::sim {
 
 // Thrown to end a call with an error code.
-struct Refusal {
+struct CallError {
   CUresult code;
 };
 
-[[noreturn, gnu::cold]] void refuse(CUresult code);
+[[noreturn, gnu::cold]] void fail(CUresult code);
 
-// Throws Refusal with `code` unless the condition holds.
+// Throws CallError with `code` unless the condition holds.
 inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
-  if (!condition) refuse(code);
+  if (!condition) fail(code);
 }
 
 // Returns the content of a file; nothing if it cannot be read.
@@ -146,7 +146,7 @@ struct Call {
     T *const found = system.handles.find<T>(handle);
     if (found == nullptr) {
       report_misuse(handle, T::kKind);
-      refuse(CUDA_ERROR_INVALID_HANDLE);
+      fail(CUDA_ERROR_INVALID_HANDLE);
     }
     return *found;
   }

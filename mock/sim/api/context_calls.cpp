@@ -190,7 +190,7 @@ std::size_t granted(const Context &context, int limit, std::size_t now, std::siz
       return way != 0 ? rounded_up(wish, way) : wish;
     }
     default:  // limits of programs that share a device with graphics
-      refuse(CUDA_ERROR_NOT_PERMITTED);
+      fail(CUDA_ERROR_NOT_PERMITTED);
   }
 }
 

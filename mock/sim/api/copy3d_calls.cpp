@@ -30,7 +30,7 @@ Copy3DEndpoint find(Call &call, const Described &end, const CopyExtent &box) {
       require(end.level == 0);  // ignored for other memory types
       return array_endpoint(call, end.array, end.corner, box);
   }
-  refuse(CUDA_ERROR_INVALID_VALUE);
+  fail(CUDA_ERROR_INVALID_VALUE);
 }
 
 enum class Calls { synchronous, in_stream };

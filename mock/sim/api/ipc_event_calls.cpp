@@ -18,7 +18,7 @@ CUresult get_handle(Call &call, CUipcEventHandle *out, CUevent handle) {
     const auto table = call.system.sharing.own();
     if (table == nullptr) {
       report_limit(call.name, errno);
-      refuse(CUDA_ERROR_OUT_OF_MEMORY);
+      fail(CUDA_ERROR_OUT_OF_MEMORY);
     }
     auto shared = SharedEvent::make(table);
     require(shared != nullptr, CUDA_ERROR_OUT_OF_MEMORY);

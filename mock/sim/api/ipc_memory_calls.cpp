@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void refuse_for_limit(const Call &call, int error) {
   report_limit(call.name, error);
-  refuse(CUDA_ERROR_OUT_OF_MEMORY);
+  fail(CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {

@@ -87,7 +87,7 @@ std::vector<std::byte> pack(const ptx::Function &entry, void **pointers, void **
       else if (*item == CU_LAUNCH_PARAM_BUFFER_SIZE)
         size = item[1] != nullptr ? *static_cast<const std::size_t *>(item[1]) : 0;
       else
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        fail(CUDA_ERROR_INVALID_VALUE);
     }
     require(buffer != nullptr || (bytes.empty() && size == 0));
     require(size <= bytes.size(), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
@@ -95,7 +95,7 @@ std::vector<std::byte> pack(const ptx::Function &entry, void **pointers, void **
     return bytes;
   }
   if (entry.parameters.empty()) return bytes;
-  if (pointers == nullptr) refuse(CUDA_ERROR_INVALID_VALUE);
+  if (pointers == nullptr) fail(CUDA_ERROR_INVALID_VALUE);
   for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
     const ptx::Variable &parameter = entry.parameters[i];
     require(pointers[i] != nullptr);

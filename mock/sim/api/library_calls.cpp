@@ -9,7 +9,7 @@ namespace {
 
 // Returns the library's code; load errors are reported here, at first use. Measured, driver 580.
 const Code &code_of(const Library &library) {
-  if (library.code == nullptr) refuse(library.error.code);
+  if (library.code == nullptr) fail(library.error.code);
   return *library.code;
 }
 

@@ -23,10 +23,10 @@ bool is_unimplemented(const System &system, const char *name, void **function, i
   if (!system.options.is_library || name == nullptr || function == nullptr || *function != nullptr)
     return false;
   if (version < 0) version = system.driver_slot.driver().version();
-  const mock::Function refusal =
+  const mock::Function not_served =
       system.driver_slot.function(cushim_find_version(name, version, (flags & 2) != 0));
-  if (refusal != nullptr) std::memcpy(function, &refusal, sizeof refusal);
-  return refusal != nullptr;
+  if (not_served != nullptr) std::memcpy(function, &not_served, sizeof not_served);
+  return not_served != nullptr;
 }
 
 CUresult get_address(Call &call, const char *name, void **function, int version, cuuint64_t flags) {

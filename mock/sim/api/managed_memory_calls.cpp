@@ -138,7 +138,7 @@ void get_range_attribute(const Allocation &allocation, void *value, std::size_t 
       *answer = location_type(allocation.last_prefetch);
       break;
     default:
-      refuse(CUDA_ERROR_INVALID_VALUE);
+      fail(CUDA_ERROR_INVALID_VALUE);
   }
 }
 

@@ -134,7 +134,7 @@ Operation operation_of(Call &call, const Context &context, const CUstreamBatchMe
       require(entry.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
       return {};
     default:
-      refuse(CUDA_ERROR_INVALID_VALUE);
+      fail(CUDA_ERROR_INVALID_VALUE);
   }
 }
 

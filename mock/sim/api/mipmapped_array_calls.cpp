@@ -11,7 +11,7 @@ MipmappedArray &find(Call &call, CUmipmappedArray handle, CUresult otherwise = C
   MipmappedArray *const found = call.system.handles.find<MipmappedArray>(handle);
   if (found == nullptr || !found->is_usable()) {
     call.report_misuse(handle, Kind::mipmapped_array);
-    refuse(otherwise);
+    fail(otherwise);
   }
   return *found;
 }

@@ -32,7 +32,7 @@ inline CUresult admit(const System &system, When when) {
   return CUDA_SUCCESS;
 }
 inline void require_admitted(const Call &call, When when) {
-  if (const CUresult code = admit(call.system, when); code != CUDA_SUCCESS) refuse(code);
+  if (const CUresult code = admit(call.system, when); code != CUDA_SUCCESS) fail(code);
 }
 
 // Returns the code for the exception that is being handled; call it in a catch block. OUT_OF_MEMORY for
@@ -82,8 +82,8 @@ class Service {
         Call call(system_, symbol.data(), per_thread);
         ++system_.calls[slot];
         return function(call, arguments...);
-      } catch (const Refusal &refusal) {
-        return refusal.code;
+      } catch (const CallError &error) {
+        return error.code;
       } catch (...) {
         return error_of_exception();
       }

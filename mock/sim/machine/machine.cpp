@@ -54,10 +54,10 @@ namespace {
 Stream &stream_of(Call &call, CUstream handle) {
   try {
     return call.stream(handle);
-  } catch (const Refusal &refusal) {
+  } catch (const CallError &error) {
     throw std::invalid_argument(std::string(call.name) +
                                 ": this is no stream that can be used now (CUresult " +
-                                std::to_string(refusal.code) + ")");
+                                std::to_string(error.code) + ")");
   }
 }
 
