@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: the one that is current, a device's primary one, owned ones, and access between peers.
+// Contexts: ContextRef, ScopedContext, PrimaryContext, Context, and peer access between devices.
 //
-// The driver keeps a stack of contexts for each thread; most calls act in its top, the current
-// context. ScopedContext and RestoredContext change it for a scope.
+// The driver keeps a stack of contexts for each thread. Most driver calls use the context on its top, the
+// current context. ScopedContext and RestoredContext change the current context for a scope.
 #pragma once
 
 #include <cushim/detail/flags.hpp>
@@ -13,19 +13,19 @@
 namespace cushim {
 inline namespace v1 {
 
-// How a context's waiting threads wait, and other properties.
+// Flags of a context: how threads that wait in it wait, and other properties.
 enum class ContextFlags : unsigned {
-  none = 0,  // waiting threads spin or yield, as the driver thinks best
+  none = 0,  // the driver chooses between spinning and yielding
   spin = CU_CTX_SCHED_SPIN,
   yield = CU_CTX_SCHED_YIELD,
   blocking_sync = CU_CTX_SCHED_BLOCKING_SYNC,
-  map_host = CU_CTX_MAP_HOST,  // always on; reads back
+  map_host = CU_CTX_MAP_HOST,  // always on: flags() returns it for every context
   resize_local_memory_to_max = CU_CTX_LMEM_RESIZE_TO_MAX,
-  sync_memops = 0x80,  // drivers of 12.1 and newer
+  sync_memops = 0x80,  // needs driver 12.1 or newer
 };
 constexpr bool is_flags(ContextFlags) { return true; }
 
-// A limit of a context; values in bytes, counts for the device runtime.
+// A limit of a context. Sizes are in bytes; the limits of the device runtime are counts.
 enum class ContextLimit : int {
   stack_size = CU_LIMIT_STACK_SIZE,
   printf_fifo_size = CU_LIMIT_PRINTF_FIFO_SIZE,
@@ -36,7 +36,7 @@ enum class ContextLimit : int {
   persisting_l2_cache_size = CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
 };
 
-// How the memory on the processor is divided between L1 cache and shared memory.
+// The preferred division of on-chip memory between L1 cache and shared memory.
 enum class CachePreference : int {
   none = CU_FUNC_CACHE_PREFER_NONE,
   shared = CU_FUNC_CACHE_PREFER_SHARED,
@@ -44,7 +44,7 @@ enum class CachePreference : int {
   equal = CU_FUNC_CACHE_PREFER_EQUAL,
 };
 
-// What streams may ask for; lower numbers are more urgent.
+// The range of stream priorities. A lower number is a higher priority.
 struct PriorityRange {
   int least;
   int greatest;
@@ -58,19 +58,19 @@ struct MemoryInfo {
 
 class ContextRef;
 
-// What every context offers, owned or not: ContextRef, PrimaryContext, Context. What the driver offers
-// only for the current context makes the context current for the duration of the call ("push, pop"
-// below): cuCtxPushCurrent before, cuCtxPopCurrent after.
+// The calls that ContextRef, PrimaryContext and Context have in common. Where the driver has a call only for
+// the current context, the function makes this context current for the duration of that call: "push" in the
+// lists of driver calls below is cuCtxPushCurrent, "pop" is cuCtxPopCurrent.
 template <class Self>
 class ContextCalls : public detail::NounBase<Self, CUcontext> {
  public:
-  // Makes this the calling thread's current context, in place of the one on top of its stack; a null
-  // handle only removes that one. Driver calls: cuCtxSetCurrent.
+  // Replaces the context on top of the calling thread's stack by this one. A null handle removes the context
+  // on top and pushes none. Driver calls: cuCtxSetCurrent.
   void make_current(Where where = Where::current()) const {
     detail::check(this->driver().cuCtxSetCurrent(this->handle()), "cuCtxSetCurrent", where, self());
   }
-  // Pushes this onto the calling thread's stack of contexts, so that it is current until
-  // ContextRef::pop(); ScopedContext pops by itself. Driver calls: cuCtxPushCurrent.
+  // Pushes this context onto the calling thread's stack. It is current until ContextRef::pop(). ScopedContext
+  // pops in its destructor. Driver calls: cuCtxPushCurrent.
   void push(Where where = Where::current()) const {
     detail::check(this->driver().cuCtxPushCurrent(this->handle()), "cuCtxPushCurrent", where, self());
   }
@@ -83,8 +83,8 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
       return Device::from_handle(device, this->driver());
     });
   }
-  // Returns the flags that the context was created with, and map_host. Driver calls: push,
-  // cuCtxGetFlags, pop.
+  // Returns the flags that the context was created with, plus map_host. Driver calls: push, cuCtxGetFlags,
+  // pop.
   ContextFlags flags(Where where = Where::current()) const {
     return in_this(where, [&] {
       unsigned flags = 0;
@@ -92,24 +92,24 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
       return static_cast<ContextFlags>(flags);
     });
   }
-  // Returns whether this is its device's primary context, which the runtime API uses too.
-  // Driver calls: those of device(), cuDevicePrimaryCtxGetState; if that context is active,
-  // cuDevicePrimaryCtxRetain and cuDevicePrimaryCtxRelease.
+  // Returns whether this is its device's primary context, which the runtime API uses too. Driver calls: those
+  // of device(), cuDevicePrimaryCtxGetState; if the primary context is active, also cuDevicePrimaryCtxRetain
+  // and cuDevicePrimaryCtxRelease.
   bool is_primary(Where where = Where::current()) const;
-  // Returns the version of the context's API, 3020. Driver calls: cuCtxGetApiVersion.
+  // Returns the API version of the context: 3020. Driver calls: cuCtxGetApiVersion.
   unsigned api_version(Where where = Where::current()) const {
     unsigned version = 0;
     detail::check(this->driver().cuCtxGetApiVersion(this->handle(), &version), "cuCtxGetApiVersion", where,
                   self());
     return version;
   }
-  // Returns a number that no other context of this process had or will have. Driver calls: cuCtxGetId.
+  // Returns the context's id, which is unique in this process and never reused. Driver calls: cuCtxGetId.
   unsigned long long id(Where where = Where::current()) const {
     unsigned long long id = 0;
     detail::check(this->driver().cuCtxGetId(this->handle(), &id), "cuCtxGetId", where, self());
     return id;
   }
-  // Returns a limit in its own unit (bytes or a count). Driver calls: push, cuCtxGetLimit, pop.
+  // Returns a limit in the limit's unit (bytes or a count). Driver calls: push, cuCtxGetLimit, pop.
   std::size_t limit(ContextLimit which, Where where = Where::current()) const {
     return in_this(where, [&] {
       std::size_t value = 0;
@@ -126,7 +126,8 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
                     detail::Argument{"value", static_cast<long long>(value)});
     });
   }
-  // Returns how L1 cache and shared memory are divided. Driver calls: push, cuCtxGetCacheConfig, pop.
+  // Returns the preferred division between L1 cache and shared memory. Driver calls: push,
+  // cuCtxGetCacheConfig, pop.
   CachePreference cache_preference(Where where = Where::current()) const {
     return in_this(where, [&] {
       CUfunc_cache preference = CU_FUNC_CACHE_PREFER_NONE;
@@ -134,7 +135,8 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
       return static_cast<CachePreference>(preference);
     });
   }
-  // Sets how L1 cache and shared memory are divided. Driver calls: push, cuCtxSetCacheConfig, pop.
+  // Sets the preferred division between L1 cache and shared memory. Driver calls: push, cuCtxSetCacheConfig,
+  // pop.
   void set_cache_preference(CachePreference preference, Where where = Where::current()) const {
     in_this(where, [&] {
       detail::check(this->driver().cuCtxSetCacheConfig(static_cast<CUfunc_cache>(preference)),
@@ -142,7 +144,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
                     detail::Argument{"preference", static_cast<int>(preference)});
     });
   }
-  // Returns the priorities that streams may have. Driver calls: push, cuCtxGetStreamPriorityRange, pop.
+  // Returns the range of stream priorities. Driver calls: push, cuCtxGetStreamPriorityRange, pop.
   PriorityRange stream_priorities(Where where = Where::current()) const {
     return in_this(where, [&] {
       PriorityRange range{};
@@ -151,7 +153,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
       return range;
     });
   }
-  // Returns free and total memory of the context's device in bytes. Driver calls: push, cuMemGetInfo,
+  // Returns the free and the total memory of the context's device in bytes. Driver calls: push, cuMemGetInfo,
   // pop.
   MemoryInfo memory(Where where = Where::current()) const {
     return in_this(where, [&] {
@@ -177,7 +179,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   auto in_this(Where where, Action action) const;
 };
 
-// A context, by handle. Owns nothing.
+// A reference to a context. Owns nothing.
 class ContextRef : public ContextCalls<ContextRef> {
  public:
   // Empty.
@@ -221,8 +223,8 @@ inline std::string in_words(const ContextRef &context) {
   return detail::noun_in_words("context", context);
 }
 
-// Makes a context current for a scope: pushed at the beginning, popped at the end, which must be on
-// the same thread. Driver calls: cuCtxPushCurrent; cuCtxPopCurrent.
+// Makes a context current for a scope: the constructor pushes it, the destructor pops it. Both must run on
+// the same thread. Driver calls: cuCtxPushCurrent; at the end cuCtxPopCurrent.
 class ScopedContext {
  public:
   explicit ScopedContext(ContextRef context, Where where = Where::current()) : context_(context) {
@@ -236,7 +238,7 @@ class ScopedContext {
   ScopedContext(const ScopedContext &) = delete;
   ScopedContext &operator=(const ScopedContext &) = delete;
 
-  // Ends the scope now, and throws if that fails.
+  // Ends the scope now. Throws Error if that fails. Driver calls: cuCtxPopCurrent.
   void leave(Where where = Where::current()) {
     const ContextRef context = context_;
     detail::check(pop(), "cuCtxPopCurrent", where, context);
@@ -251,8 +253,8 @@ class ScopedContext {
   ContextRef context_;
 };
 
-// Remembers the current context and sets it again at the end of the scope, whatever was set in
-// between. Driver calls: cuCtxGetCurrent; cuCtxSetCurrent.
+// Saves the calling thread's current context, and makes it current again at the end of the scope. Driver
+// calls: cuCtxGetCurrent; at the end cuCtxSetCurrent.
 class RestoredContext {
  public:
   explicit RestoredContext(Driver &driver = cushim::driver(), Where where = Where::current())
@@ -263,7 +265,7 @@ class RestoredContext {
   RestoredContext(const RestoredContext &) = delete;
   RestoredContext &operator=(const RestoredContext &) = delete;
 
-  // Returns the context that will be current again. No driver call.
+  // Returns the saved context. No driver call.
   ContextRef before() const noexcept { return before_; }
 
  private:
@@ -272,7 +274,7 @@ class RestoredContext {
 
 namespace detail {
 
-// Makes the context current, runs the action, and returns what that returned.
+// Makes the context current, calls the action, and returns its result.
 template <class Action>
 auto in_context(ContextRef context, Where where, Action action) {
   ScopedContext scope(context, where);
@@ -294,8 +296,8 @@ auto ContextCalls<Self>::in_this(Where where, Action action) const {
   return detail::in_context(self(), where, action);
 }
 
-// Holds a device's primary context: the one that the runtime API uses too. The driver counts the
-// holders; with the last one the context ends. Not made current by this.
+// Retains a device's primary context, which the runtime API uses too. The driver counts the retains and
+// destroys the context when the last one is released. Does not make the context current.
 class PrimaryContext : public ContextCalls<PrimaryContext> {
  public:
   // Empty.
@@ -326,8 +328,8 @@ class PrimaryContext : public ContextCalls<PrimaryContext> {
   }
   friend void swap(PrimaryContext &left, PrimaryContext &right) noexcept { left.swap(right); }
 
-  // Gives the context up now, and throws if that fails. Again does nothing.
-  // Driver calls: cuDevicePrimaryCtxRelease.
+  // Releases the context now. Throws Error if that fails. Does nothing if this is empty. Driver calls:
+  // cuDevicePrimaryCtxRelease.
   void close(Where where = Where::current()) {
     if (is_empty()) return;
     const Device device = std::exchange(device_, {});
@@ -344,8 +346,8 @@ class PrimaryContext : public ContextCalls<PrimaryContext> {
   // Returns whether this is not empty. No driver call.
   bool is_primary() const noexcept { return !is_empty(); }
 
-  // Sets the flags that a device's primary context has or will have.
-  // Driver calls: cuDevicePrimaryCtxSetFlags.
+  // Sets the flags of a device's primary context, whether it is active or not. Driver calls:
+  // cuDevicePrimaryCtxSetFlags.
   static void set_flags(Device device, ContextFlags flags, Where where = Where::current()) {
     detail::check(device.driver().cuDevicePrimaryCtxSetFlags(device.handle(), detail::number(flags)),
                   "cuDevicePrimaryCtxSetFlags", where, device,
@@ -366,7 +368,7 @@ class PrimaryContext : public ContextCalls<PrimaryContext> {
     return {static_cast<ContextFlags>(flags), active != 0};
   }
 
-  // Destroys everything in a device's primary context, although others hold it. Driver calls:
+  // Destroys all objects in a device's primary context, even if other code has retained it. Driver calls:
   // cuDevicePrimaryCtxReset.
   static void reset(Device device, Where where = Where::current()) {
     detail::check(device.driver().cuDevicePrimaryCtxReset(device.handle()), "cuDevicePrimaryCtxReset", where,
@@ -395,15 +397,15 @@ bool ContextCalls<Self>::is_primary(Where where) const {
   return is_this;
 }
 
-// Owns a context of its own on a device.
+// Owns a context that was created with cuCtxCreate.
 class Context : public ContextCalls<Context> {
  public:
   // Empty.
   Context() = default;
 
-  // Creates a context; the calling thread's current context stays what it was. Driver calls:
-  // cuCtxCreate_v2 (whatever ABI the headers prefer: every driver has it) and cuCtxPopCurrent, since
-  // the driver makes a new context current; at the end cuCtxDestroy.
+  // Creates a context. The calling thread's current context does not change. Driver calls: cuCtxCreate_v2
+  // (under all headers, because every driver has it), and cuCtxPopCurrent, because the driver makes a new
+  // context current; at the end cuCtxDestroy.
   static Context create(Device device, ContextFlags flags = ContextFlags::none,
                         Where where = Where::current()) {
     Context context = create_and_push(device, flags, where);
@@ -412,8 +414,8 @@ class Context : public ContextCalls<Context> {
     return context;
   }
 
-  // Creates a context and leaves it on the calling thread's stack, current until ContextRef::pop() or
-  // its end. Driver calls: cuCtxCreate_v2; at the end cuCtxDestroy.
+  // Creates a context and leaves it on the calling thread's stack. It is current until ContextRef::pop() or
+  // until it is destroyed. Driver calls: cuCtxCreate_v2; at the end cuCtxDestroy.
   static Context create_and_push(Device device, ContextFlags flags = ContextFlags::none,
                                  Where where = Where::current()) {
     CUcontext handle = nullptr;
@@ -422,7 +424,7 @@ class Context : public ContextCalls<Context> {
     return Context(handle, device.driver());
   }
 
-  // Owns a context that was made elsewhere. No driver call.
+  // Takes ownership of an existing context. No driver call.
   static Context adopt(CUcontext handle, Driver &driver = cushim::driver()) noexcept {
     return Context(handle, driver);
   }
@@ -439,14 +441,15 @@ class Context : public ContextCalls<Context> {
   void swap(Context &other) noexcept { std::swap(context_, other.context_); }
   friend void swap(Context &left, Context &right) noexcept { left.swap(right); }
 
-  // Destroys now, and throws if that fails. Again does nothing. Driver calls: cuCtxDestroy.
+  // Destroys the context now. Throws Error if that fails. Does nothing if this is empty. Driver calls:
+  // cuCtxDestroy.
   void close(Where where = Where::current()) {
     if (is_empty()) return;
     const ContextRef context = std::exchange(context_, {});
     detail::check(context.driver().cuCtxDestroy(context.handle()), "cuCtxDestroy", where, context);
   }
 
-  // Gives the handle to the caller, who destroys it. Empty afterwards. No driver call.
+  // Returns the handle, which the caller must destroy, and becomes empty. No driver call.
   [[nodiscard]] CUcontext release() noexcept { return std::exchange(context_, {}).handle(); }
 
   // Returns this context as a reference, which must not outlive it. No driver call.
@@ -459,8 +462,8 @@ class Context : public ContextCalls<Context> {
   ContextRef context_;
 };
 
-// Lets one context use the memory of another's device for a scope.
-// Driver calls: push, cuCtxEnablePeerAccess, pop; at the end push, cuCtxDisablePeerAccess, pop.
+// Gives one context access to the memory of a peer context for a scope. Driver calls: push,
+// cuCtxEnablePeerAccess, pop; at the end push, cuCtxDisablePeerAccess, pop.
 class PeerAccess {
  public:
   PeerAccess(ContextRef from, ContextRef to, Where where = Where::current()) : from_(from), to_(to) {
@@ -493,11 +496,11 @@ class PeerAccess {
 
 namespace detail {
 
-// The context that an object was created in, as far as it was given; the driver does not tell later of
-// every kind of object. A device's primary context is held until the object's end.
+// The context in which an object was created, if the caller named it. It is stored because the driver has no
+// query for it for some kinds of objects. Retains a device's primary context until the object is destroyed.
 class HomeContext {
  public:
-  // Not given: the object was created in the current context.
+  // No context named: the object was created in the current context.
   HomeContext() = default;
   explicit HomeContext(ContextRef context) noexcept : context_(context) {}
   explicit HomeContext(PrimaryContext primary) noexcept
@@ -510,18 +513,19 @@ class HomeContext {
     return *this;
   }
 
-  // Empty if not given.
+  // Returns the context; empty if the caller named none.
   ContextRef ref() const noexcept { return context_; }
   std::optional<ContextRef> context() const noexcept {
     return context_.is_empty() ? std::nullopt : std::optional(context_);
   }
-  // Driver calls: none if a device was given, else push, cuCtxGetDevice, pop.
+  // Returns the context's device. Driver calls: none if a device was given at creation, else push,
+  // cuCtxGetDevice, pop.
   std::optional<Device> device(Where where) const {
     if (!primary_.is_empty()) return primary_.device();
     if (!context_.is_empty()) return context_.device(where);
     return std::nullopt;
   }
-  // Gives a primary context up, and throws if that fails.
+  // Releases a retained primary context. Throws Error if that fails.
   void close(Where where) { primary_.close(where); }
 
  private:
@@ -529,7 +533,7 @@ class HomeContext {
   PrimaryContext primary_;
 };
 
-// Creates objects in a context or on a device. Owner::set_home() is private to each owner.
+// Creates objects in a context or on a device. Owner::set_home() is private in each owner.
 struct Creation {
   template <class Create>
   static auto in(ContextRef context, Where where, Create create) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying and setting memory: copy(to, from) and fill(to, value) are done, as the driver means it, when
-// they return; copy(to, from, stream) and fill(to, value, stream) are done in the order of the stream and
-// return at once. Those take page-locked memory only: copy_pageable(to, from, stream) takes any, and waits.
+// Copies and sets memory. copy(to, from) and fill(to, value) return when the operation is done, in the sense
+// in which the driver documents each call as synchronous. copy(to, from, stream) and fill(to, value, stream)
+// run in stream order and return at once. They accept page-locked host memory only; copy_pageable(to, from,
+// stream) accepts any host memory, and waits for it.
 //
-// Ranges are DeviceSpan, PinnedSpan, the owners in cushim/memory.hpp, any contiguous range of the host,
-// and rows and slices (cushim/span.hpp). Element types must agree, which is checked by the compiler, and
-// sizes, which throw INVALID_VALUE before the driver sees them.
+// Ranges are DeviceSpan, PinnedSpan, the owners in cushim/memory.hpp, any contiguous host range, and rows and
+// slices (cushim/span.hpp). Different element types do not compile. Different sizes throw INVALID_VALUE
+// without a driver call.
 #pragma once
 
 #include <cushim/memory.hpp>
@@ -19,7 +20,7 @@ inline namespace v1 {
 
 namespace detail {
 
-// ---- Which memory a range is in ----------------------------------------------------------------
+// ---- Classification of ranges ------------------------------------------------------------------
 
 enum class MemoryPlace { device, page_locked, pageable };
 
@@ -30,7 +31,7 @@ struct Description {
   using Element = T;
 };
 
-// Describes a view, as view_of() below returns them.
+// Describes a view that view_of() below returns.
 template <class View>
 struct Described;
 template <class T>
@@ -52,7 +53,7 @@ struct Described<PinnedSpan3D<T>> : Description<MemoryPlace::page_locked, 3, T> 
 template <class T>
 struct Described<HostSpan3D<T>> : Description<MemoryPlace::pageable, 3, T> {};
 
-// No range: what view_of() returns of anything else.
+// The result of view_of() for an argument that is not a range.
 struct NoView {};
 template <>
 struct Described<NoView> : Description<MemoryPlace::pageable, 0, void> {};
@@ -70,8 +71,7 @@ DeviceSpan<T> own_view(const StreamBuffer<T> &buffer) {
   return buffer.span();
 }
 
-// Returns what a range is without its owner: one of the views above. Managed memory counts as memory of
-// the device.
+// Returns the view of a range: one of the non-owning types above. Managed memory is device memory here.
 template <class Range>
 auto view_of(Range &range) {
   using Plain = std::remove_const_t<Range>;
@@ -100,15 +100,15 @@ template <class Range>
 inline constexpr bool is_on_device = Describe<Range>::place == MemoryPlace::device;
 template <class Range>
 inline constexpr bool is_pageable = Describe<Range>::place == MemoryPlace::pageable;
-// A range of the host that ends with the statement, so that nothing could be read from it afterwards.
+// True for a temporary host range: it dies with the statement, so a copy to it could not be read.
 template <class To>
 inline constexpr bool is_lost =
     is_pageable<To> && !std::is_lvalue_reference_v<To> && Describe<To>::dimensions == 1 &&
     !std::ranges::enable_borrowed_range<std::remove_cvref_t<To>>;
 
-// ---- What can be copied ------------------------------------------------------------------------
+// ---- Compile-time checks of copies -------------------------------------------------------------
 
-// Fails to compile with one message if To and From cannot be copied; is true if they can.
+// Fails to compile with one message if From cannot be copied to To; else returns true.
 template <class To, class From>
 constexpr bool check_copyable() {
   constexpr bool no_pointers = !is_pointer<To> && !is_pointer<From>;
@@ -144,7 +144,7 @@ constexpr bool check_copyable() {
   return kept;
 }
 
-// The same for copies in a stream, which must not wait.
+// As above, for copies in a stream, which must not wait for pageable memory.
 template <class To, class From>
 constexpr bool check_asynchronous() {
   constexpr bool page_locked = !is_pageable<To> && !is_pageable<From>;
@@ -164,7 +164,7 @@ inline void check_sizes(std::size_t to, std::size_t from, const char *routine, W
 
 inline Argument bytes_argument(std::size_t bytes) { return {"bytes", static_cast<long long>(bytes)}; }
 
-// The driver's description of a 2D or 3D copy, as far as both have it.
+// Fills the fields that CUDA_MEMCPY2D and CUDA_MEMCPY3D have in common.
 template <class Driver2D3D, class To, class From>
 Driver2D3D describe(const To &to, const From &from, const char *routine, Where where) {
   check_sizes(to.width, from.width, routine, where);
@@ -259,9 +259,9 @@ void copy_views(const To &to, const From &from, const StreamRef &stream, Where w
 
 }  // namespace CUSHIM_DEFAULT_STREAM
 
-// ---- What can be set ---------------------------------------------------------------------------
+// ---- Setting memory ----------------------------------------------------------------------------
 
-// Takes the place of an element where there is none, so that check_fillable() gets to say why.
+// Stands for the element type of a range without one, so that check_fillable() reports the error.
 struct AnyValue {
   template <class T>
   constexpr AnyValue(const T &) noexcept {}
@@ -275,7 +275,7 @@ inline constexpr bool is_fillable = std::is_trivially_copyable_v<T> &&
 template <>
 inline constexpr bool is_fillable<void> = false;
 
-// Fails to compile with one message if To cannot be set; is true if it can.
+// Fails to compile with one message if To cannot be set; else returns true.
 template <class To>
 constexpr bool check_fillable() {
   constexpr bool range = is_range<To>;
@@ -290,7 +290,7 @@ constexpr bool check_fillable() {
   return width;
 }
 
-// The bits of a value of 1, 2 or 4 bytes, as the driver's call for that width takes them.
+// Returns the bits of a value of 1, 2 or 4 bytes, as the driver's call for that width takes them.
 template <class T>
 auto bits_of(const T &value) noexcept {
   if constexpr (sizeof(T) == 1)
@@ -303,7 +303,7 @@ auto bits_of(const T &value) noexcept {
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// The driver's calls that set memory: at once (Order is Through), or in stream order (Order is StreamRef).
+// The driver's memset calls: synchronous if Order is Through, in stream order if Order is StreamRef.
 template <class Order>
 class Setter {
  public:
@@ -354,8 +354,8 @@ class Setter {
       done(driver().cuMemsetD2D32(to, pitch, bits, width, height), "cuMemsetD2D32", to);
   }
 
-  // Elements of 8 bytes, which the driver does not set: as words of 4 bytes where both halves are equal;
-  // else first all lower halves, then all upper ones, as columns of rows of 8 bytes.
+  // Sets elements of 8 bytes, for which the driver has no call: as 4-byte words if both halves are equal;
+  // else first all lower halves, then all upper halves, as 4-byte columns of rows with a pitch of 8 bytes.
   template <class T>
   void fill(CUdeviceptr to, const T &value, std::size_t count) const {
     if constexpr (sizeof(T) != 8) {
@@ -421,19 +421,19 @@ void fill_view(const Order &order, const View &to, const T &value, Where where) 
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// Copies from one range to another, of which one at least is in device or managed memory, between
-// devices too. Host memory may be used again when this returns. Throws INVALID_VALUE if sizes differ.
-// Driver calls: cuMemcpyHtoD, cuMemcpyDtoH or cuMemcpyDtoD; of rows cuMemcpy2D, of slices cuMemcpy3D.
+// Copies from one range to another. At least one of them is in device or managed memory; they may be on two
+// devices. The host memory may be reused when this returns. Throws INVALID_VALUE if the sizes differ. Driver
+// calls: cuMemcpyHtoD, cuMemcpyDtoH or cuMemcpyDtoD; for rows cuMemcpy2D, for slices cuMemcpy3D.
 template <class To, class From>
 void copy(To &&to, const From &from, Driver &driver = cushim::driver(), Where where = Where::current()) {
   if constexpr (detail::check_copyable<To, const From>())
     detail::copy_views(detail::view_of(to), detail::view_of(from), driver, where);
 }
 
-// Copies in the order of a stream, and returns at once: host memory must be page-locked, and must live
-// and stay unchanged until the stream has come there. Throws INVALID_VALUE if sizes differ.
-// Driver calls: cuMemcpyHtoDAsync, cuMemcpyDtoHAsync or cuMemcpyDtoDAsync; of rows cuMemcpy2DAsync, of
-// slices cuMemcpy3DAsync.
+// Copies in stream order and returns at once. Host memory must be page-locked, and must stay valid and
+// unchanged until the copy is done. Throws INVALID_VALUE if the sizes differ. Driver calls:
+// cuMemcpyHtoDAsync, cuMemcpyDtoHAsync or cuMemcpyDtoDAsync; for rows cuMemcpy2DAsync, for slices
+// cuMemcpy3DAsync.
 template <class To, class From>
 void copy(To &&to, const From &from, const StreamRef &stream, Where where = Where::current()) {
   if constexpr (detail::check_copyable<To, const From>()) {
@@ -442,23 +442,22 @@ void copy(To &&to, const From &from, const StreamRef &stream, Where where = Wher
   }
 }
 
-// Copies in the order of a stream from or to any host memory, pageable too. The driver moves pageable
-// memory through a buffer of its own, for which this call waits: to the host, until the copy is done, so
-// that whatever the stream waits for must come from elsewhere than the calling thread; from the host,
-// until the memory was read. Throws INVALID_VALUE if sizes differ.
-// Driver calls: those of copy() in a stream.
+// Copies in stream order from or to any host memory, pageable memory included. The driver copies pageable
+// memory through a staging buffer, and this call waits for that: for a copy to the host, until the copy is
+// done (so work that the stream waits for must not come later from the calling thread); for a copy from the
+// host, until the memory is read. Throws INVALID_VALUE if the sizes differ. Driver calls: those of copy() in
+// a stream.
 template <class To, class From>
 void copy_pageable(To &&to, const From &from, const StreamRef &stream, Where where = Where::current()) {
   if constexpr (detail::check_copyable<To, const From>())
     detail::copy_views(detail::view_of(to), detail::view_of(from), stream, where);
 }
 
-// Sets all elements of a range: device, managed or page-locked memory, rows or slices of the device.
-// Elements have 1, 2, 4 or 8 bytes.
-// Driver calls: cuMemsetD8, cuMemsetD16 or cuMemsetD32; of rows cuMemsetD2D8, 16 or 32; of slices one
-// such call, or one a slice if there are unused rows between them; of page-locked memory before it
-// cuMemHostGetDevicePointer. Of 8 bytes: cuMemsetD32 or cuMemsetD2D32 if both halves are equal, else
-// cuMemsetD2D32 twice, of rows twice a row.
+// Sets all elements of a range: device, managed or page-locked memory, or rows or slices in device memory.
+// Elements have 1, 2, 4 or 8 bytes. Driver calls: cuMemsetD8, cuMemsetD16 or cuMemsetD32; for rows
+// cuMemsetD2D8, 16 or 32; for slices one such call, or one per slice if unused rows lie between slices; for
+// page-locked memory cuMemHostGetDevicePointer first. For elements of 8 bytes: cuMemsetD32 or cuMemsetD2D32
+// if both halves are equal, else cuMemsetD2D32 twice, for rows twice per row.
 template <class To>
 void fill(To &&to, const detail::ValueFor<To> &value, Driver &driver = cushim::driver(),
           Where where = Where::current()) {
@@ -466,7 +465,7 @@ void fill(To &&to, const detail::ValueFor<To> &value, Driver &driver = cushim::d
     detail::fill_view(detail::Through{&driver}, detail::view_of(to), value, where);
 }
 
-// Sets all elements in the order of a stream. Driver calls: as above, cuMemsetD8Async and so on.
+// Sets all elements in stream order. Driver calls: as above, cuMemsetD8Async and so on.
 template <class To>
 void fill(To &&to, const detail::ValueFor<To> &value, const StreamRef &stream,
           Where where = Where::current()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything of the typed C++ face.
+// Includes all typed C++ headers.
 #pragma once
 
 #include <cushim/context.hpp>

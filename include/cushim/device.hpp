@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: finding them, and what they are and can do.
+// Devices: enumeration, attributes and properties.
 #pragma once
 
 #include <cushim/detail/reference.hpp>
@@ -11,20 +11,20 @@
 namespace cushim {
 inline namespace v1 {
 
-// Initializes the driver, which every other call needs (LoadOptions::initialize does the same). May be
-// called again. Driver calls: cuInit.
+// Initializes the driver. Every other call needs it. LoadOptions::initialize does the same. May be called
+// repeatedly. Driver calls: cuInit.
 inline void init(Driver &driver = cushim::driver(), Where where = Where::current()) {
   if (const CUresult result = driver.cuInit(0); result != CUDA_SUCCESS)
     throw Error(result, "cuInit", driver.explain(result).text(), where);
 }
 
-// Sixteen bytes that name a GPU (or a MIG instance) everywhere.
+// The 16-byte UUID of a GPU or a MIG instance.
 struct Uuid {
   std::array<unsigned char, 16> bytes;
 
   friend bool operator==(const Uuid &, const Uuid &) = default;
 
-  // Returns "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi and CUDA_VISIBLE_DEVICES write it.
+  // Returns "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", the form of nvidia-smi and CUDA_VISIBLE_DEVICES.
   std::string text() const {
     std::string text = "GPU";
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -37,12 +37,12 @@ struct Uuid {
   }
 };
 
-// A device, by handle. Owns nothing.
+// A reference to a device. Owns nothing.
 class Device : public detail::NounBase<Device, CUdevice> {
  public:
   Device() = default;
 
-  // Returns the device of this ordinal. Throws INVALID_DEVICE if there is none. Driver calls: cuDeviceGet.
+  // Returns the device with this ordinal. Throws INVALID_DEVICE if there is none. Driver calls: cuDeviceGet.
   static Device get(int ordinal, Driver &driver = cushim::driver(), Where where = Where::current()) {
     CUdevice handle = 0;
     if (const CUresult result = driver.cuDeviceGet(&handle, ordinal); result != CUDA_SUCCESS)
@@ -61,7 +61,7 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return Device(handle, driver);
   }
 
-  // Returns the number of devices that the driver shows. Driver calls: cuDeviceGetCount.
+  // Returns the number of devices that are visible to the process. Driver calls: cuDeviceGetCount.
   static int count(Driver &driver = cushim::driver(), Where where = Where::current()) {
     int count = 0;
     detail::check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount", where, detail::Through{&driver});
@@ -76,12 +76,12 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return devices;
   }
 
-  // Refers to a raw handle of this driver. No driver call.
+  // Returns a reference to a raw device of this driver. No driver call.
   static Device from_handle(CUdevice handle, Driver &driver = cushim::driver()) noexcept {
     return Device(handle, driver);
   }
 
-  // Returns an attribute as its own type. Driver calls: cuDeviceGetAttribute.
+  // Returns an attribute, as the attribute's type. Driver calls: cuDeviceGetAttribute.
   template <class T>
   T attribute(DeviceAttribute<T> which, Where where = Where::current()) const {
     int value = 0;
@@ -91,14 +91,14 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return static_cast<T>(value);
   }
 
-  // Returns the name, "NVIDIA H200". Driver calls: cuDeviceGetName.
+  // Returns the name, for example "NVIDIA H200". Driver calls: cuDeviceGetName.
   std::string name(Where where = Where::current()) const {
     char name[256] = "";
     detail::check(driver().cuDeviceGetName(name, sizeof name, handle()), "cuDeviceGetName", where, *this);
     return name;
   }
 
-  // Returns the UUID. Driver calls: cuDeviceGetUuid_v2, which tells MIG instances apart.
+  // Returns the UUID. Driver calls: cuDeviceGetUuid_v2, which distinguishes MIG instances.
   Uuid uuid(Where where = Where::current()) const {
     CUuuid raw{};
     detail::check(driver().cuDeviceGetUuid_v2(&raw, handle()), "cuDeviceGetUuid", where, *this);
@@ -116,15 +116,15 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return address;
   }
 
-  // Returns the bytes of device memory. Driver calls: cuDeviceTotalMem.
+  // Returns the size of device memory in bytes. Driver calls: cuDeviceTotalMem.
   std::size_t total_memory(Where where = Where::current()) const {
     std::size_t bytes = 0;
     detail::check(driver().cuDeviceTotalMem(&bytes, handle()), "cuDeviceTotalMem", where, *this);
     return bytes;
   }
 
-  // Returns whether contexts of this device can be given access to the peer's memory.
-  // Driver calls: cuDeviceCanAccessPeer.
+  // Returns whether contexts of this device can get access to the peer's memory. Driver calls:
+  // cuDeviceCanAccessPeer.
   bool can_access(Device peer, Where where = Where::current()) const {
     detail::require(peer, "cuDeviceCanAccessPeer", where);
     int can = 0;
@@ -133,8 +133,8 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return can != 0;
   }
 
-  // Returns an attribute of the way from this device to a peer. Throws INVALID_DEVICE if the two are
-  // one device. Driver calls: cuDeviceGetP2PAttribute.
+  // Returns an attribute of the link from this device to a peer. Throws INVALID_DEVICE if both are the same
+  // device. Driver calls: cuDeviceGetP2PAttribute.
   template <class T>
   T peer_attribute(PeerAttribute<T> which, Device peer, Where where = Where::current()) const {
     detail::require(peer, "cuDeviceGetP2PAttribute", where);
@@ -145,8 +145,8 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return static_cast<T>(value);
   }
 
-  // Returns the device's ordinal, which get() takes: the driver's handles are ordinals. Throws
-  // INVALID_HANDLE if this is empty. No driver call.
+  // Returns the ordinal that get() takes. The driver's device handles are ordinals, so this makes no driver
+  // call. Throws INVALID_HANDLE if this is empty.
   int ordinal(Where where = Where::current()) const {
     detail::require(*this, "cuDeviceGet", where);
     return handle();

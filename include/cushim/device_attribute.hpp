@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every device attribute with its result type: device.attribute(attribute::warp_size) is an int,
-// device.attribute(attribute::ipc_event_supported) a bool. Names and numbers are the driver's, up to
-// CUDA 13.5, whatever the headers in use; a driver that does not know one refuses it.
+// All device attributes with their types: device.attribute(attribute::warp_size) is an int,
+// device.attribute(attribute::ipc_event_supported) a bool. Names and numbers are those of cuda.h of CUDA 13.5
+// under all headers. A driver returns an error for an attribute that it does not know.
 #pragma once
 
 #include <cushim/detail/cxx20.hpp>
@@ -13,7 +13,7 @@
 namespace cushim {
 inline namespace v1 {
 
-// An attribute whose value reads as T.
+// A device attribute with a value of type T.
 template <class T>
 struct DeviceAttribute {
   int number;  // its CUdevice_attribute
@@ -41,7 +41,7 @@ inline constexpr DeviceAttribute<int> multiprocessor_count{16};
 inline constexpr DeviceAttribute<bool> kernel_exec_timeout{17};
 inline constexpr DeviceAttribute<bool> integrated{18};
 inline constexpr DeviceAttribute<bool> can_map_host_memory{19};
-inline constexpr DeviceAttribute<CUcomputemode> compute_mode{20};  // who may make contexts
+inline constexpr DeviceAttribute<CUcomputemode> compute_mode{20};  // restriction on creating contexts
 inline constexpr DeviceAttribute<int> maximum_texture1d_width{21};
 inline constexpr DeviceAttribute<int> maximum_texture2d_width{22};
 inline constexpr DeviceAttribute<int> maximum_texture2d_height{23};
@@ -189,14 +189,13 @@ inline constexpr DeviceAttribute<bool> gpu_direct_rdma_with_localized_memory_sup
 
 }  // namespace attribute
 
-// An attribute of the way from one device to another whose value reads as T; see
-// Device::peer_attribute().
+// An attribute of the link from one device to a peer, with a value of type T; see Device::peer_attribute().
 template <class T>
 struct PeerAttribute {
   int number;  // its CUdevice_P2PAttribute
 };
 
-// Names and numbers are the driver's, up to CUDA 13.0, whatever the headers in use.
+// Names and numbers are those of cuda.h of CUDA 13.0 under all headers.
 namespace peer_attribute {
 inline constexpr PeerAttribute<int> performance_rank{1};  // 0 is the best
 inline constexpr PeerAttribute<bool> access_supported{2};

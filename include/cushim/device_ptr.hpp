@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses and ranges of memory that the device sees. Typed like pointers and std::span, but the
-// host cannot reach through them: that does not compile.
+// Device addresses and ranges. Typed like pointers and std::span, but dereferencing one in host code does not
+// compile.
 #pragma once
 
 #include <cushim/detail/reference.hpp>
@@ -13,7 +13,7 @@
 namespace cushim {
 inline namespace v1 {
 
-// A device address of elements of T. Owns nothing.
+// A device address of elements of type T. Owns nothing.
 template <class T>
 class DevicePtr {
  public:
@@ -21,7 +21,7 @@ class DevicePtr {
 
   constexpr DevicePtr() noexcept = default;
   explicit constexpr DevicePtr(CUdeviceptr address) noexcept : address_(address) {}
-  // As pointers do: const is added by itself.
+  // Converts as pointers do: adds const implicitly.
   template <class U>
   requires std::is_convertible_v<U (*)[], T (*)[]>
   constexpr DevicePtr(DevicePtr<U> other) noexcept : address_(other.address()) {}
@@ -46,7 +46,7 @@ class DevicePtr {
 
 namespace detail {
 
-// Throws std::out_of_range: count elements from offset on are not within a range of size elements.
+// Throws std::out_of_range: count elements from offset do not fit in a range of size elements.
 [[noreturn]] inline void fail_range(const char *range, std::size_t offset, std::size_t count,
                                     std::size_t size) {
   throw std::out_of_range("cushim: " + std::to_string(count) + " elements from " + std::to_string(offset) +
@@ -58,7 +58,7 @@ constexpr void check_range(const char *range, std::size_t offset, std::size_t co
 
 }  // namespace detail
 
-// A range of elements in memory that the device sees. Owns nothing.
+// A range of elements in memory that the device can access. Owns nothing.
 template <class T>
 class DeviceSpan {
  public:
@@ -76,29 +76,29 @@ class DeviceSpan {
   constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
   constexpr bool empty() const noexcept { return size_ == 0; }
 
-  // Returns the address of one element; index may be size().
+  // Returns the address of one element. index may be size().
   constexpr DevicePtr<T> operator[](std::size_t index) const noexcept {
     return data_ + static_cast<std::ptrdiff_t>(index);
   }
-  // Returns count elements from offset on. Throws std::out_of_range if they are not within.
+  // Returns count elements from offset. Throws std::out_of_range if the range is shorter.
   constexpr DeviceSpan subspan(std::size_t offset, std::size_t count) const {
     detail::check_range("DeviceSpan", offset, count, size_);
     return {(*this)[offset], count};
   }
-  // Returns the elements from offset on. Throws std::out_of_range if offset is beyond size().
+  // Returns the elements from offset to the end. Throws std::out_of_range if offset exceeds size().
   constexpr DeviceSpan subspan(std::size_t offset) const {
     detail::check_range("DeviceSpan", offset, 0, size_);
     return {(*this)[offset], size_ - offset};
   }
-  // Returns the first or the last count elements. Throws std::out_of_range if there are fewer.
+  // Return the first or the last count elements. Throw std::out_of_range if the range is shorter.
   constexpr DeviceSpan first(std::size_t count) const { return subspan(0, count); }
   constexpr DeviceSpan last(std::size_t count) const {
     detail::check_range("DeviceSpan", 0, count, size_);
     return {(*this)[size_ - count], count};
   }
 
-  // Returns the same bytes as elements of U, const if T is. Throws std::invalid_argument if the bytes
-  // are not a whole number of elements of U or do not begin at a multiple of U's alignment.
+  // Returns the same bytes as elements of U, const if T is const. Throws std::invalid_argument if the size is
+  // not a multiple of sizeof(U), or the address is not aligned for U.
   template <class U>
   constexpr auto reinterpret() const {
     using Element = std::conditional_t<std::is_const_v<T>, const U, U>;
@@ -111,7 +111,7 @@ class DeviceSpan {
     return DeviceSpan<Element>(DevicePtr<Element>(data_.address()), size_bytes() / sizeof(U));
   }
 
-  // Returns whether both begin at the same address and have the same size.
+  // Returns whether both ranges have the same address and size.
   friend constexpr bool operator==(const DeviceSpan &, const DeviceSpan &) = default;
 
  private:
@@ -119,7 +119,7 @@ class DeviceSpan {
   std::size_t size_ = 0;
 };
 
-// Returns the bytes of a range, as std::as_bytes does for the host.
+// Returns the range as bytes, like std::as_bytes for host memory.
 template <class T>
 constexpr DeviceSpan<const std::byte> as_bytes(DeviceSpan<T> span) noexcept {
   return {DevicePtr<const std::byte>(span.data().address()), span.size_bytes()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver as a C++ value: finding it, asking what it can do, choosing which one is current.
-// Each function is one call of the C face (cushim/load.h), where the rules are written.
+// A driver as a C++ object: load it, query it, make it current. Each function wraps one function of the C
+// interface (cushim/load.h), which documents the rules.
 #pragma once
 
 #include <cushim/load.h>
@@ -14,13 +14,14 @@
 namespace cushim {
 inline namespace v1 {
 
-// What happened, what was tried, what to do. See docs/reference/errors.md for each id.
+// The outcome of load(): a result, the libraries that were tried, and advice. docs/reference/errors.md
+// explains each id.
 class Diagnosis {
  public:
   Diagnosis() : plain_{} {}
   explicit Diagnosis(const CushimDiagnosis &plain) : plain_(plain) {}
 
-  // True if nothing is wrong.
+  // Returns true if there is no error.
   explicit operator bool() const noexcept { return plain_.id == CUSHIM_OK; }
 
   CushimDiagnosisId id() const noexcept { return plain_.id; }
@@ -31,7 +32,7 @@ class Diagnosis {
   std::string_view advice() const noexcept { return plain_.advice; }
   const CushimDiagnosis &plain() const noexcept { return plain_; }
 
-  // "cushim[no-driver]: what (tried). advice"
+  // Returns the diagnosis as one line: "cushim[no-driver]: what (tried). advice".
   std::string text() const {
     std::string text(cushim_diagnosis_text(&plain_, nullptr, 0), '\0');
     cushim_diagnosis_text(&plain_, text.data(), text.size() + 1);
@@ -42,18 +43,18 @@ class Diagnosis {
   CushimDiagnosis plain_;
 };
 
-// What load() opens, and what it requires.
+// Options of load().
 struct LoadOptions {
   const char *library = nullptr;  // a library to open instead of the default driver
-  int at_least = 0;               // refuse a driver below this version: 12040 is 12.4
+  int at_least = 0;               // reject a driver below this version: 12040 is 12.4
   bool initialize = false;        // also call cuInit(0)
 };
 
 class Driver;
 
-// A driver, or why there is none. A value: nothing is thrown.
+// The result of load(): a driver, or the diagnosis of the failure. load() does not throw.
 struct Loaded {
-  Driver *driver = nullptr;  // null if refused
+  Driver *driver = nullptr;  // null on failure
   Diagnosis diagnosis;
 
   explicit operator bool() const noexcept { return driver != nullptr; }
@@ -61,8 +62,8 @@ struct Loaded {
   Driver &operator*() const noexcept { return *driver; }
 };
 
-// A driver: the table of its entry points (members bear symbol names: driver.cuInit(0)) and what can
-// be asked about it. Its address is its identity; it is never freed, so references stay valid.
+// A driver: the table of its entry points (members have symbol names: driver.cuInit(0)) and queries about it.
+// Its address is its identity. Drivers are never freed, so references stay valid.
 class Driver : public CushimDriver {
  public:
   Driver(const Driver &) = delete;
@@ -76,10 +77,10 @@ class Driver : public CushimDriver {
     return {from(driver), Diagnosis(diagnosis)};
   }
 
-  // The process's default driver, opened or not.
+  // Returns the process's default driver, whether it is open or not.
   static Driver &by_default() { return *from(cushim_default_driver()); }
 
-  // A driver made of functions in this program; see cushim_driver_from().
+  // Returns a driver made from functions of this program; see cushim_driver_from(). Throws std::bad_alloc.
   static Driver &from_functions(const char *name, int version, void (*(*resolve)(void *, const char *))(),
                                 void *data = nullptr) {
     CushimDriver *made = cushim_driver_from(name, version, resolve, data);
@@ -87,15 +88,16 @@ class Driver : public CushimDriver {
     return *from(made);
   }
 
-  // The C++ view of a driver that the C face gave.
+  // Returns the C++ view of a driver of the C interface.
   static Driver *from(CushimDriver *driver) noexcept { return static_cast<Driver *>(driver); }
 
   std::string_view name() const noexcept { return cushim_driver_name(this); }
   int version() const noexcept { return cushim_driver_version(this); }
   CushimLookup lookup() const noexcept { return cushim_driver_lookup(this); }
 
-  // Whether this driver serves an entry point itself. All three forms see the same rows; the first
-  // takes any function that the headers in use declare, the others every row under any headers.
+  // Returns whether the driver itself implements an entry point. The first form takes a function that the
+  // CUDA headers in use declare; the others take every row of the list under all headers. Opens the default
+  // driver if it is not open.
   template <auto function>
 #if defined(__clang__)
   __attribute__((nodebug)) /* its debug information would need the function to be defined */
@@ -105,14 +107,15 @@ class Driver : public CushimDriver {
     return supports(entry_of<function>());
   }
   bool supports(Entry entry) { return cushim_supports(this, static_cast<int>(entry)); }
-  // As cuGetProcAddress(base, version) would find it: supports("cuMemAlloc", 2000) asks for the
-  // first ABI. Other than there, a name that this driver serves only since a later release is false.
+  // Looks up as cuGetProcAddress(base, version) does: supports("cuMemAlloc", 2000) asks for the first ABI.
+  // Unlike cuGetProcAddress, returns false if the driver implements the name only since a release after
+  // version.
   bool supports(std::string_view base, int version, bool per_thread = false) {
     const int slot = cushim_find_version(std::string(base).c_str(), version, per_thread);
     return slot >= 0 && cushim_supports(this, slot);
   }
 
-  // Why an entry point is not served, in words; empty if it is.
+  // Returns the reason why an entry point is not implemented; empty if it is.
   std::string why_missing(Entry entry) {
     const int slot = static_cast<int>(entry);
     std::string text(cushim_why_missing(this, slot, nullptr, 0), '\0');
@@ -120,7 +123,7 @@ class Driver : public CushimDriver {
     return text;
   }
 
-  // Explains a code that this driver returned from cuInit or later; see cushim_explain().
+  // Explains a code that a call of this driver returned; see cushim_explain().
   Diagnosis explain(CUresult code) {
     CushimDiagnosis diagnosis;
     cushim_explain(this, code, &diagnosis);
@@ -131,10 +134,10 @@ class Driver : public CushimDriver {
   Driver() = default;
 };
 
-// The current driver as an object: what objects remember that are made with it.
+// Returns the current driver. Objects store this reference when they are created.
 inline Driver &current_driver() noexcept { return *static_cast<Driver *>(cushim_driver()); }
 
-// Whatever driver is current when a call is made. Stateless; converts to the driver of the moment.
+// Stands for the driver that is current at each call. Stateless; converts to the current driver.
 class CurrentDriver : public CushimCurrentEntries {
  public:
   operator Driver &() const noexcept { return current_driver(); }
@@ -145,12 +148,12 @@ namespace detail {
 inline constexpr CurrentDriver current_driver_of_the_moment{};
 }
 
-// Raw calls: cushim::driver().cuMemAlloc(&pointer, bytes). Two loads and one indirect jump, reached by
-// a direct call. What else is asked of the current driver: cushim::driver()->version(). What is kept of
-// it, auto &driver = cushim::driver(), goes on meaning the driver of the moment.
+// Returns the object for calls to the current driver: cushim::driver().cuMemAlloc(&pointer, bytes). A call
+// costs a direct call, two loads and one indirect jump. Queries use the arrow: cushim::driver()->version(). A
+// stored reference, auto &driver = cushim::driver(), follows later changes of the current driver.
 inline const CurrentDriver &driver() noexcept { return detail::current_driver_of_the_moment; }
 
-// Opens the default driver; see cushim_load(). The current driver stays what it is.
+// Opens the default driver; see cushim_load(). Does not change the current driver.
 inline Loaded load(const LoadOptions &options = {}) { return Driver::load(options); }
 
 // supports() of the current driver.
@@ -167,8 +170,8 @@ inline bool supports(std::string_view base, int version, bool per_thread = false
   return current_driver().supports(base, version, per_thread);
 }
 
-// Makes a driver current for all threads of the process while it lives. Scopes may end in any
-// order; the newest that is alive decides.
+// Makes a driver current for all threads of the process for a scope. Scopes may end in any order; the newest
+// living scope decides.
 class ScopedDriver {
  public:
   explicit ScopedDriver(Driver &driver) noexcept { cushim_enter(&scope_, &driver); }
@@ -180,7 +183,7 @@ class ScopedDriver {
   CushimScope scope_{};
 };
 
-// A copy of cushim in this process; static copies have a current driver of their own each.
+// A copy of cushim in this process. Each static copy has its own current driver.
 struct Copy {
   std::string path;
   int version_major, version_minor, version_patch;

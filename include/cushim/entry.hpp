@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Naming an entry point: by enumerator, by the function of <cuda.h>, or by name and version.
+// Names an entry point: by enumerator, by the function of <cuda.h>, or by base name and version.
 #pragma once
 
 #include <cushim/detail/cxx20.hpp>
@@ -13,10 +13,10 @@
 namespace cushim {
 inline namespace v1 {
 
-// Every row of the list. An enumerator bears the exported symbol's name; since <cuda.h> makes some
-// of these macros, Entry::cuMemAlloc is written and means cuMemAlloc_v2, like a call does. The second
-// name of each row, by release, reaches every ABI under any headers: Entry::cuMemAlloc_v2000 is the
-// first ABI, Entry::cuMemcpy_v7000_ptds the per-thread variant. The value is the slot.
+// All rows of the list; the value is the slot. Each row has two enumerators. One is the exported symbol:
+// since <cuda.h> defines some symbols as macros, Entry::cuMemAlloc means cuMemAlloc_v2, as in a call. The
+// other has the base name and the release, and names each ABI under all headers: Entry::cuMemAlloc_v2000 is
+// the first ABI, Entry::cuMemcpy_v7000_ptds the per-thread variant.
 enum class Entry : std::uint16_t {
 // clang-format off
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
@@ -36,7 +36,7 @@ inline constexpr std::string_view symbols[] = {
     // clang-format on
 };
 
-// The name of a function given as template argument, as the compiler spells it.
+// Returns the name of a function that is a template argument, from the compiler's __PRETTY_FUNCTION__.
 template <auto function>
 consteval std::string_view function_name() {
   std::string_view text = __PRETTY_FUNCTION__;
@@ -57,8 +57,8 @@ consteval int slot_of() {
 
 }  // namespace detail
 
-// The row of a function that <cuda.h> declares: entry_of<&cuMemAlloc>(). The function is only
-// named, so nothing needs to define it.
+// Returns the row of a function that <cuda.h> declares: entry_of<&cuMemAlloc>(). Only uses the function's
+// name, so the function needs no definition.
 template <auto function>
 consteval Entry entry_of() {
   constexpr int slot = detail::slot_of<function>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong: one exception, its place in <system_error>, and where destructors report.
-// Nothing here calls the driver: names come from cushim's own list of results.
+// Errors: the exception, its std::error_category, and the handler for failures in destructors. Makes no
+// driver calls: names come from cushim's list of results.
 #pragma once
 
 #include <cushim/driver.hpp>
@@ -17,7 +17,7 @@
 namespace cushim {
 inline namespace v1 {
 
-// The name of a result, "CUDA_ERROR_INVALID_HANDLE"; empty for a number that cushim does not know.
+// Returns the name of a result, "CUDA_ERROR_INVALID_HANDLE"; empty for a number that cushim does not know.
 constexpr std::string_view name_of(CUresult result) noexcept {
   switch (static_cast<int>(result)) {
 #define CUSHIM_RESULT(code, name) \
@@ -28,7 +28,7 @@ constexpr std::string_view name_of(CUresult result) noexcept {
   return {};
 }
 
-// The name in plain words: "invalid handle".
+// Returns the name in plain words: "invalid handle".
 inline std::string text_of(CUresult result) {
   std::string_view name = name_of(result);
   if (name.empty()) return "unknown result";
@@ -72,7 +72,8 @@ class Category final : public std::error_category {
   }
 };
 
-// What to do about results whose reason lies elsewhere than in the call: the advice of `cushim explain`.
+// Returns advice for a result whose cause is usually not the failed call itself: the advice of `cushim
+// explain`.
 constexpr std::string_view advice_on(CUresult result) noexcept {
   switch (result) {
     case CUDA_ERROR_NOT_INITIALIZED:
@@ -87,40 +88,40 @@ constexpr std::string_view advice_on(CUresult result) noexcept {
 
 }  // namespace detail
 
-// The category of driver results, "cuda". Comparable with std::errc where a result has a namesake:
-// error.code() == std::errc::not_enough_memory.
+// Returns the category of driver results, "cuda". Results that have an equivalent std::errc compare equal to
+// it: error.code() == std::errc::not_enough_memory.
 inline const std::error_category &category() noexcept {
   static const detail::Category category;
   return category;
 }
 
-// Lets a CUresult convert to std::error_code.
+// Converts a CUresult to std::error_code.
 inline std::error_code make_error_code(CUresult result) noexcept {
   return {static_cast<int>(result), category()};
 }
 
-// A driver call that failed, or an argument that the driver would have refused. what() reads
+// A driver call that failed, or an argument that the driver would have rejected. what() has the form
 //
 //   cuEventRecord: CUDA_ERROR_INVALID_HANDLE (400, invalid handle): event 0x7f10, stream 0x7f20 (main.cpp:12)
 //
 // and ends with advice for NOT_INITIALIZED and INVALID_CONTEXT.
 class Error : public std::system_error {
  public:
-  // words: the handles and arguments in words, and what is known about the reason; may be empty.
+  // words: the handles and arguments as text, and the reason if it is known; may be empty.
   Error(CUresult result, const char *routine, const std::string &words, const Where &where = {})
       : std::system_error(make_error_code(result)),
         routine_(routine),
         where_(where),
         what_(compose(result, routine, words, where)) {}
 
-  // Routine, name, code, text, handles and call site.
+  // Returns routine, name, code, text, handles and call site.
   const char *what() const noexcept override { return what_.what(); }
-  // The driver's routine, "cuEventRecord", without the suffixes of ABIs and per-thread variants.
+  // Returns the driver's routine, "cuEventRecord", without the suffixes of ABIs and per-thread variants.
   const char *routine() const noexcept { return routine_; }
   CUresult result() const noexcept { return static_cast<CUresult>(code().value()); }
   std::string_view name() const noexcept { return name_of(result()); }
   std::string text() const { return text_of(result()); }
-  // Where the program made the call; line 0 if that is not known (operators, destructors).
+  // Returns the call site in the program; line 0 if it is not known (operators, destructors).
   const Where &where() const noexcept { return where_; }
 
  private:
@@ -133,7 +134,7 @@ class Error : public std::system_error {
     if (!words.empty()) text += ": " + words;
     if (where.line() != 0)
       text += std::string(" (") + where.file_name() + ":" + std::to_string(where.line()) + ")";
-    // Opening a handle in the process that exported it is refused so, too, and the words tell it.
+    // Opening a handle in the process that exported it returns this code too, and the words then say so.
     const bool is_exporter =
         result == CUDA_ERROR_INVALID_CONTEXT && std::string_view(routine).starts_with("cuIpcOpen");
     if (const std::string_view advice = detail::advice_on(result); !advice.empty() && !is_exporter)
@@ -143,11 +144,11 @@ class Error : public std::system_error {
 
   const char *routine_;
   Where where_;
-  std::runtime_error what_;  // for its text, whose copies do not throw
+  std::runtime_error what_;  // holds the text, because its copies do not throw
 };
 
-// Receives what could not be thrown: a failed release in a destructor (an Error), and what a host
-// function threw. Called on the thread where it happened.
+// Receives exceptions that cannot be thrown: a failed release in a destructor (an Error), and exceptions of
+// host functions. Called on the thread on which they occur.
 using UnreportedHandler = void (*)(const std::exception &) noexcept;
 
 namespace detail {
@@ -160,8 +161,8 @@ inline std::atomic<UnreportedHandler> unreported_handler{&print_unreported};
 
 }  // namespace detail
 
-// Sets the handler of this process (of this copy of cushim's headers) and returns the one before.
-// The first one prints a line to stderr; null restores it.
+// Sets the unreported handler of this process (of this copy of cushim's headers), and returns the previous
+// one. The default handler prints a line to stderr; null restores it.
 inline UnreportedHandler set_unreported_handler(UnreportedHandler handler) noexcept {
   return detail::unreported_handler.exchange(handler != nullptr ? handler : &detail::print_unreported);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events: marks in a stream that others can wait for. Types say what an event can do:
+// Events: markers in a stream that a thread or another stream can wait for. The type says what an event can
+// do:
 //
-//   Event        untimed; the cheapest, for order only
-//   TimedEvent   end - start is the time between two
+//   Event        ordering only, no timing; the cheapest
+//   TimedEvent   end - start is the time between two of them
 //   IpcEvent     can be exported to other processes
 //
-// EventRef is what functions take that do not own; TimedEventRef if they measure.
+// Functions that do not own an event take an EventRef, or a TimedEventRef if they measure time.
 #pragma once
 
 #include <cushim/stream.hpp>
@@ -13,7 +14,7 @@
 namespace cushim {
 inline namespace v1 {
 
-// How synchronize() waits.
+// How synchronize() waits for an event.
 enum class EventFlags : unsigned {
   none = CU_EVENT_DEFAULT,                 // synchronize() spins
   blocking_sync = CU_EVENT_BLOCKING_SYNC,  // synchronize() sleeps
@@ -23,38 +24,39 @@ constexpr bool is_flags(EventFlags) { return true; }
 // How an event is recorded during capture.
 enum class RecordFlags : unsigned {
   none = CU_EVENT_RECORD_DEFAULT,
-  external = CU_EVENT_RECORD_EXTERNAL,  // in capture: an external record node
+  external = CU_EVENT_RECORD_EXTERNAL,  // in capture: adds an external event record node
 };
 constexpr bool is_flags(RecordFlags) { return true; }
 
-// The driver's own measure: milliseconds as float; converts to any std::chrono duration.
+// The driver's unit of time: milliseconds as float. Converts to any std::chrono duration.
 using Milliseconds = std::chrono::duration<float, std::milli>;
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
 class EventRef;
 
-// What every event offers, owned or not: EventRef, TimedEventRef, Event, TimedEvent, IpcEvent.
+// The calls that EventRef, TimedEventRef, Event, TimedEvent and IpcEvent have in common.
 template <class Self>
 class EventCalls : public detail::Waitable<Self, CUevent> {
  public:
-  // Marks the work that is now in the stream, which must be of the event's context.
-  // Driver calls: cuEventRecord.
+  // Records the event: it marks the work now in the stream. The stream must be in the event's context. Driver
+  // calls: cuEventRecord.
   void record(const StreamRef &stream, Where where = Where::current()) const {
     detail::check(stream.driver().cuEventRecord(this->handle(), stream.handle()), "cuEventRecord", where,
                   self(), stream);
   }
-  // Marks it with flags; external is for streams in capture. Driver calls: cuEventRecordWithFlags.
+  // Records the event with flags. RecordFlags::external is for streams in capture. Driver calls:
+  // cuEventRecordWithFlags.
   void record(const StreamRef &stream, RecordFlags flags, Where where = Where::current()) const {
     detail::check(
         stream.driver().cuEventRecordWithFlags(this->handle(), stream.handle(), detail::number(flags)),
         "cuEventRecordWithFlags", where, self(), stream, detail::Argument{"flags", detail::number(flags)});
   }
-  // Marks the work in the default stream of the current context. Driver calls: cuEventRecord.
+  // Records the event in the default stream of the current context. Driver calls: cuEventRecord.
   void record(Where where = Where::current()) const { record(default_stream(this->driver()), where); }
 
-  // Returns whether the marked work is done; true too of an event that was never recorded.
-  // Driver calls: cuEventQuery.
+  // Returns whether the recorded work is done. Returns true for an event that was never recorded. Driver
+  // calls: cuEventQuery.
   bool is_done(Where where = Where::current()) const {
     const CUresult result = this->driver().cuEventQuery(this->handle());
     if (result == CUDA_ERROR_NOT_READY) return false;
@@ -62,7 +64,7 @@ class EventCalls : public detail::Waitable<Self, CUevent> {
     return true;
   }
 
-  // Waits until the marked work is done. Driver calls: cuEventSynchronize.
+  // Waits until the recorded work is done. Driver calls: cuEventSynchronize.
   void synchronize(Where where = Where::current()) const {
     detail::check(this->driver().cuEventSynchronize(this->handle()), "cuEventSynchronize", where, self());
   }
@@ -78,13 +80,14 @@ class EventCalls : public detail::Waitable<Self, CUevent> {
   using detail::NounBase<Self, CUevent>::self;
 };
 
-// An event, by handle. Owns nothing.
+// A reference to an event. Owns nothing.
 class EventRef : public EventCalls<EventRef> {
  public:
   // Empty: no event.
   EventRef() = default;
 
-  // A raw event of the current driver, a cudaEvent_t too. Literal zeros do not compile.
+  // Refers to a raw event of the current driver; a cudaEvent_t converts, too. The literals 0 and nullptr do
+  // not compile.
   EventRef(CUevent handle) noexcept : bound_(handle, cushim::driver()) {}
   EventRef(std::nullptr_t) = delete;
   EventRef(int) = delete;
@@ -108,18 +111,18 @@ class EventRef : public EventCalls<EventRef> {
 // Returns "event 0x7f10" or "an empty event".
 inline std::string in_words(const EventRef &event) { return detail::noun_in_words("event", event); }
 
-// An event that was made with timing, by handle. Owns nothing. Converts to EventRef.
+// A reference to an event that was created with timing. Owns nothing. Converts to EventRef.
 class TimedEventRef : public EventCalls<TimedEventRef> {
  public:
   // Empty: no event.
   TimedEventRef() = default;
 
-  // Returns a reference to a raw event that was made with timing, a cudaEvent_t too. No driver call.
+  // Returns a reference to a raw event that was created with timing; it may be a cudaEvent_t. No driver call.
   static TimedEventRef from_handle(CUevent handle, Driver &driver = cushim::driver()) noexcept {
     return TimedEventRef(EventRef::from_handle(handle, driver), false);
   }
 
-  // Returns this without its timing. No driver call.
+  // Returns the reference without timing. No driver call.
   const EventRef &ref() const noexcept { return event_; }
   operator const EventRef &() const noexcept { return event_; }
 
@@ -130,13 +133,13 @@ class TimedEventRef : public EventCalls<TimedEventRef> {
       : event_(event), is_surely_timed_(is_surely_timed) {}
 
   EventRef event_;
-  bool is_surely_timed_ = false;  // for the words of errors
+  bool is_surely_timed_ = false;  // for error messages
 };
 
-// Returns the time from start to end. Both must have been recorded, in streams of one context, and be done;
-// else the error says which was not timed, not recorded or not complete.
-// Driver calls: cuEventElapsedTime; where the headers mean its second ABI (13.0 and newer) and the
-// driver is older than that (12.8), the first. After a failure, to tell the reason: cuEventQuery and
+// Returns the time from start to end. Both must have been recorded in streams of one context, and be
+// complete; otherwise throws an Error that names the event which is not timed, not recorded or not complete.
+// Driver calls: cuEventElapsedTime. Headers of 13.0 and newer mean its second ABI; if the driver is older
+// than that ABI (12.8), the first ABI is called. After a failure, to find the reason: cuEventQuery, and
 // cuEventElapsedTime of each event with itself.
 Milliseconds elapsed(TimedEventRef start, TimedEventRef end, Where where = Where::current());
 
@@ -148,7 +151,7 @@ inline Milliseconds operator-(TimedEventRef end, TimedEventRef start) { return e
 namespace detail {
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// What the owners of events share: Self, with the flags of creation that make its type what it is.
+// The base of classes that own an event. type_flags are the creation flags of the type Self.
 template <class Self, unsigned type_flags>
 class EventOwner : public Owner<Self, EventRef, EventCalls> {
   using Base = Owner<Self, EventRef, EventCalls>;
@@ -171,15 +174,15 @@ class EventOwner : public Owner<Self, EventRef, EventCalls> {
     return Creation::in(context, where, [&] { return create(flags, context.driver(), where); });
   }
 
-  // Creates an event in a device's primary context, which the event holds for its life. Driver calls:
-  // cuDevicePrimaryCtxRetain, push, cuEventCreate, pop; at the end cuEventDestroy,
+  // Creates an event in a device's primary context, which the event retains until it is destroyed. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, cuEventCreate, pop; at the end cuEventDestroy,
   // cuDevicePrimaryCtxRelease.
   static Self create(Device device, EventFlags flags = EventFlags::none, Where where = Where::current()) {
     return Creation::on(device, where, [&] { return create(flags, device.driver(), where); });
   }
 
-  // Creates an event in the context of a stream, and records it there. Driver calls: cuStreamGetCtx,
-  // push, cuEventCreate, pop, cuEventRecord; at the end cuEventDestroy.
+  // Creates an event in the context of a stream, and records it there. Driver calls: cuStreamGetCtx, push,
+  // cuEventCreate, pop, cuEventRecord; at the end cuEventDestroy.
   static Self recorded(const StreamRef &stream, EventFlags flags = EventFlags::none,
                        Where where = Where::current()) {
     Self event = create(stream.context(where), flags, where);
@@ -187,24 +190,24 @@ class EventOwner : public Owner<Self, EventRef, EventCalls> {
     return event;
   }
 
-  // Owns an event that was made elsewhere, with these flags and the type's own. No driver call.
+  // Takes ownership of an existing event that was created with these flags and those of the type. No driver
+  // call.
   static Self adopt(CUevent handle, EventFlags flags = EventFlags::none,
                     Driver &driver = cushim::driver()) noexcept {
     return Self(handle, driver, number(flags) | type_flags);
   }
 
-  // Return whether the event was created, or adopted, with these properties; false if it is empty. No
-  // driver call.
+  // Return whether the event was created or adopted with these properties; false if this is empty. No driver
+  // call.
   bool is_timing_enabled() const noexcept {
     return !this->is_empty() && (this->creation_flags() & CU_EVENT_DISABLE_TIMING) == 0;
   }
   bool is_blocking_sync() const noexcept { return (this->creation_flags() & CU_EVENT_BLOCKING_SYNC) != 0; }
   bool is_ipc_enabled() const noexcept { return (this->creation_flags() & CU_EVENT_INTERPROCESS) != 0; }
 
-  // Returns the context that the event is in, if it was given at creation: the driver does not tell
-  // later. No driver call.
+  // Returns the event's context if it was given at creation; the driver has no query for it. No driver call.
   std::optional<ContextRef> context() const noexcept { return this->home().context(); }
-  // Returns the event's device, if that or the context was given at creation. Driver calls: none if it
+  // Returns the event's device if the device or the context was given at creation. Driver calls: none if it
   // was created on a device, else push, cuCtxGetDevice, pop.
   std::optional<Device> device(Where where = Where::current()) const { return this->home().device(where); }
 
@@ -223,8 +226,7 @@ class EventOwner : public Owner<Self, EventRef, EventCalls> {
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// Owns an event that keeps no time. To share one, put it into a std::shared_ptr: the last owner
-// destroys it.
+// Owns an event without timing. To share it, use a std::shared_ptr.
 class Event : public detail::EventOwner<Event, CU_EVENT_DISABLE_TIMING> {
  public:
   // Empty.
@@ -235,13 +237,13 @@ class Event : public detail::EventOwner<Event, CU_EVENT_DISABLE_TIMING> {
   using EventOwner::EventOwner;
 };
 
-// Owns an event that keeps time.
+// Owns an event with timing.
 class TimedEvent : public detail::EventOwner<TimedEvent, CU_EVENT_DEFAULT> {
  public:
   // Empty.
   TimedEvent() = default;
 
-  // Returns this event as a reference with its timing, which must not outlive it. No driver call.
+  // Returns a reference with timing, which must not outlive this. No driver call.
   operator TimedEventRef() const noexcept { return TimedEventRef(ref(), true); }
 
  private:
@@ -249,11 +251,10 @@ class TimedEvent : public detail::EventOwner<TimedEvent, CU_EVENT_DEFAULT> {
   using EventOwner::EventOwner;
 };
 
-// elapsed(), and why it failed.
+// Implements elapsed(), and finds the reason if it fails.
 class ElapsedTime {
  public:
-  // Returns the time between two events. Driver calls: cuEventElapsedTime; after an error, those that explain
-  // it.
+  // Returns the time between two events. Driver calls: those of elapsed().
   static Milliseconds between(TimedEventRef start, TimedEventRef end, Where where) {
     float milliseconds = 0;
     const CUresult result = call(start, end, milliseconds);
@@ -283,7 +284,7 @@ class ElapsedTime {
   }
 
   static void add(std::string &reasons, const char *name, TimedEventRef event) {
-    if (event.is_empty()) return;  // its own words say so
+    if (event.is_empty()) return;  // the event's own text says so
     float none = 0;
     const bool is_complete = event.driver().cuEventQuery(event.handle()) == CUDA_SUCCESS;
     const bool is_usable = call(event, event, none) != CUDA_ERROR_INVALID_HANDLE;
@@ -291,7 +292,7 @@ class ElapsedTime {
     if (!is_usable && event.is_surely_timed_)
       reason = " was not recorded";
     else if (!is_usable && !is_complete)
-      reason = " is not timed";  // unfinished, so it was recorded
+      reason = " is not timed";  // not complete, so it was recorded
     else if (!is_usable)
       reason = " is not timed or was not recorded";
     else if (!is_complete)
@@ -304,7 +305,7 @@ inline Milliseconds elapsed(TimedEventRef start, TimedEventRef end, Where where)
   return ElapsedTime::between(start, end, where);
 }
 
-// ---- What streams do with events ------------------------------------------------------------------
+// ---- Waits of streams for events ------------------------------------------------------------------
 
 template <class Self>
 void StreamCalls<Self>::wait(const EventRef &event, WaitFlags flags, Where where) const {

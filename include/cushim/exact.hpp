@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every ABI of every entry point under a name that no macro of <cuda.h> changes: the base name, the
-// release that the ABI came with, and the per-thread suffix, as in PFN_<base>_v<release><suffix>.
+// All ABIs of all entry points, under names that no macro of <cuda.h> changes: base name, release of the ABI
+// and per-thread suffix, as in PFN_<base>_v<release><suffix>.
 //
 //   cushim::exact::cuStreamWriteValue32_v8000(driver)(stream, address, 1, flags);   the first ABI
 //   cushim::exact::cuStreamWriteValue32_v11070_ptsz(driver)(...);
 //
-// A call reaches the same symbol under any headers that have its types.
+// A call reaches the same symbol under all headers that have its types.
 #pragma once
 
 #include <cushim/driver.hpp>

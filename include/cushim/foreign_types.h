@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of entry points that plain <cuda.h> does not declare, in cushim's own words: the first
- * ABI's structures, and what the EGL and VDPAU interop calls take. The list of entry points uses
- * them so that it needs no graphics header. tests/toolkits/entry_points_check.cpp asserts size,
+/* Types of entry points that plain <cuda.h> does not declare, written for cushim: structures of
+ * the first ABI, and parameters of the EGL and VDPAU interop calls. They let the list of entry
+ * points compile without graphics headers. tests/toolkits/entry_points_check.cpp asserts size,
  * alignment and offsets against the headers of every supported toolkit. */
 #ifndef CUSHIM_FOREIGN_TYPES_H
 #define CUSHIM_FOREIGN_TYPES_H
 
 #if defined(__has_include)
 #if __has_include(<features.h>)
-#include <features.h> /* says which C library this is */
+#include <features.h> /* defines __GLIBC__ if the C library is glibc */
 #endif
 #endif
 
@@ -22,7 +22,7 @@
 #error "cushim needs the headers of CUDA 11.8 or newer; set CUSHIM_CUDA_INCLUDE_DIR to their folder"
 #endif
 
-/* What a device pointer was before CUDA 3.2: 32 bits. */
+/* A device pointer of the first ABI, before CUDA 3.2: 32 bits. */
 typedef unsigned int CushimDeviceptr_v1;
 
 typedef struct CushimMemcpy2D_v1 {
@@ -88,10 +88,10 @@ typedef struct CushimArray3DDescriptor_v1 {
   unsigned int Flags;
 } CushimArray3DDescriptor_v1;
 
-/* cudaEGL.h's handle is a pointer to this. */
+/* CUeglStreamConnection of cudaEGL.h is a pointer to this. */
 struct CUeglStreamConnection_st;
 
-/* The frame that cudaEGL.h calls CUeglFrame; its two enumerations are 32 bits wide. */
+/* CUeglFrame of cudaEGL.h; its two enumerations are 32 bits wide. */
 typedef struct CushimEglFrame_v1 {
   union {
     CUarray pArray[3];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nouns as arguments of fmt::format, if <fmt/format.h> was included before, and
-// of std::format where the standard library has it: fmt::format("{}", event) is "event 0x7f10".
+// Formats nouns: fmt::format("{}", event) is "event 0x7f10". For fmt::format if <fmt/format.h> was included
+// before, and for std::format if the standard library has it.
 #pragma once
 
 #include <cushim/detail/reference.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sharing events and memory with other processes. A handle is plain bytes that may be sent anyhow;
-// it opens only in another process than the one that made it.
+// Shares events and memory with other processes. A handle is plain bytes, which the program may send by any
+// means. Only a process other than the exporter can open it.
 //
 //   const auto handle = cushim::event::ipc::export_(event);            // in one process
 //   auto event = cushim::event::ipc::import(device, handle);           // in another
@@ -20,7 +20,7 @@ inline namespace v1 {
 
 namespace detail {
 
-// Returns a handle from bytes that were received. Throws INVALID_VALUE if their number differs.
+// Returns a handle from received bytes. Throws INVALID_VALUE if the number of bytes is wrong.
 template <class Handle>
 Handle handle_from_bytes(std::span<const std::byte> bytes, const char *routine, Where where) {
   static_assert(std::is_trivially_copyable_v<Handle>);
@@ -61,14 +61,14 @@ class IpcEvent;
 
 namespace event::ipc {
 
-// Names an event to other processes.
+// Identifies an event for other processes.
 struct handle_t {
   CUipcEventHandle raw;
 
   std::span<const std::byte, sizeof(CUipcEventHandle)> bytes() const noexcept {
     return std::as_bytes(std::span<const CUipcEventHandle, 1>(&raw, 1));
   }
-  // Returns a handle that was received as bytes. Throws INVALID_VALUE if they are not 64.
+  // Returns a handle from 64 received bytes. Throws INVALID_VALUE for another number of bytes.
   static handle_t from_bytes(std::span<const std::byte> bytes, Where where = Where::current()) {
     return detail::handle_from_bytes<handle_t>(bytes, "cuIpcOpenEventHandle", where);
   }
@@ -77,17 +77,17 @@ static_assert(sizeof(handle_t) == 64);
 
 // Exports an event. Driver calls: cuIpcGetEventHandle.
 handle_t export_(const IpcEvent &event, Where where = Where::current());
-// Opens the event of another process in a device's primary context, which is held for the event's life.
-// Driver calls: cuDevicePrimaryCtxRetain, push, cuIpcOpenEventHandle, pop; at the end cuEventDestroy,
-// cuDevicePrimaryCtxRelease.
+// Opens an event of another process in a device's primary context, which the event retains until it is
+// destroyed. Driver calls: cuDevicePrimaryCtxRetain, push, cuIpcOpenEventHandle, pop; at the end
+// cuEventDestroy, cuDevicePrimaryCtxRelease.
 IpcEvent import(Device device, const handle_t &handle, Where where = Where::current());
-// Opens it in a given context. Driver calls: push, cuIpcOpenEventHandle, pop; at the end
-// cuEventDestroy.
+// Opens an event of another process in a given context. Driver calls: push, cuIpcOpenEventHandle, pop; at the
+// end cuEventDestroy.
 IpcEvent import(ContextRef context, const handle_t &handle, Where where = Where::current());
 
 }  // namespace event::ipc
 
-// Owns an event that other processes can open. Keeps no time: the driver allows no both.
+// Owns an event that other processes can open. Has no timing, because the driver does not allow both flags.
 class IpcEvent : public detail::EventOwner<IpcEvent, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS> {
  public:
   // Empty.
@@ -97,7 +97,7 @@ class IpcEvent : public detail::EventOwner<IpcEvent, CU_EVENT_DISABLE_TIMING | C
   event::ipc::handle_t ipc_descriptor(Where where = Where::current()) const {
     return event::ipc::export_(*this, where);
   }
-  // Returns event::ipc::import(place, descriptor), where place is a device or a context.
+  // Returns event::ipc::import(place, descriptor). place is a device or a context.
   template <class Place>
   static IpcEvent from_ipc_descriptor(const Place &place, const event::ipc::handle_t &descriptor,
                                       Where where = Where::current()) {
@@ -141,25 +141,25 @@ inline IpcEvent event::ipc::import(Device device, const handle_t &handle, Where 
 
 namespace memory::ipc {
 
-// Names device memory to other processes: an allocation, and a place within it.
+// Identifies device memory for other processes: an allocation and an offset in it.
 struct handle_t {
   CUipcMemHandle raw;
-  std::uint64_t offset;  // from the allocation's base to the exported pointer
+  std::uint64_t offset;  // bytes from the allocation's base to the exported pointer
   std::uint64_t size;    // bytes from the exported pointer to the allocation's end
 
   std::span<const std::byte, sizeof(CUipcMemHandle) + 16> bytes() const noexcept {
     return std::as_bytes(std::span<const handle_t, 1>(this, 1));
   }
-  // Returns a handle that was received as bytes. Throws INVALID_VALUE if they are not 80.
+  // Returns a handle from 80 received bytes. Throws INVALID_VALUE for another number of bytes.
   static handle_t from_bytes(std::span<const std::byte> bytes, Where where = Where::current()) {
     return detail::handle_from_bytes<handle_t>(bytes, "cuIpcOpenMemHandle", where);
   }
 };
 static_assert(sizeof(handle_t) == 80);
 
-// Exports device memory. The pointer may lie inside an allocation of cuMemAlloc; managed memory and
-// memory from pools cannot be exported so, nor what was itself imported.
-// Driver calls: cuMemGetAddressRange, cuIpcGetMemHandle.
+// Exports device memory. The pointer may lie inside an allocation of cuMemAlloc. Managed memory, memory from
+// pools and imported memory cannot be exported this way. Driver calls: cuMemGetAddressRange,
+// cuIpcGetMemHandle.
 inline handle_t export_(CUdeviceptr address, Driver &driver = cushim::driver(),
                         Where where = Where::current()) {
   const AddressRange range = address_range(address, driver, where);
@@ -173,15 +173,15 @@ handle_t export_(DevicePtr<T> pointer, Driver &driver = cushim::driver(), Where 
   return export_(pointer.address(), driver, where);
 }
 
-// Owns a mapping of another process's memory. The driver counts: opened again, the memory has the
-// same address, and stays mapped until the last mapping is closed. It must be closed here, and never
-// freed; it stays readable even if its owner frees it meanwhile.
+// Owns a mapping of another process's memory. The driver counts the openings: memory that is opened again has
+// the same address, and stays mapped until the last mapping is closed. The memory must be closed, never
+// freed, here. It stays readable if its owner frees it meanwhile.
 class Mapping {
  public:
   // Empty.
   Mapping() = default;
 
-  // Takes over a mapping that was opened elsewhere, by its base address. No driver call.
+  // Takes ownership of an existing mapping, given by its base address. No driver call.
   static Mapping adopt(CUdeviceptr base, Driver &driver = cushim::driver()) noexcept {
     Mapping mapping;
     mapping.memory_ = detail::OwnedMemory<detail::IpcMapping>(base, driver);
@@ -200,13 +200,13 @@ class Mapping {
   }
   friend void swap(Mapping &left, Mapping &right) noexcept { left.swap(right); }
 
-  // Returns the pointer that was exported, in this process.
+  // Returns the exported pointer as an address of this process.
   CUdeviceptr address() const noexcept { return memory_.address() + offset_; }
-  // Returns the allocation's base, in this process.
+  // Returns the allocation's base as an address of this process.
   CUdeviceptr base() const noexcept { return memory_.address(); }
-  // Returns the bytes from address() to the allocation's end.
+  // Returns the number of bytes from address() to the end of the allocation.
   std::size_t size_bytes() const noexcept { return size_; }
-  // Returns address() and size_bytes() as elements.
+  // Returns address() and size_bytes() as a range of elements.
   template <class T>
   DeviceSpan<T> span() const noexcept {
     return {DevicePtr<T>(address()), size_ / sizeof(T)};
@@ -215,15 +215,16 @@ class Mapping {
   bool is_empty() const noexcept { return memory_.is_empty(); }
   Driver &driver() const noexcept { return memory_.driver(); }
 
-  // Closes now, and throws if that fails. Again does nothing. Driver calls: those of its end.
+  // Closes the mapping now. Throws Error if that fails. Does nothing if this is empty. Driver calls:
+  // cuIpcCloseMemHandle and what import() names for the end.
   void close(Where where = Where::current()) {
     Mapping closing;
     closing.swap(*this);
     closing.memory_.close(where);
   }
 
-  // Leaves the mapping to the caller, who closes its base. Empty afterwards.
-  // Driver calls: cuDevicePrimaryCtxRelease if it was opened on a device.
+  // Returns the base of the mapping, which the caller must close, and becomes empty. Driver calls:
+  // cuDevicePrimaryCtxRelease if it was opened on a device.
   [[nodiscard]] CUdeviceptr release() noexcept {
     const CUdeviceptr base = memory_.release();
     Mapping().swap(*this);
@@ -240,8 +241,8 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-// Maps memory of another process, in the current context. Peer access is enabled as needed: the
-// driver takes no other flag. Driver calls: cuIpcOpenMemHandle; at the end cuIpcCloseMemHandle.
+// Maps memory of another process in the current context. Enables peer access as needed: the driver has no
+// other flag. Driver calls: cuIpcOpenMemHandle; at the end cuIpcCloseMemHandle.
 inline Mapping import(const handle_t &handle, Driver &driver = cushim::driver(),
                       Where where = Where::current()) {
   CUdeviceptr base = 0;
@@ -253,12 +254,12 @@ inline Mapping import(const handle_t &handle, Driver &driver = cushim::driver(),
   mapping.size_ = static_cast<std::size_t>(handle.size);
   return mapping;
 }
-// Maps it in a given context. Driver calls: push, cuIpcOpenMemHandle, pop; at the end push,
+// Maps memory in a given context. Driver calls: push, cuIpcOpenMemHandle, pop; at the end push,
 // cuIpcCloseMemHandle, pop.
 inline Mapping import(ContextRef context, const handle_t &handle, Where where = Where::current()) {
   return detail::Creation::in(context, where, [&] { return import(handle, context.driver(), where); });
 }
-// Maps it in a device's primary context, which is held for the mapping's life. Driver calls:
+// Maps memory in a device's primary context, which the mapping retains until it is closed. Driver calls:
 // cuDevicePrimaryCtxRetain, push, cuIpcOpenMemHandle, pop; at the end push, cuIpcCloseMemHandle, pop,
 // cuDevicePrimaryCtxRelease.
 inline Mapping import(Device device, const handle_t &handle, Where where = Where::current()) {

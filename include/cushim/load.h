@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding, opening and choosing a driver, and saying what is wrong with it: the C face.
- * C++ programs include <cushim/driver.hpp>, which wraps these functions one to one.
+/* Finds, opens and chooses a driver, and explains failures: the C interface. C++ programs include
+ * <cushim/driver.hpp>, which wraps each of these functions.
  *
  * All functions may be called from any thread at any time, also before main, after exit handlers
- * and in a forked child. None throws, none exits, none prints. Text that they return lives as long
- * as the process. */
+ * and in a forked child. None throws, exits or prints. The text that they return stays valid until
+ * the process ends. */
 #ifndef CUSHIM_LOAD_H
 #define CUSHIM_LOAD_H
 
@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /* ---- Diagnoses --------------------------------------------------------------------------------
- * One row each: CUSHIM_DIAGNOSIS(enumerator, id). The id is what messages show and what programs
- * and documentation (docs/reference/errors.md#id) may rely on; it never changes its meaning. */
+ *   One row for each: CUSHIM_DIAGNOSIS(enumerator, id). Messages show the id. Programs and
+ *   documentation (docs/reference/errors.md#id) may rely on it; its meaning never changes. */
 #define CUSHIM_DIAGNOSES(CUSHIM_DIAGNOSIS)                          \
   CUSHIM_DIAGNOSIS(CUSHIM_OK, "ok")                                 \
   CUSHIM_DIAGNOSIS(CUSHIM_NO_DRIVER, "no-driver")                   \
@@ -40,94 +40,97 @@ extern "C" {
   CUSHIM_DIAGNOSIS(CUSHIM_UNKNOWN, "unknown")                       \
   CUSHIM_DIAGNOSIS(CUSHIM_INIT_FAILED, "init-failed")
 
-/* The stable ids of diagnoses; docs/reference/errors.md explains each. */
+/* The ids of diagnoses; docs/reference/errors.md explains each. */
 typedef enum CushimDiagnosisId {
 #define CUSHIM_DIAGNOSIS(enumerator, id) enumerator,
   CUSHIM_DIAGNOSES(CUSHIM_DIAGNOSIS)
 #undef CUSHIM_DIAGNOSIS
 } CushimDiagnosisId;
 
-/* The stable id in words, "no-driver". */
+/* Returns the id as text, "no-driver". */
 CUSHIM_API const char *cushim_diagnosis_name(CushimDiagnosisId id);
 
-/* One library that was tried. */
+/* A library that was tried. */
 typedef struct CushimAttempt {
-  CushimDiagnosisId outcome; /* CUSHIM_OK for the one that was accepted */
+  CushimDiagnosisId outcome; /* CUSHIM_OK for the library that was accepted */
   char place[24];            /* why it was tried: "soname", "CUSHIM_LIBRARY", "WSL", ... */
   char library[256];         /* as given to dlopen, cut to fit */
-  char detail[256];          /* dlerror's text or what validation found; empty if "absent" says it all */
+  char detail[256];          /* text of dlerror() or the result of validation; empty if the id says it all */
 } CushimAttempt;
 
 enum { CUSHIM_MAX_ATTEMPTS = 12 };
 
-/* What happened, what was tried, what to do. Plain data, safe to copy; texts too long are cut. */
+/* A diagnosis: the outcome, the libraries that were tried, and advice. Plain data that may be
+ * copied. Texts that are too long are truncated. */
 typedef struct CushimDiagnosis {
   CushimDiagnosisId id;
-  CUresult code;      /* the driver's own code if it gave one, else what the table's entries return */
+  CUresult code; /* the driver's own code if it returned one, else the code that the table's entries return */
   int driver_version; /* 12040 for 12.4; 0 if no driver was opened */
   int attempt_count;
   char what[320];
   char advice[320];
-  CushimAttempt attempts[CUSHIM_MAX_ATTEMPTS]; /* only the first attempt_count mean something */
+  CushimAttempt attempts[CUSHIM_MAX_ATTEMPTS]; /* only the first attempt_count are valid */
 } CushimDiagnosis;
 
-/* Writes the whole diagnosis as one line, "cushim[no-driver]: what (tried). advice", at most
- * capacity bytes with the final zero. Returns the length that the whole line has. */
+/* Writes the diagnosis as one line, "cushim[no-driver]: what (tried). advice", into at most
+ * capacity bytes, with the terminating zero. Returns the length of the whole line. */
 CUSHIM_API size_t cushim_diagnosis_text(const CushimDiagnosis *diagnosis, char *text, size_t capacity);
 
 /* ---- Loading ----------------------------------------------------------------------------------*/
 
-/* What cushim_load() opens, and what it requires. */
+/* Options of cushim_load(). */
 typedef struct CushimLoadOptions {
   size_t size;         /* sizeof(CushimLoadOptions), for later additions */
   const char *library; /* a path or soname to open instead of the default driver; or null */
-  int at_least;        /* refuse a driver below this version (12040 for 12.4); 0 for any */
+  int at_least;        /* reject a driver below this version (12040 for 12.4); 0 accepts all */
   bool initialize;     /* also call cuInit(0) and explain its failure */
 } CushimLoadOptions;
 
 /* Opens the driver and resolves all its entry points. options may be null.
  *
- * Without options->library this is the process's default driver: what CUSHIM_LIBRARY names (a
- * library, or "none"; ignored in setuid programs and when built with CUSHIM_NO_ENVIRONMENT), else
- * libcuda.so.1 where the dynamic linker would look, else the documented places of WSL, Tegra,
- * containers and NixOS. A library already loaded under that soname is used. Each candidate is opened by
- * its absolute path, after a look at the file, and validated by asking its version; relative folders of
- * the path, the toolkit's link stub and things that are no driver are passed over.
+ * Without options->library this is the process's default driver: the library that CUSHIM_LIBRARY
+ * names (a library, or "none"; ignored in setuid programs and when built with
+ * CUSHIM_NO_ENVIRONMENT); else libcuda.so.1 in the dynamic linker's search order; else
+ * libcuda.so.1 in the documented folders of WSL, Tegra, containers and NixOS. A library that is
+ * already loaded under that soname is used. Each candidate is opened by its absolute path, after a
+ * check of the file, and validated by asking its version. Relative folders of the search path, the
+ * toolkit's link stub, and files that are not a driver are skipped.
  *
- * Returns the driver, or null with the reason in *diagnosis (which may be null, and is also written
- * on success: what was tried and found). A too old driver is refused, but stays the default driver:
- * raw calls still reach it. The same library gives the same driver each time. Loading never changes
- * the current driver and may be tried again after a failure.
+ * Returns the driver, or null on failure. *diagnosis, which may be null, receives the reason of a
+ * failure, and on success the libraries that were tried. If the driver is older than
+ * options->at_least, the result is null, but the driver stays the default driver, and raw calls
+ * still reach it. The same library gives the same driver each time. Loading never changes the
+ * current driver, and may be repeated after a failure.
  *
  * Driver calls: cuDriverGetVersion, cuGetProcAddress for each entry (dlsym if the driver has no
- * such call); cuInit and cuDeviceGetCount if asked to initialize. */
+ * such call); cuInit and cuDeviceGetCount if options->initialize. */
 CUSHIM_API CushimDriver *cushim_load(const CushimLoadOptions *options, CushimDiagnosis *diagnosis);
 
-/* The process's default driver, opened or not. */
+/* Returns the process's default driver, whether it is open or not. */
 CUSHIM_API CushimDriver *cushim_default_driver(void);
 
-/* Makes a driver from functions in this program: resolve is called once for each entry with its
- * exported symbol and returns the function, or null for what is not served. The driver is never
- * freed. Returns null if memory is out. version is what cushim_driver_version() shall say; the
- * name is copied and shown in reports. */
+/* Makes a driver from functions of this program. Calls resolve once for each entry, with its
+ * exported symbol; it returns the function, or null if the driver does not implement the entry.
+ * version is the result of cushim_driver_version(). The name, which is copied, appears in reports.
+ * The driver is never freed. Returns null if there is not enough memory. */
 CUSHIM_API CushimDriver *cushim_driver_from(const char *name, int version,
                                             void (*(*resolve)(void *data, const char *symbol))(void),
                                             void *data);
 
-/* Explains a code that cuInit (or any later call) of this driver returned, looking at the process,
- * its environment and the device nodes. Makes no driver call. */
+/* Explains a code that cuInit or a later call of this driver returned: examines the process, its
+ * environment and the device nodes. Makes no driver call. */
 CUSHIM_API void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagnosis);
 
-/* ---- What a driver is -------------------------------------------------------------------------*/
+/* ---- Properties of a driver ------------------------------------------------------------------- */
 
-/* Path of the library that was opened, or the name that an in-process driver was given; empty for
- * the default driver before it is opened and when there is none. */
+/* Returns the path of the library that was opened, or the name of an in-process driver. Empty for
+ * the default driver before it is opened, and if there is none. */
 CUSHIM_API const char *cushim_driver_name(const CushimDriver *driver);
 
-/* 12040 for a driver that serves CUDA 12.4; 0 if not opened. */
+/* Returns 12040 for a driver that implements CUDA 12.4; 0 if not opened. */
 CUSHIM_API int cushim_driver_version(const CushimDriver *driver);
 
-/* How the entry points of a driver were found. */
+/* How the entry points of a driver were resolved. */
 typedef enum CushimLookup {
   CUSHIM_LOOKUP_NONE,        /* not opened */
   CUSHIM_LOOKUP_GET_PROC_V2, /* cuGetProcAddress_v2, drivers of 12.0 and later */
@@ -136,12 +139,12 @@ typedef enum CushimLookup {
   CUSHIM_LOOKUP_IN_PROCESS   /* made by cushim_driver_from */
 } CushimLookup;
 
-/* How this driver's entry points were found. */
+/* Returns how this driver's entry points were resolved. */
 CUSHIM_API CushimLookup cushim_driver_lookup(const CushimDriver *driver);
 
 /* ---- Entry points -----------------------------------------------------------------------------*/
 
-/* A row of the one list. */
+/* A row of the list of entry points. */
 typedef struct CushimEntryInfo {
   const char *symbol; /* "cuMemcpyHtoD_v2_ptds" */
   const char *base;   /* "cuMemcpyHtoD" */
@@ -149,58 +152,58 @@ typedef struct CushimEntryInfo {
   const char *thread; /* "", "_ptds" or "_ptsz" */
 } CushimEntryInfo;
 
-/* How many entries this library knows, and one of them; slot is its place in tools/generator/slots.txt.
- * Null beyond the last. */
+/* Return the number of entries that this library knows, and one of them by its slot (the index in
+ * tools/generator/slots.txt); null for a slot beyond the last. */
 CUSHIM_API int cushim_entry_count(void);
 CUSHIM_API const CushimEntryInfo *cushim_entry(int slot);
 
-/* The slot of an exported symbol, or -1. */
+/* Returns the slot of an exported symbol, or -1. */
 CUSHIM_API int cushim_find_symbol(const char *symbol);
 
-/* The slot that cuGetProcAddress(base, version) means: the newest ABI that is not newer than
- * version; if per_thread, of the per-thread variants where the base has any. -1 if there is none.
- * Equal to the answers of driver 580.159 for every base, version and flag. */
+/* Returns the slot that cuGetProcAddress(base, version) means: the newest ABI that is not newer
+ * than version; with per_thread, of the per-thread variants if the base has any. Returns -1 if
+ * there is none. Equal to the answers of driver 580.159 for every base, version and flag. */
 CUSHIM_API int cushim_find_version(const char *base, int version, bool per_thread);
 
-/* Whether the driver serves this slot itself, rather than by an error stub. Opens the default
- * driver if it was not yet. */
+/* Returns whether the driver itself implements this slot, and not an error stub. Opens the default
+ * driver if it is not open. */
 CUSHIM_API bool cushim_supports(CushimDriver *driver, int slot);
 
-/* Why the driver does not serve this slot, in words ("cuX came with CUDA 13.0; this driver serves
- * 12.4"), or an empty text if it does. Returns the length that the whole text has. */
+/* Writes the reason why the driver does not implement this slot ("cuX came with CUDA 13.0; this
+ * driver serves 12.4"), or an empty text if it does. Returns the length of the whole text. */
 CUSHIM_API size_t cushim_why_missing(CushimDriver *driver, int slot, char *text, size_t capacity);
 
-/* The driver's own function for a slot, past anything that was put over it; null if missing. */
+/* Returns the driver's own function for a slot, without overlays; null if the driver has none. */
 CUSHIM_API void (*cushim_own_function(CushimDriver *driver, int slot))(void);
 
-/* Puts function over a slot of the effective table, for all threads and at once; null takes it off
- * again. What the slot held itself stays reachable through cushim_own_function(). For layers such
- * as hooks; the function must have the entry's type and live as long as calls may reach it. False if
- * memory is out or there is no such slot. */
+/* Replaces the function of a slot in the effective table, for all threads and at once; null
+ * restores the driver's own function, which stays available as cushim_own_function(). For layers
+ * such as hooks. The function must have the entry's type, and must stay valid as long as calls can
+ * reach it. Returns false if there is not enough memory or no such slot. */
 CUSHIM_API bool cushim_overlay(CushimDriver *driver, int slot, void (*function)(void));
 
 /* ---- The current driver -----------------------------------------------------------------------*/
 
-/* A scope in which a driver is current, for all threads. Scopes may be left in any order; the
- * newest that is not left decides. The object belongs to the caller and must stay where it is
- * until it is left. */
+/* A scope in which a driver is current, for all threads. Scopes may end in any order; the newest
+ * living scope decides. The caller owns the object, which must not move until the scope ends. */
 typedef struct CushimScope {
   CushimDriver *driver;
   struct CushimScope *older;
   struct CushimScope *newer;
 } CushimScope;
 
-/* Makes the driver current for all threads until cushim_leave(). */
+/* Begins a scope: makes the driver current for all threads until cushim_leave(). */
 CUSHIM_API void cushim_enter(CushimScope *scope, CushimDriver *driver);
 /* Ends a scope. Scopes may end in any order. */
 CUSHIM_API void cushim_leave(CushimScope *scope);
 
 /* ---- Copies -----------------------------------------------------------------------------------*/
 
-/* Every file mapped into this process that carries a copy of cushim, with its version. Static
- * copies have a current driver of their own each. Calls visit for each; returns how many. */
+/* A copy of cushim in this process, with its version. Each static copy has its own current driver.
+ * cushim_copies() calls visit for each file mapped into this process that contains a copy, and
+ * returns their number. */
 typedef struct CushimCopy {
-  const char *path; /* valid during the visit only; the program's own path for the main program */
+  const char *path; /* valid during the visit only; for the main program its own path */
   int version_major, version_minor, version_patch;
   bool is_this_one;
 } CushimCopy;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream memory operations: a stream waits for a word in memory, or writes one, without the host.
+// Stream memory operations: a stream waits for a word in memory or writes one, without the host.
 //
-//   stream.wait_value(flag, geq(5));           goes on when the word has reached 5
+//   stream.wait_value(flag, geq(5));           continues when the word has reached 5
 //   stream.write_value(flag, 6);
 //   MemOpBatch().write_value(a, 1).barrier().write_value(b, 1).submit(stream);
 //
-// The driver has these calls in two generations. The second (driver 11.7 and newer) is what streams
-// and MemOpBatch use. The first is in namespace memop_v1. They differ in this: only the first has
-// writes without a memory barrier before them, only the second has the barrier as an operation of a
-// batch; and the first asks the device for everything, the second only for the conveniences.
+// The driver has two generations of these calls. Streams and MemOpBatch use the second (driver 11.7 and
+// newer); namespace memop_v1 has the first. Only the first has writes without a memory barrier before them.
+// Only the second has the barrier as an operation of a batch. The first needs a device attribute for each
+// operation, the second only for 64-bit operations, nor() and flushes.
 #pragma once
 
 #include <cushim/device_ptr.hpp>
@@ -23,7 +23,7 @@ inline namespace v1 {
 
 namespace detail {
 
-// The word that elements of T are for a stream: T is an integer of 32 or 64 bits.
+// The word type that a stream uses for elements of T. T is an integer of 32 or 64 bits.
 template <class T>
 using WordElement = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 template <class U, class T>
@@ -31,8 +31,8 @@ concept SameWord = std::integral<U> && !std::is_const_v<U> && sizeof(U) == sizeo
 
 }  // namespace detail
 
-// The address of a word of 32 or 64 bits that streams wait on and write: device memory, or page-locked
-// host memory (PinnedBuffer::device_ptr()). The driver refuses null, misaligned and managed addresses.
+// The address of a word of 32 or 64 bits for waits and writes of streams: device memory, or page-locked host
+// memory (PinnedBuffer::device_ptr()). The driver rejects null, misaligned and managed addresses.
 template <class T>
 class Word {
   static_assert(std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>,
@@ -40,7 +40,7 @@ class Word {
 
  public:
   explicit constexpr Word(CUdeviceptr address) noexcept : address_(address) {}
-  // The address of any integer of this width, signed or not.
+  // Converts from the address of any integer of this width, signed or unsigned.
   template <detail::SameWord<T> U>
   constexpr Word(DevicePtr<U> pointer) noexcept : address_(pointer.address()) {}
 
@@ -52,8 +52,8 @@ class Word {
 template <class U>
 Word(DevicePtr<U>) -> Word<detail::WordElement<U>>;
 
-// A value to write to a word of type T: an integer that is not wider than the word. Narrower ones are
-// extended as C++ does it, so that -1 sets all bits.
+// A value to write to a word of type T: an integer that is not wider than the word. Narrower integers are
+// converted as in C++, so -1 sets all bits.
 template <class T>
 class WordValue {
  public:
@@ -70,7 +70,7 @@ class WordValue {
   T value_;
 };
 
-// A comparison of a word with a value, which must not be wider than the word.
+// A comparison of a word with a value that is not wider than the word.
 template <class T>
 class ValueCondition {
  public:
@@ -92,7 +92,7 @@ class ValueCondition {
   CUstreamWaitValue_flags comparison_;
 };
 
-// Returns the condition word >= value, as signed distance: counters may wrap around.
+// Returns the condition word >= value, compared as a signed difference, so counters may wrap around.
 template <std::integral T>
 constexpr ValueCondition<T> geq(T value) noexcept {
   return {value, CU_STREAM_WAIT_VALUE_GEQ};
@@ -107,13 +107,13 @@ template <std::integral T>
 constexpr ValueCondition<T> any_bit(T bits) noexcept {
   return {bits, CU_STREAM_WAIT_VALUE_AND};
 }
-// Returns the condition ~(word | bits) != 0, which not every device has: see mem_op_support().
+// Returns the condition ~(word | bits) != 0, which some devices lack: see mem_op_support().
 template <std::integral T>
 constexpr ValueCondition<T> nor(T bits) noexcept {
   return {bits, CU_STREAM_WAIT_VALUE_NOR};
 }
 
-// Who sees the memory operations before a barrier: the system, or the device.
+// The observers of a barrier: the whole system, or the device.
 enum class BarrierScope : unsigned {
   system = CU_STREAM_MEMORY_BARRIER_TYPE_SYS,
   device = CU_STREAM_MEMORY_BARRIER_TYPE_GPU,
@@ -122,7 +122,7 @@ enum class BarrierScope : unsigned {
 // The two generations of the driver's calls.
 enum class MemOpAbi { v1, v2 };
 
-// What a device can do with stream memory operations.
+// The stream memory operations that a device supports.
 struct MemOpSupport {
   bool any;      // operations of 32 bits
   bool bits_64;  // operations of 64 bits
@@ -130,8 +130,8 @@ struct MemOpSupport {
   bool flush;    // RemoteWrites::flush and the flush operation
 };
 
-// Returns what a device can do. Driver calls: cuDeviceGetAttribute three times; for the first generation
-// four.
+// Returns the operations that a device supports. Driver calls: cuDeviceGetAttribute three times; for the
+// first generation four times.
 template <MemOpAbi abi = MemOpAbi::v2>
 MemOpSupport mem_op_support(Device device, Where where = Where::current()) {
   const bool flush = device.attribute(attribute::can_flush_remote_writes, where);
@@ -151,8 +151,8 @@ constexpr unsigned wait_flags(CUstreamWaitValue_flags comparison, RemoteWrites w
          (writes == RemoteWrites::flush ? static_cast<unsigned>(CU_STREAM_WAIT_VALUE_FLUSH) : 0u);
 }
 
-// Returns why the driver may have refused a word, or null. Driver calls: cuPointerGetAttributes, unless
-// the address alone tells.
+// Returns the probable reason why the driver rejected a word, or null. Driver calls: cuPointerGetAttributes,
+// unless the address alone is the reason.
 inline const char *word_remark(Driver &driver, CUdeviceptr address, std::size_t size) {
   if (address == 0) return "address is null";
   if (address % size != 0)
@@ -166,7 +166,7 @@ inline const char *word_remark(Driver &driver, CUdeviceptr address, std::size_t 
   return nullptr;
 }
 
-// Returns what a device may lack that refuses an operation with these flags, or null.
+// Returns the support that a device may lack for an operation with these flags, or null.
 inline const char *support_remark(unsigned flags, std::size_t size) {
   if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) return "the device may not be able to flush remote writes";
   if (flags == CU_STREAM_WAIT_VALUE_NOR) return "the device may not have the condition nor";
@@ -174,7 +174,7 @@ inline const char *support_remark(unsigned flags, std::size_t size) {
   return nullptr;
 }
 
-// An operation that may be the reason why the driver refused it.
+// An operation that may be the reason of an error.
 struct Suspect {
   CUdeviceptr address;
   std::size_t size;  // bytes of its word; 0 if it has none
@@ -215,7 +215,8 @@ inline namespace CUSHIM_DEFAULT_STREAM {
        Remark{suspect.remark(result, stream.driver())});
 }
 
-// Names the first operation that explains the result, and why. first is the index of the part.
+// Throws an Error that names the first operation which explains the result, and the reason. first is the
+// index of the part's first operation.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_batch(
     CUresult result, const char *routine, Where where, StreamRef stream, std::size_t first,
     std::span<const CUstreamBatchMemOpParams> part) {
@@ -274,12 +275,11 @@ void StreamCalls<Self>::write_value(Word<std::uint64_t> word, WordValue<std::uin
     detail::fail_word(result, "cuStreamWriteValue64", where, self(), word.address(), 8, 0);
 }
 
-// Operations that a stream does in order, submitted in one call: either all of them are accepted or
-// none.
+// Operations that a stream runs in order, submitted in one call: the driver accepts either all or none.
 template <MemOpAbi abi>
 class BasicMemOpBatch {
  public:
-  // Operations that the driver takes in one call.
+  // The maximum number of operations in one driver call.
   static constexpr std::size_t limit = 255;
 
   // Adds a wait until the word meets the condition. No driver call.
@@ -300,7 +300,7 @@ class BasicMemOpBatch {
     return *this;
   }
 
-  // Adds a write of the word, which earlier writes are visible before. No driver call.
+  // Adds a write of the word, after a memory barrier: earlier writes are visible before it. No driver call.
   BasicMemOpBatch &write_value(Word<std::uint32_t> word, WordValue<std::uint32_t> value) {
     CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WRITE_VALUE_32);
     operation.writeValue.address = word.address();
@@ -314,7 +314,7 @@ class BasicMemOpBatch {
     return *this;
   }
 
-  // Adds a write that earlier writes need not be visible before. First generation only.
+  // Adds a write without a memory barrier: earlier writes may become visible after it. First generation only.
   template <class T>
   BasicMemOpBatch &write_value_without_barrier(
       Word<T> word, std::type_identity_t<WordValue<T>> value) requires(abi == MemOpAbi::v1) {
@@ -323,8 +323,7 @@ class BasicMemOpBatch {
     return *this;
   }
 
-  // Adds a barrier: memory operations before it are visible before those after it. Second generation
-  // only.
+  // Adds a barrier: memory operations before it are visible before those after it. Second generation only.
   BasicMemOpBatch &barrier(BarrierScope scope = BarrierScope::system) requires(abi == MemOpAbi::v2) {
     add(CU_STREAM_MEM_OP_BARRIER).memoryBarrier.flags = static_cast<unsigned>(scope);
     return *this;
@@ -340,10 +339,11 @@ class BasicMemOpBatch {
   // Removes all operations.
   void clear() noexcept { operations_.clear(); }
 
-  // Submits all operations, and keeps them: a batch may be submitted again. Throws INVALID_VALUE, without
-  // a driver call, if there are more than 255; makes no call for none. An error names the first operation
-  // that explains it by its index, from 0, and says why. Driver calls: cuStreamBatchMemOp_v2 (first
-  // generation: cuStreamBatchMemOp); after INVALID_VALUE, to tell the reason, cuPointerGetAttributes.
+  // Submits all operations. The batch keeps them and may be submitted again. Makes no call for an empty
+  // batch. Throws INVALID_VALUE, without a driver call, for more than 255 operations. An error names the
+  // first operation that explains it by its index, from 0, and the reason. Driver calls:
+  // cuStreamBatchMemOp_v2 (first generation: cuStreamBatchMemOp); after INVALID_VALUE, to find the reason,
+  // cuPointerGetAttributes.
   void submit(const StreamRef &stream, Where where = Where::current()) {
     if (size() > limit)
       detail::fail(CUDA_ERROR_INVALID_VALUE, routine, where, stream,
@@ -352,8 +352,8 @@ class BasicMemOpBatch {
     submit_part(stream, 0, operations_, where);
   }
 
-  // Submits all operations in as few batches as the limit allows; if one fails, those before it are
-  // in the stream. Driver calls: as submit(), once for every 255 operations.
+  // Submits all operations in the smallest number of batches. If one fails, those before it are in the
+  // stream. Driver calls: as submit(), once for every 255 operations.
   void submit_split(const StreamRef &stream, Where where = Where::current()) {
     const std::span<CUstreamBatchMemOpParams> all(operations_);
     for (std::size_t first = 0; first < all.size(); first += limit)
@@ -371,7 +371,7 @@ class BasicMemOpBatch {
 
   static void submit_part(const StreamRef &stream, std::size_t first,
                           std::span<CUstreamBatchMemOpParams> part, Where where) {
-    if (part.empty()) return;  // the driver refuses, or trips over, a null array
+    if (part.empty()) return;  // the driver rejects a null array, or faults on it
     const unsigned count = static_cast<unsigned>(part.size());
     const auto &entry = [&]() -> const auto & {
       if constexpr (abi == MemOpAbi::v1)
@@ -388,24 +388,23 @@ class BasicMemOpBatch {
   std::vector<CUstreamBatchMemOpParams> operations_;
 };
 
-// A batch of stream memory operations.
+// A batch of stream memory operations of the second generation.
 using MemOpBatch = BasicMemOpBatch<MemOpAbi::v2>;
 
 // The first generation of the driver's calls.
 namespace memop_v1 {
 
-// A batch through the first generation.
+// A batch of stream memory operations of the first generation.
 using MemOpBatch = BasicMemOpBatch<MemOpAbi::v1>;
 
-// How a word is written.
+// How a stream writes a word.
 enum class WriteFlags : unsigned {
   none = CU_STREAM_WRITE_VALUE_DEFAULT,
-  no_memory_barrier =
-      CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER,  // earlier writes need not be visible before it
+  no_memory_barrier = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER,  // earlier writes may become visible after it
 };
 constexpr bool is_flags(WriteFlags) { return true; }
 
-// As wait_value() of a stream, through the first ABI. Driver calls: cuStreamWaitValue32 or 64.
+// As wait_value() of a stream, with the first ABI. Driver calls: cuStreamWaitValue32 or 64.
 inline void wait_value(const StreamRef &stream, Word<std::uint32_t> word,
                        ValueCondition<std::uint32_t> condition, RemoteWrites writes = RemoteWrites::leave,
                        Where where = Where::current()) {
@@ -425,7 +424,7 @@ inline void wait_value(const StreamRef &stream, Word<std::uint64_t> word,
     detail::fail_word(result, "cuStreamWaitValue64", where, stream, word.address(), 8, flags);
 }
 
-// As write_value() of a stream, through the first ABI. Driver calls: cuStreamWriteValue32 or 64.
+// As write_value() of a stream, with the first ABI. Driver calls: cuStreamWriteValue32 or 64.
 inline void write_value(const StreamRef &stream, Word<std::uint32_t> word, WordValue<std::uint32_t> value,
                         WriteFlags flags = WriteFlags::none, Where where = Where::current()) {
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v8000)(stream.driver())(

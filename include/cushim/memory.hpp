@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is owned: device, pinned, registered, managed, pitched, and allocated in stream order.
-// Each buffer is freed through the driver that made it, in the context that it was made in if that
-// was given at creation; else some context of the device must be current at both times.
+// Memory with an owner: device, pinned, registered, managed, pitched and stream-ordered buffers. Each buffer
+// is freed through the driver that allocated it, in the context that was given at creation. If none was
+// given, a context of the device must be current both at creation and at the end.
 #pragma once
 
 #include <cushim/span.hpp>
@@ -15,8 +15,8 @@ inline namespace v1 {
 // Properties of pinned memory.
 enum class PinnedFlags : unsigned {
   none = 0,
-  portable = CU_MEMHOSTALLOC_PORTABLE,             // pinned for all contexts
-  device_map = CU_MEMHOSTALLOC_DEVICEMAP,          // mapped for the device
+  portable = CU_MEMHOSTALLOC_PORTABLE,             // page-locked for all contexts
+  device_map = CU_MEMHOSTALLOC_DEVICEMAP,          // mapped into the device's address space
   write_combined = CU_MEMHOSTALLOC_WRITECOMBINED,  // fast to write over the bus, slow for the host to read
 };
 constexpr bool is_flags(PinnedFlags) { return true; }
@@ -36,7 +36,7 @@ namespace detail {
 inline CUdeviceptr number(const void *pointer) noexcept { return reinterpret_cast<CUdeviceptr>(pointer); }
 inline void *host_pointer(CUdeviceptr address) noexcept { return reinterpret_cast<void *>(address); }
 
-// How each kind of memory is given back.
+// The driver call that frees each kind of memory.
 struct DeviceMemory {
   static constexpr const char *routine = "cuMemFree";
   static CUresult free(Driver &driver, CUdeviceptr address) { return driver.cuMemFree(address); }
@@ -54,7 +54,7 @@ struct HostRegistration {
   }
 };
 
-// Owns an address; gives it back in its context, if that was given at creation.
+// Owns an address. Frees it in the context that was given at creation, if any.
 template <class Kind>
 class OwnedMemory {
  public:
@@ -92,7 +92,7 @@ class OwnedMemory {
     closing.home_.close(where);
   }
 
-  // Leaves the memory to the caller, and gives a primary context up.
+  // Returns the address, which the caller must free. Releases a retained primary context.
   CUdeviceptr release() noexcept {
     home_ = {};
     return std::exchange(bound_, {}).handle();
@@ -107,7 +107,7 @@ class OwnedMemory {
  private:
   Address words() const noexcept { return {"memory", static_cast<std::uintptr_t>(address())}; }
 
-  // push, free, pop; or free alone. Says which call the result is of.
+  // Calls push, free, pop; without a context, free alone. Sets routine to the call that returned the result.
   CUresult give_back(const char *&routine) noexcept {
     Driver &driver = bound_.driver();
     const ContextRef context = home_.ref();
@@ -134,7 +134,7 @@ class OwnedMemory {
   HomeContext home_;
 };
 
-// Returns count elements in bytes. Throws INVALID_VALUE if that exceeds std::size_t.
+// Returns the size of count elements in bytes. Throws INVALID_VALUE if it exceeds std::size_t.
 template <class T>
 std::size_t bytes_of(std::size_t count, const char *routine, Where where) {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -144,35 +144,36 @@ std::size_t bytes_of(std::size_t count, const char *routine, Where where) {
   return count * sizeof(T);
 }
 
-// What the owners of memory share: Self is a range of it, and View is that range without owning.
+// The base of classes that own memory. Self is a range of the memory; View is the same range without
+// ownership.
 template <class Self, class View, class Kind>
 class Buffer {
  public:
-  // Returns the memory as a range that does not own, and must not outlive this. No driver call.
+  // Returns the memory as a range without ownership, which must not outlive this. No driver call.
   View span() const noexcept { return view_; }
 
   void swap(Self &other) noexcept { swap_members(other); }
   friend void swap(Self &left, Self &right) noexcept { left.swap(right); }
 
-  // Gives the memory back now, and throws if that fails. Again does nothing. Driver calls: those of the
-  // buffer's end.
+  // Frees the memory now. Throws Error if that fails. Does nothing if this is empty. Driver calls: those that
+  // create() names for the end.
   void close(Where where = Where::current()) {
     view_ = View();
     memory_.close(where);
   }
 
-  // Leaves the memory to the caller, who frees it: cuMemFree, cuMemFreeHost or cuMemHostUnregister.
-  // Empty afterwards. Driver calls: cuDevicePrimaryCtxRelease if it was created on a device.
+  // Returns the address, which the caller must free with cuMemFree, cuMemFreeHost or cuMemHostUnregister, and
+  // becomes empty. Driver calls: cuDevicePrimaryCtxRelease if it was created on a device.
   [[nodiscard]] CUdeviceptr release() noexcept {
     view_ = View();
     return memory_.release();
   }
 
-  // Returns whether this owns no memory; so it is with a buffer of no elements. No driver call.
+  // Returns whether this owns no memory. A buffer of 0 elements is empty. No driver call.
   bool is_empty() const noexcept { return memory_.is_empty(); }
-  // Returns the driver that made the memory. No driver call.
+  // Returns the driver that allocated the memory. No driver call.
   Driver &driver() const noexcept { return memory_.driver(); }
-  // Returns the context that the memory is in, if it was given at creation. No driver call.
+  // Returns the memory's context, if it was given at creation. No driver call.
   std::optional<ContextRef> context() const noexcept { return memory_.home().context(); }
 
  protected:
@@ -199,7 +200,7 @@ class Buffer {
   OwnedMemory<Kind> memory_;
 };
 
-// What buffers of device memory offer, like their DeviceSpan. Self has span().
+// The range functions of buffers of device memory, as in DeviceSpan. Self has span().
 template <class Self, class T>
 class DeviceRangeCalls {
  public:
@@ -210,9 +211,9 @@ class DeviceRangeCalls {
   std::size_t size() const noexcept { return range().size(); }
   std::size_t size_bytes() const noexcept { return range().size_bytes(); }
   bool empty() const noexcept { return range().empty(); }
-  // Returns the address of one element; index may be size().
+  // Returns the address of one element. index may be size().
   DevicePtr<T> operator[](std::size_t index) const noexcept { return range()[index]; }
-  // Parts of the range, as of DeviceSpan.
+  // Return parts of the range, as in DeviceSpan.
   DeviceSpan<T> subspan(std::size_t offset, std::size_t count) const {
     return range().subspan(offset, count);
   }
@@ -224,7 +225,7 @@ class DeviceRangeCalls {
     return range().template reinterpret<U>();
   }
 
-  // Converts to the range that does not own, and must not outlive this.
+  // Converts to a range without ownership, which must not outlive this.
   template <class U>
   requires std::is_convertible_v<T (*)[], U (*)[]>
   operator DeviceSpan<U>() const noexcept { return range(); }
@@ -236,11 +237,11 @@ class DeviceRangeCalls {
   DeviceSpan<T> range() const noexcept { return static_cast<const Self &>(*this).span(); }
 };
 
-// What buffers of page-locked memory offer, like their PinnedSpan. Self has span() and driver().
+// The range functions of buffers of page-locked memory, as in PinnedSpan. Self has span() and driver().
 template <class Self, class T>
 class PinnedRangeCalls : public HostRangeCalls<Self, T> {
  public:
-  // Parts of the range, as of PinnedSpan.
+  // Return parts of the range, as in PinnedSpan.
   PinnedSpan<T> subspan(std::size_t offset, std::size_t count) const {
     return self().span().subspan(offset, count);
   }
@@ -248,18 +249,18 @@ class PinnedRangeCalls : public HostRangeCalls<Self, T> {
   PinnedSpan<T> first(std::size_t count) const { return self().span().first(count); }
   PinnedSpan<T> last(std::size_t count) const { return self().span().last(count); }
 
-  // Converts to the range that does not own, and must not outlive this.
+  // Converts to a range without ownership, which must not outlive this.
   template <class U>
   requires std::is_convertible_v<T (*)[], U (*)[]>
   operator PinnedSpan<U>() const noexcept { return self().span(); }
 
-  // Returns the same memory as the device sees it. Driver calls: cuMemHostGetDevicePointer; none if
-  // there are no elements.
+  // Returns the memory as a range of device addresses. Driver calls: cuMemHostGetDevicePointer; none for 0
+  // elements.
   DeviceSpan<T> device_span(Where where = Where::current()) const {
     return pinned_device_span(self().span(), self().driver(), where);
   }
-  // Returns one element as the device sees it, for stream.wait_value(flags.device_ptr(1), geq(5)).
-  // Throws std::out_of_range. Driver calls: cuMemHostGetDevicePointer.
+  // Returns the device address of one element, for stream.wait_value(flags.device_ptr(1), geq(5)). Throws
+  // std::out_of_range. Driver calls: cuMemHostGetDevicePointer.
   DevicePtr<T> device_ptr(std::size_t index, Where where = Where::current()) const {
     return pinned_device_span(self().span().subspan(index, 1), self().driver(), where).data();
   }
@@ -268,7 +269,7 @@ class PinnedRangeCalls : public HostRangeCalls<Self, T> {
   const Self &self() const noexcept { return static_cast<const Self &>(*this); }
 };
 
-// Returns page-locked memory as the device sees it.
+// Returns page-locked memory as a range of device addresses.
 template <class T>
 DeviceSpan<T> pinned_device_span(PinnedSpan<T> memory, Driver &driver, Where where) {
   if (memory.empty()) return {};
@@ -281,7 +282,7 @@ DeviceSpan<T> pinned_device_span(PinnedSpan<T> memory, Driver &driver, Where whe
 
 }  // namespace detail
 
-// Owns device memory; converts to a DeviceSpan. Not initialized.
+// Owns uninitialized device memory. Converts to a DeviceSpan.
 template <class T>
 class DeviceBuffer : public detail::Buffer<DeviceBuffer<T>, DeviceSpan<T>, detail::DeviceMemory>,
                      public detail::DeviceRangeCalls<DeviceBuffer<T>, T> {
@@ -292,7 +293,7 @@ class DeviceBuffer : public detail::Buffer<DeviceBuffer<T>, DeviceSpan<T>, detai
   // Empty.
   DeviceBuffer() = default;
 
-  // Allocates count elements in the current context; of none, makes no driver call and owns nothing.
+  // Allocates count elements in the current context. For 0 elements, makes no driver call and owns nothing.
   // Driver calls: cuMemAlloc; at the end cuMemFree.
   static DeviceBuffer create(std::size_t count, Driver &driver = cushim::driver(),
                              Where where = Where::current()) {
@@ -307,7 +308,7 @@ class DeviceBuffer : public detail::Buffer<DeviceBuffer<T>, DeviceSpan<T>, detai
   static DeviceBuffer create(ContextRef context, std::size_t count, Where where = Where::current()) {
     return detail::Creation::in(context, where, [&] { return create(count, context.driver(), where); });
   }
-  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // Allocates in a device's primary context, which the buffer retains until it is freed. Driver calls:
   // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFree, pop,
   // cuDevicePrimaryCtxRelease.
   static DeviceBuffer create(Device device, std::size_t count, Where where = Where::current()) {
@@ -315,7 +316,7 @@ class DeviceBuffer : public detail::Buffer<DeviceBuffer<T>, DeviceSpan<T>, detai
   }
 };
 
-// Owns page-locked host memory; a range that converts to a PinnedSpan and a std::span. Not initialized.
+// Owns uninitialized page-locked host memory. Converts to a PinnedSpan and a std::span.
 template <class T>
 class PinnedBuffer : public detail::Buffer<PinnedBuffer<T>, PinnedSpan<T>, detail::PinnedMemory>,
                      public detail::PinnedRangeCalls<PinnedBuffer<T>, T> {
@@ -326,7 +327,7 @@ class PinnedBuffer : public detail::Buffer<PinnedBuffer<T>, PinnedSpan<T>, detai
   // Empty.
   PinnedBuffer() = default;
 
-  // Allocates count elements in the current context; of none, makes no driver call and owns nothing.
+  // Allocates count elements in the current context. For 0 elements, makes no driver call and owns nothing.
   // Driver calls: cuMemHostAlloc; at the end cuMemFreeHost.
   static PinnedBuffer create(std::size_t count, PinnedFlags flags = PinnedFlags::none,
                              Driver &driver = cushim::driver(), Where where = Where::current()) {
@@ -339,14 +340,13 @@ class PinnedBuffer : public detail::Buffer<PinnedBuffer<T>, PinnedSpan<T>, detai
     return PinnedBuffer(PinnedSpan<T>(std::span<T>(static_cast<T *>(pointer), count)),
                         detail::number(pointer), driver);
   }
-  // Allocates in a given context. Driver calls: push, as above, pop; at the end push, cuMemFreeHost,
-  // pop.
+  // Allocates in a given context. Driver calls: push, as above, pop; at the end push, cuMemFreeHost, pop.
   static PinnedBuffer create(ContextRef context, std::size_t count, PinnedFlags flags = PinnedFlags::none,
                              Where where = Where::current()) {
     return detail::Creation::in(context, where,
                                 [&] { return create(count, flags, context.driver(), where); });
   }
-  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // Allocates in a device's primary context, which the buffer retains until it is freed. Driver calls:
   // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFreeHost, pop,
   // cuDevicePrimaryCtxRelease.
   static PinnedBuffer create(Device device, std::size_t count, PinnedFlags flags = PinnedFlags::none,
@@ -354,7 +354,7 @@ class PinnedBuffer : public detail::Buffer<PinnedBuffer<T>, PinnedSpan<T>, detai
     return detail::Creation::on(device, where, [&] { return create(count, flags, device.driver(), where); });
   }
 
-  // Returns the flags as the driver keeps them. Driver calls: cuMemHostGetFlags.
+  // Returns the flags that the driver stores. Driver calls: cuMemHostGetFlags.
   PinnedFlags flags(Where where = Where::current()) const {
     unsigned flags = 0;
     detail::check(this->driver().cuMemHostGetFlags(&flags, this->data()), "cuMemHostGetFlags", where,
@@ -364,7 +364,7 @@ class PinnedBuffer : public detail::Buffer<PinnedBuffer<T>, PinnedSpan<T>, detai
   }
 };
 
-// Keeps host memory of the caller page-locked; a range that converts to a PinnedSpan and a std::span.
+// Registers the caller's host memory, so that it is page-locked. Converts to a PinnedSpan and a std::span.
 template <class T>
 class RegisteredBuffer : public detail::Buffer<RegisteredBuffer<T>, PinnedSpan<T>, detail::HostRegistration>,
                          public detail::PinnedRangeCalls<RegisteredBuffer<T>, T> {
@@ -375,8 +375,8 @@ class RegisteredBuffer : public detail::Buffer<RegisteredBuffer<T>, PinnedSpan<T
   // Empty.
   RegisteredBuffer() = default;
 
-  // Registers memory, which must outlive this, in the current context; of no elements, makes no driver
-  // call and keeps nothing. Driver calls: cuMemHostRegister; at the end cuMemHostUnregister.
+  // Registers memory, which must outlive this, in the current context. For 0 elements, makes no driver call
+  // and registers nothing. Driver calls: cuMemHostRegister; at the end cuMemHostUnregister.
   static RegisteredBuffer create(std::span<T> memory, RegisterFlags flags = RegisterFlags::none,
                                  Driver &driver = cushim::driver(), Where where = Where::current()) {
     if (memory.empty()) return {};
@@ -388,15 +388,15 @@ class RegisteredBuffer : public detail::Buffer<RegisteredBuffer<T>, PinnedSpan<T
                   detail::Argument{"flags", detail::number(flags)});
     return RegisteredBuffer(PinnedSpan<T>(memory), detail::number(pointer), driver);
   }
-  // Registers in a given context. Driver calls: push, as above, pop; at the end push,
-  // cuMemHostUnregister, pop.
+  // Registers in a given context. Driver calls: push, as above, pop; at the end push, cuMemHostUnregister,
+  // pop.
   static RegisteredBuffer create(ContextRef context, std::span<T> memory,
                                  RegisterFlags flags = RegisterFlags::none, Where where = Where::current()) {
     return detail::Creation::in(context, where,
                                 [&] { return create(memory, flags, context.driver(), where); });
   }
-  // Registers in a device's primary context, which this holds for its life. Driver calls:
-  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemHostUnregister, pop,
+  // Registers in a device's primary context, which this retains until the memory is unregistered. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemHostUnregister, pop,
   // cuDevicePrimaryCtxRelease.
   static RegisteredBuffer create(Device device, std::span<T> memory,
                                  RegisterFlags flags = RegisterFlags::none, Where where = Where::current()) {
@@ -404,8 +404,8 @@ class RegisteredBuffer : public detail::Buffer<RegisteredBuffer<T>, PinnedSpan<T
   }
 };
 
-// Owns managed memory, which host and devices reach at one address; a range of the host that converts
-// to a DeviceSpan and a std::span. Not initialized.
+// Owns uninitialized managed memory, which has the same address on the host and the devices. A host range
+// that converts to a DeviceSpan and a std::span.
 template <class T>
 class ManagedBuffer : public detail::Buffer<ManagedBuffer<T>, std::span<T>, detail::DeviceMemory>,
                       public detail::HostRangeCalls<ManagedBuffer<T>, T> {
@@ -416,7 +416,7 @@ class ManagedBuffer : public detail::Buffer<ManagedBuffer<T>, std::span<T>, deta
   // Empty.
   ManagedBuffer() = default;
 
-  // Allocates count elements in the current context; of none, makes no driver call and owns nothing.
+  // Allocates count elements in the current context. For 0 elements, makes no driver call and owns nothing.
   // attachment is global or host. Driver calls: cuMemAllocManaged; at the end cuMemFree.
   static ManagedBuffer create(std::size_t count, MemoryAttachment attachment = MemoryAttachment::global,
                               Driver &driver = cushim::driver(), Where where = Where::current()) {
@@ -437,7 +437,7 @@ class ManagedBuffer : public detail::Buffer<ManagedBuffer<T>, std::span<T>, deta
     return detail::Creation::in(context, where,
                                 [&] { return create(count, attachment, context.driver(), where); });
   }
-  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // Allocates in a device's primary context, which the buffer retains until it is freed. Driver calls:
   // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFree, pop,
   // cuDevicePrimaryCtxRelease.
   static ManagedBuffer create(Device device, std::size_t count,
@@ -447,7 +447,7 @@ class ManagedBuffer : public detail::Buffer<ManagedBuffer<T>, std::span<T>, deta
                                 [&] { return create(count, attachment, device.driver(), where); });
   }
 
-  // Returns the same memory as the device sees it. No driver call.
+  // Returns the memory as a range of device addresses. No driver call.
   DeviceSpan<T> device_span() const noexcept {
     return {DevicePtr<T>(detail::number(this->data())), this->size()};
   }
@@ -456,8 +456,8 @@ class ManagedBuffer : public detail::Buffer<ManagedBuffer<T>, std::span<T>, deta
   operator DeviceSpan<U>() const noexcept { return device_span(); }
 };
 
-// Owns device memory for rows, with the pitch that the device likes best; converts to a DeviceSpan2D.
-// Not initialized.
+// Owns uninitialized device memory for rows, with the pitch that the driver chooses for fast access. Converts
+// to a DeviceSpan2D.
 template <class T>
 class PitchedBuffer : public detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, detail::DeviceMemory> {
   using Base = detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, detail::DeviceMemory>;
@@ -467,13 +467,13 @@ class PitchedBuffer : public detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, d
   // Empty.
   PitchedBuffer() = default;
 
-  // Allocates height rows of width elements in the current context; of none, makes no driver call and
+  // Allocates height rows of width elements in the current context. For 0 elements, makes no driver call and
   // owns nothing. Driver calls: cuMemAllocPitch; at the end cuMemFree.
   static PitchedBuffer create(std::size_t width, std::size_t height, Driver &driver = cushim::driver(),
                               Where where = Where::current()) {
     if (width == 0 || height == 0) return {};
     constexpr unsigned access =
-        sizeof(T) == 8 || sizeof(T) == 16 ? sizeof(T) : 4;  // the driver knows 4, 8, 16
+        sizeof(T) == 8 || sizeof(T) == 16 ? sizeof(T) : 4;  // the driver accepts 4, 8 and 16
     CUdeviceptr address = 0;
     std::size_t pitch = 0;
     const std::size_t bytes = detail::bytes_of<T>(width, "cuMemAllocPitch", where);
@@ -488,7 +488,7 @@ class PitchedBuffer : public detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, d
     return detail::Creation::in(context, where,
                                 [&] { return create(width, height, context.driver(), where); });
   }
-  // Allocates in a device's primary context, which the buffer holds for its life. Driver calls:
+  // Allocates in a device's primary context, which the buffer retains until it is freed. Driver calls:
   // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFree, pop,
   // cuDevicePrimaryCtxRelease.
   static PitchedBuffer create(Device device, std::size_t width, std::size_t height,
@@ -497,7 +497,7 @@ class PitchedBuffer : public detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, d
   }
 
   DevicePtr<T> data() const noexcept { return this->span().data; }
-  std::size_t width() const noexcept { return this->span().width; }    // elements of a row
+  std::size_t width() const noexcept { return this->span().width; }    // elements in a row
   std::size_t height() const noexcept { return this->span().height; }  // rows
   std::size_t pitch() const noexcept { return this->span().pitch; }    // bytes from row to row
 
@@ -506,17 +506,17 @@ class PitchedBuffer : public detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, d
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// Owns device memory that comes and goes in the order of a stream, from its device's current pool;
-// converts to a DeviceSpan. Work that uses it elsewhere must be ordered after its allocation and before
-// its end. The stream must outlive it.
+// Owns device memory that is allocated and freed in the order of a stream, from the current pool of the
+// stream's device. Converts to a DeviceSpan. Work in other streams must be ordered after the allocation and
+// before the free. The stream must outlive this.
 template <class T>
 class StreamBuffer : public detail::DeviceRangeCalls<StreamBuffer<T>, T> {
  public:
   // Empty.
   StreamBuffer() = default;
 
-  // Allocates count elements in stream order; of none, makes no driver call and owns nothing.
-  // Driver calls: cuMemAllocAsync; at the end cuMemFreeAsync in the same stream.
+  // Allocates count elements in stream order. For 0 elements, makes no driver call and owns nothing. Driver
+  // calls: cuMemAllocAsync; at the end cuMemFreeAsync in the same stream.
   static StreamBuffer create(const StreamRef &stream, std::size_t count, Where where = Where::current()) {
     if (count == 0) return {};
     CUdeviceptr address = 0;
@@ -542,11 +542,11 @@ class StreamBuffer : public detail::DeviceRangeCalls<StreamBuffer<T>, T> {
   }
   friend void swap(StreamBuffer &left, StreamBuffer &right) noexcept { left.swap(right); }
 
-  // Returns the memory as a range that does not own, and must not outlive this. No driver call.
+  // Returns the memory as a range without ownership, which must not outlive this. No driver call.
   DeviceSpan<T> span() const noexcept { return span_; }
 
-  // Frees now, in stream order, and throws if that fails. Again does nothing.
-  // Driver calls: cuMemFreeAsync.
+  // Frees the memory now, in stream order. Throws Error if that fails. Does nothing if this is empty. Driver
+  // calls: cuMemFreeAsync.
   void close(Where where = Where::current()) {
     if (is_empty()) return;
     const StreamRef stream = stream_;
@@ -556,13 +556,13 @@ class StreamBuffer : public detail::DeviceRangeCalls<StreamBuffer<T>, T> {
     detail::check(result, "cuMemFreeAsync", where, stream, memory);
   }
 
-  // Leaves the memory to the caller, who frees it. Empty afterwards. No driver call.
+  // Returns the address, which the caller must free, and becomes empty. No driver call.
   [[nodiscard]] CUdeviceptr release() noexcept {
     stream_ = StreamRef();
     return std::exchange(span_, {}).data().address();
   }
 
-  // Returns or sets the stream in whose order the memory is freed. No driver call.
+  // Return or set the stream in whose order the memory is freed. No driver call.
   StreamRef stream() const noexcept { return stream_; }
   void set_stream(const StreamRef &stream) noexcept { stream_ = stream; }
 

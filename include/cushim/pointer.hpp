@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver knows about an address: attributes one by one, or the usual ones at once.
+// Queries about an address: one attribute, or the usual attributes at once.
 #pragma once
 
 #include <cushim/context.hpp>
@@ -11,13 +11,13 @@
 namespace cushim {
 inline namespace v1 {
 
-// An attribute of an address whose value reads as T.
+// An attribute of an address, with a value of type T.
 template <class T>
 struct PointerAttribute {
   int number;  // its CUpointer_attribute
 };
 
-// Names and numbers are the driver's, up to CUDA 13.5, whatever the headers in use.
+// Names and numbers are those of cuda.h of CUDA 13.5 under all headers.
 namespace pointer_attribute {
 inline constexpr PointerAttribute<CUcontext> context{1};
 inline constexpr PointerAttribute<CUmemorytype> memory_type{2};
@@ -47,7 +47,7 @@ inline constexpr PointerAttribute<int> locality_domain_ordinal{22};
 template <class T>
 T attribute_of(CUdeviceptr address, PointerAttribute<T> which, Driver &driver = cushim::driver(),
                Where where = Where::current()) {
-  unsigned long long value = 0;  // wide enough for each; the driver writes its first bytes
+  unsigned long long value = 0;  // wide enough for each attribute; the driver writes the first bytes
   detail::check(driver.cuPointerGetAttribute(&value, static_cast<CUpointer_attribute>(which.number), address),
                 "cuPointerGetAttribute", where, detail::Through{&driver}, detail::Address{"address", address},
                 detail::Argument{"attribute", which.number});
@@ -60,7 +60,7 @@ T attribute_of(CUdeviceptr address, PointerAttribute<T> which, Driver &driver = 
   }
 }
 
-// Makes copies from and to this allocation synchronous, or not. Driver calls: cuPointerSetAttribute.
+// Sets whether copies from and to this allocation are synchronous. Driver calls: cuPointerSetAttribute.
 inline void set_sync_memops(CUdeviceptr address, bool on, Driver &driver = cushim::driver(),
                             Where where = Where::current()) {
   const unsigned value = on ? 1 : 0;
@@ -69,18 +69,18 @@ inline void set_sync_memops(CUdeviceptr address, bool on, Driver &driver = cushi
                 detail::Address{"address", address});
 }
 
-// What an address is.
+// The result of describe_pointer().
 struct PointerInfo {
-  std::optional<CUmemorytype> memory_type;  // none: the driver does not know the address (pageable memory)
-  ContextRef context;                       // empty if it belongs to none
+  std::optional<CUmemorytype> memory_type;  // nullopt: not known to the driver (pageable memory)
+  ContextRef context;                       // empty if the memory belongs to no context
   int device_ordinal = 0;
   bool is_managed = false;
   CUdeviceptr range_start = 0;
   std::size_t range_size = 0;
 };
 
-// Describes any address; one that the driver does not know is no error.
-// Driver calls: cuPointerGetAttributes.
+// Returns the properties of any address. An address that the driver does not know is not an error. Driver
+// calls: cuPointerGetAttributes.
 inline PointerInfo describe_pointer(CUdeviceptr address, Driver &driver = cushim::driver(),
                                     Where where = Where::current()) {
   unsigned long long memory_type = 0, is_managed = 0, range_start = 0, range_size = 0;
@@ -102,7 +102,7 @@ inline PointerInfo describe_pointer(CUdeviceptr address, Driver &driver = cushim
   return info;
 }
 
-// The allocation that an address lies in.
+// Base and size of an allocation.
 struct AddressRange {
   CUdeviceptr base;
   std::size_t size;  // bytes
@@ -110,8 +110,8 @@ struct AddressRange {
   friend bool operator==(const AddressRange &, const AddressRange &) = default;
 };
 
-// Returns the allocation that an address lies in. Throws NOT_FOUND if it lies in none.
-// Driver calls: cuMemGetAddressRange.
+// Returns the allocation that contains an address. Throws NOT_FOUND if there is none. Driver calls:
+// cuMemGetAddressRange.
 inline AddressRange address_range(CUdeviceptr address, Driver &driver = cushim::driver(),
                                   Where where = Where::current()) {
   AddressRange range{};

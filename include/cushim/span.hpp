@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of memory that own nothing: page-locked host memory, and rows and slices on either side.
+// Memory ranges that own nothing: page-locked host memory, and rows and slices in host or device memory.
 // DeviceSpan is in cushim/device_ptr.hpp.
 #pragma once
 
@@ -13,7 +13,7 @@ inline namespace v1 {
 
 namespace detail {
 
-// What ranges of host memory offer, like std::span. Self has span(), whatever that is.
+// The range functions of host memory, as in std::span. Self has span(), which returns any range type.
 template <class Self, class T>
 class HostRangeCalls {
  public:
@@ -26,7 +26,7 @@ class HostRangeCalls {
   constexpr bool empty() const noexcept { return size() == 0; }
   constexpr T *begin() const noexcept { return data(); }
   constexpr T *end() const noexcept { return data() + size(); }
-  // The index must be below size(), and the range of front() and back() not empty: not checked.
+  // Requires index < size(), and a range that is not empty for front() and back(). Not checked.
   constexpr T &operator[](std::size_t index) const noexcept { return data()[index]; }
   constexpr T &front() const noexcept { return data()[0]; }
   constexpr T &back() const noexcept { return data()[size() - 1]; }
@@ -40,13 +40,13 @@ class HostRangeCalls {
 
 }  // namespace detail
 
-// A range of elements in page-locked host memory, which asynchronous copies need: a part of a
-// PinnedBuffer or RegisteredBuffer, or memory that the caller knows to be page-locked. Owns nothing.
+// A range of elements in page-locked host memory, which asynchronous copies need: a part of a PinnedBuffer or
+// RegisteredBuffer, or memory that the caller has page-locked otherwise. Owns nothing.
 template <class T>
 class PinnedSpan : public detail::HostRangeCalls<PinnedSpan<T>, T> {
  public:
   constexpr PinnedSpan() noexcept = default;
-  // Takes the caller's word that the memory is page-locked: of cuMemHostAlloc or cuMemHostRegister.
+  // Wraps memory that must be page-locked with cuMemHostAlloc or cuMemHostRegister. Not checked.
   explicit constexpr PinnedSpan(std::span<T> memory) noexcept : memory_(memory) {}
   template <class U>
   requires std::is_convertible_v<U (*)[], T (*)[]>
@@ -55,17 +55,17 @@ class PinnedSpan : public detail::HostRangeCalls<PinnedSpan<T>, T> {
   // Returns the same memory as a std::span.
   constexpr std::span<T> span() const noexcept { return memory_; }
 
-  // Returns count elements from offset on. Throws std::out_of_range if they are not within.
+  // Returns count elements from offset. Throws std::out_of_range if the range is shorter.
   constexpr PinnedSpan subspan(std::size_t offset, std::size_t count) const {
     detail::check_range("PinnedSpan", offset, count, memory_.size());
     return PinnedSpan(memory_.subspan(offset, count));
   }
-  // Returns the elements from offset on. Throws std::out_of_range if offset is beyond size().
+  // Returns the elements from offset to the end. Throws std::out_of_range if offset exceeds size().
   constexpr PinnedSpan subspan(std::size_t offset) const {
     detail::check_range("PinnedSpan", offset, 0, memory_.size());
     return PinnedSpan(memory_.subspan(offset));
   }
-  // Returns the first or the last count elements. Throws std::out_of_range if there are fewer.
+  // Return the first or the last count elements. Throw std::out_of_range if the range is shorter.
   constexpr PinnedSpan first(std::size_t count) const { return subspan(0, count); }
   constexpr PinnedSpan last(std::size_t count) const {
     detail::check_range("PinnedSpan", 0, count, memory_.size());
@@ -76,11 +76,11 @@ class PinnedSpan : public detail::HostRangeCalls<PinnedSpan<T>, T> {
   std::span<T> memory_;
 };
 
-// Rows of elements in device memory, each at a multiple of the pitch. Owns nothing.
+// Rows of elements in device memory. Each row begins at a multiple of the pitch. Owns nothing.
 template <class T>
 struct DeviceSpan2D {
   DevicePtr<T> data;
-  std::size_t width;   // elements of a row
+  std::size_t width;   // elements in a row
   std::size_t height;  // rows
   std::size_t pitch;   // bytes from row to row
 };
@@ -111,7 +111,7 @@ struct DeviceSpan3D {
   std::size_t height;
   std::size_t depth;          // slices
   std::size_t pitch;          // bytes from row to row
-  std::size_t rows = height;  // from slice to slice
+  std::size_t rows = height;  // rows from slice to slice
 };
 
 // Slices of rows in host memory. Owns nothing.

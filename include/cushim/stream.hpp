@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: queues of work. StreamRef is what functions take; Stream owns one.
+// Streams: queues of work. Functions take a StreamRef; Stream owns a stream.
 //
-// The null stream is a stream like others, and an empty StreamRef is not the null stream: it is no
-// stream at all, and every call with it fails. See cushim/default_stream.hpp for what null means.
+// An empty StreamRef is not the null stream: every call with it fails. See cushim/default_stream.hpp for the
+// meaning of the null stream.
 #pragma once
 
 #include <cushim/context.hpp>
@@ -18,41 +18,41 @@
 namespace cushim {
 inline namespace v1 {
 
-// Whether a stream is ordered with the legacy default stream.
+// Flags of a stream: its order relative to the legacy default stream.
 enum class StreamFlags : unsigned {
   none = CU_STREAM_DEFAULT,
   non_blocking = CU_STREAM_NON_BLOCKING,  // no implicit order with the legacy default stream
 };
 constexpr bool is_flags(StreamFlags) { return true; }
 
-// How a stream is created.
+// Options of Stream::create().
 struct StreamOptions {
   StreamFlags flags = StreamFlags::none;
-  std::optional<int> priority = std::nullopt;  // lower is more urgent; the driver clamps it to its range
+  std::optional<int> priority = std::nullopt;  // lower is more urgent; the driver clamps it
 };
 
 // How a stream waits for an event during capture.
 enum class WaitFlags : unsigned {
   none = CU_EVENT_WAIT_DEFAULT,
-  external = CU_EVENT_WAIT_EXTERNAL,  // in capture: an external wait node
+  external = CU_EVENT_WAIT_EXTERNAL,  // in capture: adds an external event wait node
 };
 constexpr bool is_flags(WaitFlags) { return true; }
 
-// Whether a stream captures its work into a graph.
+// The capture state of a stream.
 enum class CaptureStatus : int {
   none = CU_STREAM_CAPTURE_STATUS_NONE,
   active = CU_STREAM_CAPTURE_STATUS_ACTIVE,
   invalidated = CU_STREAM_CAPTURE_STATUS_INVALIDATED,
 };
 
-// Who may touch managed memory.
+// The streams that may access managed memory.
 enum class MemoryAttachment : unsigned {
   global = CU_MEM_ATTACH_GLOBAL,  // any stream
   host = CU_MEM_ATTACH_HOST,      // no stream
-  single = CU_MEM_ATTACH_SINGLE,  // the one stream
+  single = CU_MEM_ATTACH_SINGLE,  // one stream
 };
 
-// A stream attribute whose value is the member of type T.
+// A stream attribute. Its value is the member of type T of CUstreamAttrValue.
 template <class T>
 struct StreamAttribute {
   CUstreamAttrID id;
@@ -79,7 +79,7 @@ template <class T>
 class WordValue;
 template <class T>
 class ValueCondition;
-// Whether a wait also flushes writes of other devices that reached this one.
+// Whether a wait also flushes remote writes that reached the device.
 enum class RemoteWrites : bool { leave, flush };
 
 inline namespace CUSHIM_DEFAULT_STREAM {
@@ -107,7 +107,7 @@ void add_callback(const StreamRef &stream, Function &&function, Where where);
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// What every stream offers, owned or not: StreamRef and Stream.
+// The calls that StreamRef and Stream have in common.
 template <class Self>
 class StreamCalls : public detail::Waitable<Self, CUstream> {
  public:
@@ -124,24 +124,23 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
     detail::check(this->driver().cuStreamSynchronize(this->handle()), "cuStreamSynchronize", where, self());
   }
 
-  // Makes later work in this stream wait for the event's latest record, across devices and contexts too.
-  // An event that was never recorded is no wait. Driver calls: cuStreamWaitEvent.
+  // Makes later work in this stream wait for the event's latest record. The event may be of another device or
+  // context. An event that was never recorded causes no wait. Driver calls: cuStreamWaitEvent.
   void wait(const EventRef &event, WaitFlags flags = WaitFlags::none, Where where = Where::current()) const;
 
-  // Makes later work in this stream wait for all work now in the other. Driver calls, since the driver
-  // can wait for events only: cuStreamGetCtx, cuCtxPushCurrent, cuEventCreate, cuCtxPopCurrent,
+  // Makes later work in this stream wait for all work now in the other. Uses an event, because the driver has
+  // no wait for a stream. Driver calls: cuStreamGetCtx, cuCtxPushCurrent, cuEventCreate, cuCtxPopCurrent,
   // cuEventRecord, cuStreamWaitEvent, cuEventDestroy.
   void wait(const StreamRef &other, Where where = Where::current()) const;
 
-  // Returns a number that no other stream of this process had or will have. Driver calls: cuStreamGetId.
+  // Returns the stream's id, which is unique in this process and never reused. Driver calls: cuStreamGetId.
   unsigned long long id(Where where = Where::current()) const {
     unsigned long long id = 0;
     detail::check(this->driver().cuStreamGetId(this->handle(), &id), "cuStreamGetId", where, self());
     return id;
   }
 
-  // Returns the context that the stream is in; of a default stream, the current context.
-  // Driver calls: cuStreamGetCtx.
+  // Returns the stream's context; for a default stream the current context. Driver calls: cuStreamGetCtx.
   ContextRef context(Where where = Where::current()) const {
     CUcontext context = nullptr;
     detail::check(this->driver().cuStreamGetCtx(this->handle(), &context), "cuStreamGetCtx", where, self());
@@ -166,7 +165,7 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
     return static_cast<StreamFlags>(flags);
   }
 
-  // Returns an attribute as its own type. Driver calls: cuStreamGetAttribute.
+  // Returns an attribute, as the attribute's type. Driver calls: cuStreamGetAttribute.
   template <class T>
   T attribute(StreamAttribute<T> which, Where where = Where::current()) const {
     CUstreamAttrValue value{};
@@ -186,8 +185,8 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   // Sets all attributes to those of the other stream. Driver calls: cuStreamCopyAttributes.
   void copy_attributes(const StreamRef &from, Where where = Where::current()) const;
 
-  // Attaches managed memory, in stream order. length is in bytes; 0 is the whole allocation.
-  // Driver calls: cuStreamAttachMemAsync.
+  // Attaches managed memory in stream order. length is in bytes; 0 means the whole allocation. Driver calls:
+  // cuStreamAttachMemAsync.
   void attach(CUdeviceptr address, std::size_t length = 0,
               MemoryAttachment attachment = MemoryAttachment::single, Where where = Where::current()) const {
     detail::check(this->driver().cuStreamAttachMemAsync(this->handle(), address, length,
@@ -195,7 +194,7 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
                   "cuStreamAttachMemAsync", where, self(), detail::Address{"address", address});
   }
 
-  // Returns whether the stream is in capture. Driver calls: cuStreamIsCapturing.
+  // Returns the capture state. Driver calls: cuStreamIsCapturing.
   CaptureStatus capture_status(Where where = Where::current()) const {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     detail::check(this->driver().cuStreamIsCapturing(this->handle(), &status), "cuStreamIsCapturing", where,
@@ -203,35 +202,35 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
     return static_cast<CaptureStatus>(status);
   }
 
-  // Runs function() on a thread of the driver when the stream reaches it. It must make no driver
-  // calls; what it throws goes to the unreported handler. The stream owns the callable and deletes
-  // it after its run; a stream in capture gives it to the graph, which may run it any number of
-  // times and deletes it at its own end. A callable that the driver accepts but never runs (the
-  // context dies first) is not deleted.
-  // Driver calls: cuStreamGetCaptureInfo_v2, cuLaunchHostFunc; in capture between them
-  // cuUserObjectCreate and cuGraphRetainUserObject.
+  // Calls function() on a thread of the driver when all earlier work in the stream is done. The function must
+  // make no driver calls. An exception that it throws goes to the unreported handler. The stream owns the
+  // callable and deletes it after the call. In capture, the graph owns it: it may call it any number of
+  // times, and deletes it when the graph is destroyed. A callable that the driver accepts but never runs,
+  // because the context is destroyed first, is leaked. Driver calls: cuStreamGetCaptureInfo_v2,
+  // cuLaunchHostFunc; in capture between them cuUserObjectCreate and cuGraphRetainUserObject.
   template <detail::HostFunction Function>
   void launch_host(Function &&function, Where where = Where::current()) const {
     detail::launch_host(self(), std::forward<Function>(function), where);
   }
 
-  // Runs function(stream, result of the work before it) on a thread of the driver when the stream
-  // reaches it. As launch_host(), but also after an error; not in capture.
-  // Driver calls: cuStreamAddCallback.
+  // Calls function(stream, result of the earlier work) on a thread of the driver when all earlier work in the
+  // stream is done. Like launch_host(), but is also called after an error, and not allowed in capture. Driver
+  // calls: cuStreamAddCallback.
   template <detail::HostFunction<StreamRef, CUresult> Function>
   void add_callback(Function &&function, Where where = Where::current()) const {
     detail::add_callback(self(), std::forward<Function>(function), where);
   }
 
   // Makes later work wait until a word in memory meets a condition: wait_value(flag, geq(5)). See
-  // cushim/memop.hpp. Driver calls: cuStreamWaitValue32_v2 or 64; after INVALID_VALUE, to tell the reason,
+  // cushim/memop.hpp. Driver calls: cuStreamWaitValue32_v2 or 64; after INVALID_VALUE, to find the reason,
   // cuPointerGetAttributes.
   void wait_value(Word<std::uint32_t> word, ValueCondition<std::uint32_t> condition,
                   RemoteWrites writes = RemoteWrites::leave, Where where = Where::current()) const;
   void wait_value(Word<std::uint64_t> word, ValueCondition<std::uint64_t> condition,
                   RemoteWrites writes = RemoteWrites::leave, Where where = Where::current()) const;
-  // Writes a word when the work before is done: write_value(flag, 6). Values wider than the word do not
-  // compile. Driver calls: cuStreamWriteValue32_v2 or 64; after INVALID_VALUE cuPointerGetAttributes.
+  // Writes a word when all earlier work is done: write_value(flag, 6). A value that is wider than the word
+  // does not compile. Driver calls: cuStreamWriteValue32_v2 or 64; after INVALID_VALUE
+  // cuPointerGetAttributes.
   void write_value(Word<std::uint32_t> word, WordValue<std::uint32_t> value,
                    Where where = Where::current()) const;
   void write_value(Word<std::uint64_t> word, WordValue<std::uint64_t> value,
@@ -248,19 +247,19 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   using detail::NounBase<Self, CUstream>::self;
 };
 
-// A stream, by handle. Owns nothing.
+// A reference to a stream. Owns nothing.
 class StreamRef : public StreamCalls<StreamRef> {
  public:
   // Empty: no stream. The null stream is default_stream().
   StreamRef() = default;
 
-  // A raw stream of the current driver, a cudaStream_t too. Literal zeros do not compile: they are too
-  // easily meant as "none".
+  // Refers to a raw stream of the current driver; a cudaStream_t converts, too. The literals 0 and nullptr do
+  // not compile, because they are easily mistaken for "no stream".
   StreamRef(CUstream handle) noexcept : bound_(handle, cushim::driver()) {}
   StreamRef(std::nullptr_t) = delete;
   StreamRef(int) = delete;
 
-  // Returns a reference to a raw stream of this driver; null is the default stream. No driver call.
+  // Returns a reference to a raw stream of this driver; a null handle is the default stream. No driver call.
   static StreamRef from_handle(CUstream handle, Driver &driver = cushim::driver()) noexcept {
     return StreamRef(handle, driver);
   }
@@ -293,21 +292,21 @@ void StreamCalls<Self>::copy_attributes(const StreamRef &from, Where where) cons
                 "cuStreamCopyAttributes", where, self(), from);
 }
 
-// Returns the null stream: the shared or the calling thread's default stream, as this file was compiled.
-// No driver call.
+// Returns the null stream: the legacy or the per-thread default stream, as chosen by this file
+// (cushim/default_stream.hpp). No driver call.
 inline StreamRef default_stream(Driver &driver = cushim::driver()) noexcept {
   return StreamRef::from_handle(nullptr, driver);
 }
-// Returns the default stream that all threads share, however this file was compiled.
+// Returns the default stream that all threads share, regardless of this file's choice.
 inline StreamRef legacy_stream(Driver &driver = cushim::driver()) noexcept {
   return StreamRef::from_handle(CU_STREAM_LEGACY, driver);
 }
-// Returns the calling thread's default stream, however this file was compiled.
+// Returns the calling thread's default stream, regardless of this file's choice.
 inline StreamRef per_thread_stream(Driver &driver = cushim::driver()) noexcept {
   return StreamRef::from_handle(CU_STREAM_PER_THREAD, driver);
 }
 
-// Owns a stream. Destroying it does not wait: work already in it goes on.
+// Owns a stream. The destructor does not wait; work in the stream continues.
 class Stream : public detail::Owner<Stream, StreamRef, StreamCalls> {
  public:
   // Empty.
@@ -334,14 +333,14 @@ class Stream : public detail::Owner<Stream, StreamRef, StreamCalls> {
     return detail::Creation::in(context, where, [&] { return create(options, context.driver(), where); });
   }
 
-  // Creates a stream in a device's primary context, which the stream holds for its life. Driver calls:
-  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  // Creates a stream in a device's primary context, which the stream retains until it is destroyed. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
   static Stream create(Device device, StreamOptions options = {}, Where where = Where::current()) {
     return detail::Creation::on(device, where, [&] { return create(options, device.driver(), where); });
   }
 
-  // Owns a stream that was made elsewhere. Throws INVALID_HANDLE for a default stream, which cannot be
-  // owned. No driver call.
+  // Takes ownership of an existing stream. Throws INVALID_HANDLE for a default stream, which has no owner. No
+  // driver call.
   static Stream adopt(CUstream handle, Driver &driver = cushim::driver(), Where where = Where::current()) {
     if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
       detail::fail(CUDA_ERROR_INVALID_HANDLE, kDestroy, where, StreamRef::from_handle(handle, driver),
@@ -376,7 +375,7 @@ void launch_host(const StreamRef &stream, Function &&function, Where where) {
   if (status == CU_STREAM_CAPTURE_STATUS_NONE) {
     detail::check(driver.cuLaunchHostFunc(stream.handle(), &Call::once, call.get()), "cuLaunchHostFunc",
                   where, stream);
-    call.release();  // deletes itself
+    call.release();  // the driver's call deletes it
     return;
   }
   CUuserObject owner = nullptr;
@@ -406,7 +405,7 @@ void add_callback(const StreamRef &stream, Function &&function, Where where) {
       detail::HostCall<std::decay_t<Function>>(std::forward<Function>(function)), &stream.driver()});
   detail::check(stream.driver().cuStreamAddCallback(stream.handle(), &Callback::run, callback.get(), 0),
                 "cuStreamAddCallback", where, stream);
-  callback.release();  // deletes itself
+  callback.release();  // the driver's call deletes it
 }
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -414,6 +413,6 @@ void add_callback(const StreamRef &stream, Function &&function, Where where) {
 }  // namespace v1
 }  // namespace cushim
 
-// What the members above that take events and memory operations need.
+// Included here for the definitions of the members above.
 #include <cushim/event.hpp>
 #include <cushim/memop.hpp>

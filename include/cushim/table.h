@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dispatch table: one member for each entry point of the driver, by its exported name.
+/* The dispatch table: one member for each entry point of the driver, with its exported name.
  *
  *   cushim_driver()->cuMemAlloc(&pointer, bytes);         C
  *   cushim::driver().cuMemAlloc(&pointer, bytes);         C++ (cushim/driver.hpp)
  *
- * <cuda.h>'s own macros turn what you write into the exact symbol (cuMemAlloc_v2 here), so a call
- * means what it means without cushim, CUDA_API_PER_THREAD_DEFAULT_STREAM included. Members are
- * never null: what a driver lacks returns CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, and where
- * there is no driver at all every member returns CUDA_ERROR_SHARED_OBJECT_INIT_FAILED.
+ * The macros of <cuda.h> replace the written name by the exact symbol (cuMemAlloc_v2 here), so a
+ * call means the same as without cushim, also with CUDA_API_PER_THREAD_DEFAULT_STREAM. Members are
+ * never null: an entry that the driver lacks returns CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,
+ * and without a driver every member returns CUDA_ERROR_SHARED_OBJECT_INIT_FAILED.
  *
- * The first call of a process opens the driver; call cushim_load() (cushim/load.h) to do that at a
- * moment of your choice and to learn why it failed. */
+ * The first call of a process opens the driver. Call cushim_load() (cushim/load.h) to do that
+ * earlier, and to learn the reason of a failure. */
 #ifndef CUSHIM_TABLE_H
 #define CUSHIM_TABLE_H
 
 #include <cushim/foreign_types.h>
 #include <stddef.h>
 
-/* Slots that a table has room for. Fixed within a major version, so that code built against a newer
- * cushim finds an error stub, never the end of the table, behind the entries of an older one. */
+/* The number of slots of a table. Constant within a major version, so that code compiled against a
+ * newer cushim finds an error stub after the entries of an older one, not the end of the table. */
 #define CUSHIM_TABLE_CAPACITY 1024
 
-/* Functions of the library, kept out of the way of other copies of it in the process. */
+/* Functions of the library. Their names do not collide with other copies of cushim in the process. */
 #if defined(CUSHIM_SHARED)
 #define CUSHIM_API __attribute__((visibility("default")))
 #else
@@ -30,10 +30,10 @@
 
 #ifdef __cplusplus
 
-/* One entry. Calling it reads the function pointer once, atomically (an entry may be swapped while
- * other threads call it), and jumps. This operator is the one place from which cushim calls out of
- * the program through a pointer, so it alone is exempt from the indirect-call check of
- * -fsanitize=cfi: the driver is not part of the checked program. */
+/* One entry. A call reads the function pointer once, atomically (other threads may replace it
+ * meanwhile), and jumps. This operator is the only place from which cushim calls out of the
+ * program through a pointer. Only it is exempt from the indirect-call check of -fsanitize=cfi,
+ * because the driver is not part of the checked program. */
 template <class>
 class CushimEntry;
 
@@ -52,7 +52,7 @@ class CushimEntry<CUresult(Arguments...)> {
     return get()(arguments...);
   }
 
-  /* The function that a call would reach now. */
+  /* Returns the function that a call would reach now. */
   __attribute__((always_inline)) inline Function get() const {
     return __atomic_load_n(&function_, __ATOMIC_ACQUIRE);
   }
@@ -61,7 +61,7 @@ class CushimEntry<CUresult(Arguments...)> {
   Function function_;
 };
 
-/* An entry whose types need newer CUDA headers than these: present in the table, not callable. */
+/* An entry whose types need newer CUDA headers: present in the table, but not callable. */
 template <int NeededCudaVersion>
 class CushimUntypedEntry {
  public:
@@ -77,10 +77,10 @@ class CushimUntypedEntry {
 };
 
 #if __cplusplus >= 202002L
-/* One entry of whatever driver is current. The call goes to a small function of its own, which reads
- * the current driver, reads the entry, and jumps: like a PLT entry, so that a call site costs what a
- * linked call costs. (A processor may take twice as long for an indirect call as for a direct call
- * and an indirect jump; benchmarks/dispatch_benchmark.cpp measures both.) */
+/* One entry of the current driver. The call goes to a function of its own, which reads the current
+ * driver and the entry, and jumps, like a PLT entry, so that a call site costs as much as a linked
+ * call. (On some processors an indirect call takes twice as long as a direct call and an indirect
+ * jump; benchmarks/dispatch_benchmark.cpp measures both.) */
 template <size_t offset, class>
 class CushimCurrentEntry;
 
@@ -88,7 +88,7 @@ template <size_t offset, class... Arguments>
 class __attribute__((visibility("hidden"))) CushimCurrentEntry<offset, CUresult(Arguments...)> {
  public:
   __attribute__((always_inline)) inline CUresult operator()(Arguments... arguments) const {
-    /* What does not fit into registers would have to be copied to jump on with. */
+    /* Arguments that do not fit into registers would have to be copied before the jump. */
     if constexpr (sizeof...(Arguments) > 6)
       return entry()(arguments...);
     else
@@ -113,7 +113,7 @@ extern "C" {
 
 #else
 
-/* In C99 _Atomic is an extension of the compilers. */
+/* _Atomic is a compiler extension in C99. */
 #define CUSHIM_TABLE_MEMBER(symbol, version, parameters) \
   __extension__ CUresult(CUDAAPI *_Atomic symbol) parameters
 #define CUSHIM_TABLE_UNTYPED_MEMBER(symbol, version) __extension__ void (*_Atomic symbol)(void)
@@ -123,10 +123,10 @@ extern "C" {
 /* Private to the library. */
 typedef struct CushimDriverState CushimDriverState;
 
-/* A driver: an identity with a stable address, and the table of what a call through it reaches.
- * Drivers are never freed; see cushim/load.h for how they come to be. */
+/* A driver: an identity with a stable address, and the table of functions that its calls reach.
+ * Drivers are never freed; cushim/load.h says how they are created. */
 typedef struct CushimDriver {
-  size_t size; /* of the table in bytes: its library knows no entry beyond */
+  size_t size; /* size of the table in bytes, for the entries that its library knows */
   CushimDriverState *state;
 /* clang-format off */
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
@@ -141,11 +141,11 @@ typedef struct CushimDriver {
 #undef CUSHIM_TABLE_MEMBER
 #undef CUSHIM_TABLE_UNTYPED_MEMBER
 
-/* The current driver. Read it through cushim_driver(); only the library writes it. */
+/* The current driver. Programs read it with cushim_driver(); only the library writes it. */
 extern CUSHIM_API CushimDriver *cushim_current;
 
-/* The current driver: the process's default driver unless a scope (cushim/load.h) says otherwise.
- * Never null, never freed; one load. */
+/* Returns the current driver: the process's default driver unless a scope (cushim/load.h) is
+ * active. Never null, never freed. Costs one load. */
 static inline CushimDriver *cushim_driver(void) { return __atomic_load_n(&cushim_current, __ATOMIC_ACQUIRE); }
 
 #ifdef __cplusplus
@@ -165,7 +165,7 @@ CUresult CushimCurrentEntry<offset, CUresult(Arguments...)>::jump(Arguments... a
   return entry()(arguments...);
 }
 
-/* The entries of the current driver, by the same names as in the table. */
+/* The entries of the current driver, with the same names as in the table. */
 struct CushimCurrentEntries {
 /* clang-format off */
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \

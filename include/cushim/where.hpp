@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a program a call was made: std::source_location, or its like for compilers without.
+// The source location of a call: std::source_location, or a replacement for compilers without it.
 #pragma once
 
 #include <cushim/detail/cxx20.hpp>
@@ -14,11 +14,11 @@
 namespace cushim {
 inline namespace v1 {
 
-// Every function that can throw takes one as its last parameter and fills it in by itself.
+// Every function that can throw has a Where as its last parameter, with the call site as default argument.
 #if defined(__cpp_lib_source_location)
 using Where = std::source_location;
 #else
-class Where {  // Clang 14; without the function, so that it travels in registers and costs nothing
+class Where {  // Clang 14; has no function name, so that it is passed in registers
  public:
   constexpr Where() noexcept = default;
   // Returns the call site of the function that has this as its default argument.

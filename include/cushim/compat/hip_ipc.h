@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HIP's names for memory IPC over cushim, for C++ programs that share memory both on AMD and NVIDIA:
- * the three calls with HIP's types, flag and error names. Calls go through the current driver.
+/* HIP's names for memory IPC, for C++ programs that share memory on AMD and NVIDIA devices: the
+ * three calls with HIP's types, flag and error names. Calls go to the current driver.
  *
- * A handle has HIP's 64 bytes, all of which the driver needs: it names an allocation, not a place in
- * it, and opening it gives the base, also if an interior pointer was exported. cushim/ipc.hpp carries
- * the place too. Do not include HIP's own headers into the same file. */
+ * A handle has HIP's 64 bytes, all of which the driver uses. It identifies an allocation without
+ * an offset: opening it returns the base, also if an interior pointer was exported. cushim/ipc.hpp
+ * transfers the offset too. Do not include HIP's own headers in the same file. */
 #ifndef CUSHIM_COMPAT_HIP_IPC_H
 #define CUSHIM_COMPAT_HIP_IPC_H
 
@@ -16,7 +16,7 @@
 
 #include <cstring>
 
-/* What the three calls can return; the numbers are HIP's. */
+/* Results of the three calls; the numbers are HIP's. */
 enum hipError_t {
   hipSuccess = 0,
   hipErrorInvalidValue = 1,
@@ -40,12 +40,12 @@ enum hipError_t {
 /* Bytes of a handle. */
 #define HIP_IPC_HANDLE_SIZE 64
 
-/* A handle as HIP declares it; its bytes may be sent to another process. */
+/* A handle as HIP declares it. Its bytes may be sent to another process. */
 struct hipIpcMemHandle_t {
   char reserved[HIP_IPC_HANDLE_SIZE];
 };
 
-/* The one flag that hipIpcOpenMemHandle takes: peer access is enabled as needed. */
+/* The only flag of hipIpcOpenMemHandle: enables peer access as needed. */
 enum : unsigned { hipIpcMemLazyEnablePeerAccess = 0x1 };
 
 namespace cushim::compat {
@@ -69,7 +69,7 @@ inline hipError_t to_hip(CUresult result) {
     case 709:
     case 801:
       return static_cast<hipError_t>(result);
-    case 302: /* a driver without the call, or no driver */
+    case 302: /* the driver lacks the call, or there is no driver */
     case 303:
       return hipErrorInsufficientDriver;
     default:
@@ -77,7 +77,7 @@ inline hipError_t to_hip(CUresult result) {
   }
 }
 
-/* Runs the action and returns HIP's result for what it throws. */
+/* Runs the action. Returns HIP's result for an exception that it throws. */
 template <class Action>
 hipError_t as_hip(Action action) noexcept {
   try {
@@ -92,7 +92,7 @@ hipError_t as_hip(Action action) noexcept {
 
 }  // namespace cushim::compat
 
-/* Names device memory to other processes. */
+/* Writes a handle that identifies device memory for other processes. */
 inline hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *devPtr) {
   if (handle == nullptr) return hipErrorInvalidValue;
   return cushim::compat::as_hip([&] {
@@ -112,7 +112,7 @@ inline hipError_t hipIpcOpenMemHandle(void **devPtr, hipIpcMemHandle_t handle, u
   });
 }
 
-/* Closes one opening of such memory. */
+/* Closes one opening of imported memory. */
 inline hipError_t hipIpcCloseMemHandle(void *devPtr) {
   return cushim::compat::as_hip(
       [&] { cushim::memory::ipc::Mapping::adopt(reinterpret_cast<CUdeviceptr>(devPtr)).close(); });

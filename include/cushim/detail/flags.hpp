@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scoped enumerations whose values combine: declare `constexpr bool is_flags(TheFlags) { return true; }`.
+// Scoped enumerations with bit operators: declare `constexpr bool is_flags(TheFlags) { return true; }`.
 #pragma once
 
 #include <cushim/detail/cxx20.hpp>
@@ -16,7 +16,7 @@ concept Flags = std::is_enum_v<T> && requires(T flags) {
   is_flags(flags);
 };
 
-// Returns the number that the driver takes.
+// Returns the flags as the number that the driver takes.
 template <Flags T>
 constexpr unsigned number(T flags) noexcept {
   return static_cast<unsigned>(flags);

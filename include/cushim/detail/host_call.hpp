@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A callable on its way through the driver, which takes a plain function and a pointer.
+// Passes a callable through the driver, which takes a plain function and a pointer.
 #pragma once
 
 #include <cushim/error.hpp>
@@ -11,8 +11,8 @@ namespace cushim {
 inline namespace v1 {
 namespace detail {
 
-// Owns a callable. What the callable throws stops here and goes to the unreported handler: it must
-// not pass through the driver.
+// Owns a callable. Catches its exceptions and passes them to the unreported handler, because they must not
+// unwind through the driver.
 template <class Function>
 class HostCall {
  public:
@@ -30,9 +30,9 @@ class HostCall {
     }
   }
 
-  // For a call that comes exactly once: runs and deletes.
+  // For a function that is called exactly once: runs and deletes it.
   static void CUDA_CB once(void *data) { std::unique_ptr<HostCall>(static_cast<HostCall *>(data))->run(); }
-  // For a call that may come any number of times, and the end of its owner.
+  // For a function that is called any number of times, until its owner is destroyed.
   static void CUDA_CB repeatedly(void *data) { static_cast<HostCall *>(data)->run(); }
   static void CUDA_CB end(void *data) { delete static_cast<HostCall *>(data); }
 

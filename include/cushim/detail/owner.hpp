@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the owners of events and streams share: moving, giving back once, and the context of creation.
+// The base of classes that own events and streams: moves, destroys once, keeps the context of creation.
 #pragma once
 
 #include <cushim/context.hpp>
@@ -8,20 +8,20 @@ namespace cushim {
 inline namespace v1 {
 namespace detail {
 
-// Owns a handle of the driver. Self has destroy(reference), which is the driver's call, and kDestroy,
-// the name of that. Calls<Self> is what Self shares with its reference type, Ref.
+// Owns a handle of the driver. Self has destroy(reference), which makes the driver call, and kDestroy, the
+// name of that call. Calls<Self> has the functions that Self shares with its reference type, Ref.
 template <class Self, class Ref, template <class> class Calls>
 class Owner : public Calls<Self> {
  public:
-  // Returns this object as a reference, which must not outlive it. No driver call.
+  // Returns a reference to this object, which must not outlive it. No driver call.
   const Ref &ref() const noexcept { return ref_; }
   operator const Ref &() const noexcept { return ref_; }
 
   void swap(Self &other) noexcept { swap_members(other); }
   friend void swap(Self &left, Self &right) noexcept { left.swap(right); }
 
-  // Destroys the object now, and throws if that fails. Again does nothing. Driver calls: those of the
-  // object's end; cuDevicePrimaryCtxRelease if it was created on a device.
+  // Destroys the object now. Throws Error if that fails. Does nothing if this is empty. Driver calls: those
+  // that create() names for the end; cuDevicePrimaryCtxRelease if it was created on a device.
   void close(Where where = Where::current()) {
     if (this->is_empty()) return;
     const Ref object = std::exchange(ref_, {});
@@ -30,8 +30,8 @@ class Owner : public Calls<Self> {
     home.close(where);
   }
 
-  // Gives the handle to the caller, who destroys it. Empty afterwards.
-  // Driver calls: cuDevicePrimaryCtxRelease if the object was created on a device.
+  // Returns the handle, which the caller must destroy, and becomes empty. Driver calls:
+  // cuDevicePrimaryCtxRelease if the object was created on a device.
   [[nodiscard]] auto release() noexcept {
     home_ = {};
     return std::exchange(ref_, {}).handle();
@@ -54,7 +54,7 @@ class Owner : public Calls<Self> {
   }
 
   const HomeContext &home() const noexcept { return home_; }
-  // The flags that the object was created with; none if this is empty.
+  // Returns the flags that the object was created with; 0 if this is empty.
   unsigned creation_flags() const noexcept { return this->is_empty() ? 0 : flags_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting with a limit, for a driver that only has waiting without.
+// Waits with a timeout, for driver objects that have no such wait.
 #pragma once
 
 #include <cushim/detail/reference.hpp>
@@ -12,9 +12,9 @@ namespace cushim {
 inline namespace v1 {
 namespace detail {
 
-// Asks is_done until it says yes (true) or the deadline has passed (false); asks at least once, and
-// once more after the deadline. Gives the processor away in between: at first by yielding, then by
-// naps that grow to a millisecond.
+// Polls is_done until it returns true (returns true) or the deadline has passed (returns false). Polls at
+// least once, and once more after the deadline. Between polls, first yields the processor, then sleeps for
+// periods that grow to 1 ms.
 template <class Clock, class Duration, class IsDone>
 bool poll_until(const std::chrono::time_point<Clock, Duration> &deadline, IsDone is_done) {
   using namespace std::chrono_literals;
@@ -29,7 +29,7 @@ bool poll_until(const std::chrono::time_point<Clock, Duration> &deadline, IsDone
   }
 }
 
-// Returns the deadline of a timeout that begins now; far timeouts do not overflow.
+// Returns the deadline of a timeout that begins now. A long timeout does not overflow.
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, Period> timeout) {
   using Clock = std::chrono::steady_clock;
@@ -39,13 +39,13 @@ std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, 
   return now + std::chrono::ceil<Clock::duration>(timeout);
 }
 
-// What events and streams share. Self has is_done(where), and kQuery, the name of the driver's call.
+// The timed waits of events and streams. Self has is_done(where), and kQuery, the name of the driver's call.
 template <class Self, class Handle>
 class Waitable : public NounBase<Self, Handle> {
  public:
-  // Waits until the work is done (returns true) or the timeout is over (returns false). Throws
-  // INVALID_VALUE, without a driver call, if the timeout is negative.
-  // Driver calls: those of is_done(), repeatedly.
+  // Waits until the work is done (returns true) or the timeout has passed (returns false). Throws
+  // INVALID_VALUE, without a driver call, if the timeout is negative. Driver calls: those of is_done(),
+  // repeatedly.
   template <class Rep, class Period>
   bool synchronize_for(std::chrono::duration<Rep, Period> timeout, Where where = Where::current()) const {
     if (timeout < timeout.zero())

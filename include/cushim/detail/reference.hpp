@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every noun has in common: a driver and a handle; being empty; comparing, hashing, printing.
+// The base of all nouns (contexts, streams, events, devices): driver and handle, emptiness, comparison, hash,
+// output.
 #pragma once
 
 #include <cushim/error.hpp>
@@ -18,15 +19,15 @@ namespace cushim {
 inline namespace v1 {
 namespace detail {
 
-// The driver of empty objects: it serves nothing, so that every call through an empty object fails
-// without reaching a driver, and calls through others need no check.
+// The driver of empty objects. All its entries fail, so a call through an empty object returns an error
+// without reaching a real driver, and other calls need no check.
 inline Driver &nowhere() noexcept {
   static CushimDriver *const driver = cushim_driver_from(
       "nowhere", 0, [](void *, const char *) -> void (*)() { return nullptr; }, nullptr);
   return *Driver::from(driver != nullptr ? driver : cushim_default_driver());
 }
 
-// A handle and its driver: what references store. Owns nothing.
+// A handle and its driver, as references store them. Owns nothing.
 template <class Handle>
 class Bound {
  public:
@@ -43,17 +44,17 @@ class Bound {
   Handle handle_{};
 };
 
-// The base of every noun, reference or owner. Self is the noun: Self::ref() is the reference in which it
-// stores handle and driver, as a member bound_. This stores nothing, and copying and assigning are
-// protected, so that no owner can be assigned through its bases.
+// The base of every noun, reference or owner. Self is the noun. Self::ref() is the reference, which stores
+// handle and driver as a member bound_. This class stores nothing. Copy and assignment are protected, so that
+// an owner cannot be assigned through its bases.
 template <class Self, class Handle>
 class NounBase {
  public:
   // Returns the raw handle, which belongs to driver(). No driver call.
   Handle handle() const noexcept { return bound().handle(); }
-  // Returns the driver that made the handle; every call goes through it.
+  // Returns the driver that created the handle. Every call goes to this driver.
   Driver &driver() const noexcept { return bound().driver(); }
-  // Returns whether this is no object: default-constructed, moved from or closed. The null stream is
+  // Returns whether this refers to no object: default-constructed, moved from or closed. The null stream is
   // not empty.
   bool is_empty() const noexcept { return bound().is_empty(); }
 
@@ -72,14 +73,14 @@ class NounBase {
 template <class Self, class Handle>
 Handle handle_type_of(const NounBase<Self, Handle> &);
 
-// A noun of cushim: has a driver and a handle, and reads in words ("event 0x7f10") by in_words(noun).
+// A noun of cushim: has a driver and a handle, and in_words(noun) returns its text ("event 0x7f10").
 template <class T>
 concept Noun = requires(const T &noun) {
   detail::handle_type_of(noun);
   { in_words(noun) } -> std::same_as<std::string>;
 };
 
-// Orders handles and addresses; std::less orders pointers of different objects too.
+// Orders handles and addresses with std::less, which also orders pointers to different objects.
 template <class T>
 std::strong_ordering order(T left, T right) noexcept {
   if (std::less<T>()(left, right)) return std::strong_ordering::less;
@@ -92,14 +93,14 @@ inline std::string hexadecimal(std::uintptr_t value) {
   return text;
 }
 
-// "event 0x7f10", "an empty event".
+// Returns "event 0x7f10" or "an empty event".
 template <class Self, class Handle>
 std::string noun_in_words(const char *noun, const NounBase<Self, Handle> &object) {
   if (object.is_empty()) return std::string("an empty ") + noun;
   return std::string(noun) + " " + hexadecimal(reinterpret_cast<std::uintptr_t>(object.handle()));
 }
 
-// An argument of an error's words: "flags 3".
+// An argument in an error's text: "flags 3".
 struct Argument {
   const char *name;
   long long value;
@@ -108,7 +109,7 @@ inline std::string in_words(const Argument &argument) {
   return std::string(argument.name) + " " + std::to_string(argument.value);
 }
 
-// An address in an error's words: "address 0x7f1000".
+// An address in an error's text: "address 0x7f1000".
 struct Address {
   const char *name;
   std::uintptr_t value;
@@ -117,13 +118,13 @@ inline std::string in_words(const Address &address) {
   return std::string(address.name) + " " + hexadecimal(address.value);
 }
 
-// A remark in an error's words; none if null.
+// A remark in an error's text; no text if null.
 struct Remark {
   const char *text;
 };
 inline std::string in_words(const Remark &remark) { return remark.text != nullptr ? remark.text : ""; }
 
-// The driver of a call that no noun takes part in; adds no words.
+// The driver of a call without a noun. Adds no text to an error.
 struct Through {
   Driver *driver_;
   Driver &driver() const noexcept { return *driver_; }
@@ -138,7 +139,7 @@ bool is_empty_noun(const Thing &thing) {
     return false;
 }
 
-// Why a driver has no such routine, where that is the reason.
+// Returns the reason why a driver lacks a routine, if the result says that it does; else an empty string.
 inline std::string missing_routine(Driver &driver, CUresult result, const char *routine) {
   if (&driver == &nowhere()) return {};
   if (result == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED && driver.version() == 0)
@@ -160,7 +161,7 @@ Error make_error(CUresult result, const char *routine, const Where &where, const
   };
   (add(in_words(things)), ...);
   if ((is_empty_noun(things) || ...)) {
-    result = CUDA_ERROR_INVALID_HANDLE;  // and not what the nowhere driver says
+    result = CUDA_ERROR_INVALID_HANDLE;  // instead of the result of the driver of empty objects
   } else if constexpr (sizeof...(Things) > 0) {
     [&](const auto &first, const auto &...) {
       if constexpr (requires { first.driver(); }) add(missing_routine(first.driver(), result, routine));
@@ -175,14 +176,14 @@ template <class... Things>
   throw make_error(result, routine, where, things...);
 }
 
-// How fail() takes a thing: by value if it is small, so that no address of it is taken and a call that
-// succeeds need not store it; else as it was given.
+// The parameter type in which fail() takes a thing. Small things are passed by value, so that their address
+// is not taken and a successful call need not store them; others as they were given.
 template <class Thing>
 using Passed = std::conditional_t<std::is_trivially_copyable_v<std::remove_cvref_t<Thing>> &&
                                       sizeof(std::remove_cvref_t<Thing>) <= 2 * sizeof(void *),
                                   std::remove_cvref_t<Thing>, Thing>;
 
-// Throws if a call failed. Things are what the error shall name: nouns, Argument, Address, Remark.
+// Throws Error if a call failed. things are named in the error: nouns, Argument, Address, Remark.
 template <class... Things>
 [[gnu::always_inline]] inline void check(CUresult result, const char *routine, Where where,
                                          Things &&...things) {
@@ -190,15 +191,15 @@ template <class... Things>
     fail<Passed<Things>...>(result, routine, where, static_cast<Things &&>(things)...);
 }
 
-// Refuses an empty noun where the call goes through the driver of another.
+// Throws INVALID_HANDLE for an empty noun. Needed where the call goes to the driver of another noun.
 template <class Thing>
 void require(const Thing &thing, const char *routine, Where where) {
   if (thing.is_empty()) [[unlikely]]
     fail(CUDA_ERROR_INVALID_HANDLE, routine, where, thing);
 }
 
-// For destructors: tells the handler if a release failed, unless the driver or the context is gone
-// and has released everything itself.
+// For destructors: reports a failed release to the unreported handler. Does not report if the driver or the
+// context is gone, because then the object is already released.
 template <class... Things>
 void report(CUresult result, const char *routine, const Things &...things) noexcept {
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
@@ -213,36 +214,36 @@ void report(CUresult result, const char *routine, const Things &...things) noexc
 
 }  // namespace detail
 
-// Returns whether two nouns, owning or not, have the same driver and the same handle. No driver call.
+// Returns whether two nouns, owners or references, have the same driver and the same handle. No driver call.
 template <class Left, class Right, class Handle>
 bool operator==(const detail::NounBase<Left, Handle> &left,
                 const detail::NounBase<Right, Handle> &right) noexcept {
   return &left.driver() == &right.driver() && left.handle() == right.handle();
 }
-// Orders nouns by driver and handle, for keys of std::map; the order has no other meaning.
+// Orders nouns by driver and handle, for keys of std::map. The order has no other meaning.
 template <class Left, class Right, class Handle>
 std::strong_ordering operator<=>(const detail::NounBase<Left, Handle> &left,
                                  const detail::NounBase<Right, Handle> &right) noexcept {
   const std::strong_ordering drivers = detail::order(&left.driver(), &right.driver());
   return drivers != 0 ? drivers : detail::order(left.handle(), right.handle());
 }
-// Returns whether a noun is not empty and has this raw handle, of whatever driver. No driver call.
+// Returns whether a noun is not empty and has this raw handle, of any driver. No driver call.
 template <class Self, class Handle>
 bool operator==(const detail::NounBase<Self, Handle> &noun, std::type_identity_t<Handle> handle) noexcept {
   return !noun.is_empty() && noun.handle() == handle;
 }
-// Refuses `stream == nullptr`, which reads as "is empty" and would mean "is the default stream".
+// Deleted: `stream == nullptr` looks like "is empty", but would mean "is the default stream".
 template <class Self, class Handle>
 bool operator==(const detail::NounBase<Self, Handle> &noun, std::nullptr_t) = delete;
 
-// Throws Error if a raw call failed: check_result(driver().cuInit(0), "cuInit"). The error names the
-// routine, and says why the driver has no such entry point where that is the reason. No driver call.
+// Throws Error if a raw call failed: check_result(driver().cuInit(0), "cuInit"). The error names the routine
+// and, if the driver lacks the entry point, the reason. No driver call.
 inline void check_result(CUresult result, const char *routine, Driver &driver = cushim::driver(),
                          Where where = Where::current()) {
   detail::check(result, routine, where, detail::Through{&driver});
 }
 
-// Prints "event 0x7f10" for any noun.
+// Writes the text of a noun, such as "event 0x7f10".
 template <class Traits, detail::Noun T>
 std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const T &noun) {
   return out << in_words(noun);
@@ -251,7 +252,7 @@ std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &o
 }  // namespace v1
 }  // namespace cushim
 
-// Equal nouns have equal hashes, whether owning or not.
+// Equal nouns have equal hashes, owners and references alike.
 template <cushim::detail::Noun T>
 struct std::hash<T> {
   std::size_t operator()(const T &noun) const noexcept {
