@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices and contexts: the exact driver calls of each operation.
+// Tests devices and contexts: the exact driver calls of each operation.
 #include <gmock/gmock.h>
 
 #include <cstring>

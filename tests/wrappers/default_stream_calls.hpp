@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same calls, for two files that are compiled with different default streams.
+// Calls that two files compile with different default streams.
 #pragma once
 
 #include "recording_driver.hpp"
@@ -8,7 +8,7 @@ namespace cushim::test {
 
 Calls calls_with_per_thread_default_stream();
 
-// Everything that goes by the default stream, as this file was compiled.
+// All operations that depend on the default stream that this file was compiled with.
 inline namespace CUSHIM_DEFAULT_STREAM {
 inline Calls calls_with_this_default_stream() {
   Recording recording;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two files of one program with different default streams: each keeps its own, whichever of their
+// Links two files with different default streams into one program. Each keeps its own, whichever of their
 // inline functions the linker keeps.
 #include <gmock/gmock.h>
 

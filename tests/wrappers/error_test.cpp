@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors: what they say, <system_error>, where destructors report; and nouns as text and as keys.
+// Tests the texts of errors, <system_error>, the unreported handler, and nouns as text and as keys.
 #include <fmt/format.h>
-// after fmt, which decides whether cushim formats for it
+// after <fmt/format.h>, which makes cushim define its formatters
 #include <gmock/gmock.h>
 #include <cushim/format.hpp>
 

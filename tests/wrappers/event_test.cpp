@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events: the exact driver calls of each operation, and what they answer.
+// Tests events: the exact driver calls of each operation, and their results.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -110,7 +110,7 @@ TEST(Event, Synchronize_is_one_call) {
   EXPECT_THAT(recording.calls(), ElementsAre("cuEventSynchronize(0xe0)"));
 }
 
-// A clock that moves a millisecond each time it is read.
+// A clock that advances 1 ms each time it is read.
 struct StepClock {
   using duration = milliseconds;
   using rep = duration::rep;
@@ -136,7 +136,7 @@ TEST(Event, Synchronize_with_a_limit_gives_up_after_asking_once_more) {
   StepClock::reads = 0;
   const EventRef event = EventRef::from_handle(event_handle(0xe0));
   EXPECT_FALSE(event.synchronize_until(StepClock::time_point(milliseconds(2))));
-  EXPECT_EQ(recording.calls().size(), 3u);  // at 0, at 1, and at 2, which is late
+  EXPECT_EQ(recording.calls().size(), 3u);  // at 0, at 1, and at 2 ms, after the deadline
 }
 
 TEST(Event, A_timeout_of_zero_asks_once) {
@@ -187,7 +187,7 @@ TEST(Event, Elapsed_time_takes_the_first_abi_of_a_driver_without_the_second) {
   EXPECT_EQ((event - event).count(), 2);
 }
 
-// A driver in which some events cannot be measured, as the real one answers.
+// Makes some events unmeasurable, with the results of the real driver.
 void behave_like_the_real_driver(Recording &recording, CUevent unusable, CUevent unfinished) {
   recording.on<Entry::cuEventElapsedTime>([=](float *, CUevent start, CUevent end) {
     if (start == unusable || end == unusable) return CUDA_ERROR_INVALID_HANDLE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For every operation, every driver call that it makes, and several results: that call fails with
-// that result. Whatever was got is given back once and only once, no context stays pushed, and the
-// error, thrown or reported by a destructor, names the call that failed and its result.
+// Makes every driver call of every operation fail, with several results. Each acquired object is released
+// exactly once, no context stays pushed, and the error, thrown or reported by a destructor, names the failed
+// call and its result.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST_P(Failure, Of_any_call_leaks_nothing_and_is_told_by_its_name) {
         EXPECT_THAT(Recording::unreported(), IsEmpty());
       }
       EXPECT_THAT(told, testing::StartsWith(recording.failed() + ": " + std::string(name_of(result))));
-      // What is given back in a context stays if that context cannot be made current again.
+      // An object that is released in a context leaks if that context cannot be made current again.
       Calls calls = recording.calls();
       const auto pushes =
           std::count_if(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(nth),

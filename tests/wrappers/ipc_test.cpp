@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sharing with other processes: the exact driver calls, what a handle carries, and HIP's names.
+// Tests sharing with other processes: the exact driver calls, the contents of a handle, and HIP's names.
 #include <cushim/compat/hip_ipc.h>
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream memory operations: both generations of calls, batches, and what is refused in words.
+// Tests stream memory operations: both generations of calls, batches, and the texts of errors.
 #include <gmock/gmock.h>
 
 #include "recording_driver.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: the exact driver calls of every kind of buffer, of copies and sets, and of questions about
-// addresses.
+// Tests memory: the exact driver calls of every buffer type, of copies and sets, and of address queries.
 #include <gmock/gmock.h>
 
 #include <cstring>

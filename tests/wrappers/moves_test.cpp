@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every owning type, moved in every way: what it owns is given back once and only once.
+// Moves every owning type in every way. Each owned object is released exactly once.
 #include <gmock/gmock.h>
 
 #include "recording_driver.hpp"
@@ -70,7 +70,7 @@ memory::ipc::Mapping make(int) {
 template <class T>
 class Move : public testing::Test {
  public:
-  // After everything is gone.
+  // Runs after all objects are destroyed.
   void TearDown() override {
     EXPECT_THAT(recording.live(), IsEmpty());
     EXPECT_THAT(recording.wrong_releases(), IsEmpty());
@@ -145,7 +145,7 @@ TYPED_TEST(Move, Close_gives_back_once) {
   EXPECT_THAT(this->recording.calls(), IsEmpty());
 }
 
-// Whether a reference of type Reference to an owner could be assigned through.
+// True if a reference of type Reference to an owner could be assigned through.
 template <class Owner, class Reference>
 constexpr bool is_assignable_as = std::is_convertible_v<Owner &, Reference &>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation of the wrappers, each from making to ending what it needs.
+// The list of all operations of the wrappers. Each creates the objects that it needs, and destroys them.
 #pragma once
 
 #include <cctype>
@@ -13,10 +13,10 @@ namespace cushim::test {
 
 struct Operation {
   const char *name;
-  std::function<void()> run;  // the whole life of what it makes
+  std::function<void()> run;  // from creation to destruction
 };
 
-// Its name as a test may bear it.
+// Returns the operation's name in the form of a test name.
 inline std::string name_of_test(const Operation &operation) {
   std::string name = operation.name;
   for (char &letter : name)

@@ -141,7 +141,7 @@ CUresult Recording::give_back(const std::string &what) {
   return CUDA_SUCCESS;
 }
 
-// What a real driver hands out and takes back, and nothing else.
+// Sets the behaviour of all entry points that hand out or release objects, as of a real driver.
 void Recording::behave() {
   on<Entry::cuEventCreate_v2000>([this](CUevent *event, unsigned) {
     *event = acquire<CUevent>("event");
@@ -246,7 +246,7 @@ void Recording::behave() {
     return CUDA_SUCCESS;
   });
   on<Entry::cuIpcOpenMemHandle_v11000>([this](CUdeviceptr *address, CUipcMemHandle, unsigned) {
-    acquire("mapping 0xa000");  // the same address each time, as the driver gives it
+    acquire("mapping 0xa000");  // the same address each time, as on the real driver
     *address = 0xa000;
     return CUDA_SUCCESS;
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that writes down every call that it gets, and behaves as scripted: what the unit tests of
-// the wrappers look at. It counts what is handed out and given back, and fails the n-th call if told.
+// The driver of the wrappers' unit tests: records every call, and behaves as scripted. Tracks what it hands
+// out and what is released, and can make the n-th call fail.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -23,7 +23,7 @@ struct SignatureOf;
 #include <cushim/entry_points.inc>
 // clang-format on
 
-// What an entry does.
+// The behaviour of an entry point.
 class AnyBehaviour {
  public:
   virtual ~AnyBehaviour() = default;
@@ -47,7 +47,7 @@ class BehaviourOf<CUresult(Arguments...)> final : public Behaviour<CUresult(Argu
   std::function<CUresult(Arguments...)> body_;
 };
 
-// One at a time; current while it lives.
+// A recording driver that is current during its lifetime. One at a time.
 class Recording {
  public:
   Recording();
@@ -57,42 +57,42 @@ class Recording {
 
   static Driver &driver();
 
-  // All calls so far (and forgets them): "cuEventRecord(0x1000, null)". Symbols are exact. Opaque
-  // handles and addresses are hexadecimal, numbers decimal; "&" is a pointer to something that the
-  // driver reads or writes, "{}" a structure.
+  // Returns all calls so far, and clears the list: "cuEventRecord(0x1000, null)". Symbols are exact. Opaque
+  // handles and addresses are hexadecimal, numbers decimal; "&" is a pointer to something that the driver
+  // reads or writes, "{}" a structure.
   std::vector<std::string> calls() { return std::exchange(calls_, {}); }
 
-  // What an entry does from now on.
+  // Sets the behaviour of an entry point.
   template <Entry entry>
   void on(std::function<typename SignatureOf<static_cast<int>(entry)>::type> behaviour) {
     using Signature = typename SignatureOf<static_cast<int>(entry)>::type;
     behaviours_[static_cast<int>(entry)] = std::make_unique<BehaviourOf<Signature>>(std::move(behaviour));
   }
-  // What an entry returns from now on.
+  // Sets the result of an entry point.
   void answer(Entry entry, CUresult result) { answers_[static_cast<int>(entry)] = result; }
 
-  // The n-th call from now on (1 is the next) returns result. A call that acquires does not; a call
-  // that gives back does all the same, as nobody can do better than call it once.
+  // Makes the n-th call from now (1 is the next) return result. An acquiring call then acquires nothing. A
+  // releasing call releases nevertheless, because a program can do no better than call it once.
   void fail(int nth, CUresult result) {
     countdown_ = nth;
     failure_ = result;
   }
-  // The base name of the call that was made to fail; empty if none was.
+  // Returns the base name of the call that was made to fail; empty if none was.
   const std::string &failed() const { return failed_; }
 
-  // What was handed out and not given back: "event 0x1000".
+  // Returns the objects that were handed out and not released: "event 0x1000".
   std::vector<std::string> live() const;
-  // What was given back without being out: twice, or never handed out.
+  // Returns the releases of objects that were not live: released twice, or never handed out.
   const std::vector<std::string> &wrong_releases() const { return wrong_releases_; }
 
-  // What the unreported handler got while this lived.
+  // Returns the texts that the unreported handler received during this object's lifetime.
   static std::vector<std::string> &unreported();
 
-  // Host functions and callbacks that were launched and not yet run; runs one and forgets it.
+  // Host functions and callbacks that were launched. Calling an element runs it.
   std::vector<std::function<void()>> launched;
 
-  // For FakeEntry, which passes every row: writes the call down. The code that it returns whatever it does,
-  // if any; and what it does, null for nothing.
+  // For FakeEntry, which handles every row: records the call. Contains the result to return regardless of the
+  // behaviour, if any, and the behaviour; null for none.
   struct Entered {
     std::optional<CUresult> answer;
     const AnyBehaviour *behaviour;
@@ -125,7 +125,7 @@ class Recording {
   UnreportedHandler handler_before_;
 };
 
-// The primary context that every device of the recording has, and the context of every stream.
+// The primary context of every device of the recording driver, and the context of every stream.
 inline const CUcontext kPrimary = reinterpret_cast<CUcontext>(0xc0);
 inline const CUcontext kStreamContext = reinterpret_cast<CUcontext>(0xd0);
 
@@ -135,7 +135,7 @@ inline CUcontext context_handle(std::uintptr_t number) { return reinterpret_cast
 
 using Calls = std::vector<std::string>;
 
-// The Error that an action throws; fails the test if it throws none.
+// Returns the Error that an action throws. Fails the test if it throws none.
 Error error_of(const std::function<void()> &action);
 
 }  // namespace cushim::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: the exact driver calls of each operation, and what becomes of callables.
+// Tests streams: the exact driver calls of each operation, and the lifetime of callables.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -142,7 +142,7 @@ TEST(Stream, Attributes_are_read_and_set_with_their_own_type) {
 
 // ---- Host functions ----------------------------------------------------------------------------
 
-// Counts how often it is called, and how many of its copies live.
+// Counts its calls and its living copies.
 struct Counted {
   std::shared_ptr<int> calls = std::make_shared<int>(0);
   void operator()() const { ++*calls; }
@@ -193,7 +193,7 @@ TEST(Stream, What_a_host_function_throws_goes_to_the_handler) {
               ElementsAre("from the host function", HasSubstr("something that is no std::exception")));
 }
 
-// A stream in capture, and the user object that keeps what the graph needs.
+// A stream in capture, and the user object that keeps what the graph needs alive.
 struct Capture {
   explicit Capture(Recording &recording) {
     recording.on<Entry::cuStreamGetCaptureInfo_v11030>([](CUstream, CUstreamCaptureStatus *status,

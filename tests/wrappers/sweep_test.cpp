@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation of the wrappers goes through a sweep, as a user's own code would.
+// Runs every operation of the wrappers through a fault sweep, as a user's code would.
 #include <gmock/gmock.h>
 #include <cushim/faults/sweep.hpp>
 
@@ -23,7 +23,7 @@ TEST_P(SweptOperation, Leaks_nothing_whichever_call_fails) {
         GetParam().run();
         calls = Recording::active().calls().size();
       },
-      // What is given back in a context stays if that context cannot be made current again.
+      // An object that is released in a context leaks if that context cannot be made current again.
       {.spares = [](Entry entry) { return entry == Entry::cuCtxPushCurrent_v4000; }});
   EXPECT_TRUE(swept.is_clean()) << swept.text();
   EXPECT_GT(swept.rounds, 1u);

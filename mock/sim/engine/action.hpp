@@ -11,16 +11,16 @@
 
 namespace cushim::sim {
 
-// Bytes that are to be copied; the two ranges may overlap.
+// A copy of bytes. The two ranges may overlap.
 struct Move {
   std::byte *to = nullptr;
   const std::byte *from = nullptr;
   std::size_t size = 0;
-  std::function<void()> compute{};  // instead of a copy: work that is done without the machine's lock
+  std::function<void()> compute{};  // instead of a copy: work to do without the machine's lock
 };
 
-// A function that can be moved and is called once. Up to kRoom bytes of captured state need no memory of
-// their own. It takes a Move &, in which it may leave bytes for the engine to copy, or nothing.
+// A movable function that is called once. Stores up to kRoom bytes of captured state without an allocation.
+// The function has no parameter, or a Move & in which it may describe a copy for the engine.
 class Action {
  public:
   Action() noexcept = default;
@@ -57,8 +57,8 @@ class Action {
 
   struct Methods {
     void (*call)(void *function, Move &move);
-    void (*relocate)(void *from, void *to) noexcept;  // null: its bytes are all that it is
-    void (*destroy)(void *function) noexcept;         // null: nothing is to be done
+    void (*relocate)(void *from, void *to) noexcept;  // null: relocate by copying the bytes
+    void (*destroy)(void *function) noexcept;         // null: trivially destructible
   };
 
   template <class Stored>

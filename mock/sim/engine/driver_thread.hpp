@@ -9,8 +9,8 @@
 
 namespace cushim::sim {
 
-// Blocks the signals of the calling thread while it lives, but for those of its own faults. A thread begins
-// with the mask of the one that starts it.
+// Blocks all signals of the calling thread for a scope, except those of the thread's own faults. A new thread
+// inherits the mask of the thread that starts it.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {
@@ -27,8 +27,8 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// Starts a thread that takes none of the program's signals. Measured, driver 580. Throws std::system_error if
-// there can be no more threads.
+// Starts a thread that receives none of the program's signals, as measured on driver 580. Throws
+// std::system_error if the system cannot start a thread.
 template <class Body>
 std::jthread start_thread(Body &&body) {
   const SignalsBlocked blocked;

@@ -22,18 +22,19 @@ constexpr std::size_t kOrderKept = 1000;
 // Copies of at least this size release the lock while they run.
 constexpr std::size_t kLongMove = 64 << 10;
 
-// After what time a wait asks again whether anything can end it.
+// The interval at which a wait checks again for a deadlock.
 constexpr auto kAskAgain = std::chrono::milliseconds(50);
 
-// How often memory is looked at that the program may write to.
+// The interval at which memory that the program may write to is checked.
 constexpr auto kLook = std::chrono::microseconds(100);
 
-// At how many words of memory a call looks that does not wait for them, and the idle background thread.
+// The number of polled words that are checked: by a call that does not wait for them, and by the idle
+// background thread.
 constexpr std::size_t kLooksOfCall = 16;
 constexpr std::size_t kLooksAtRest = 256;
 
-// How long a host function may take until the engine goes on with other work. Not a time that a result
-// depends on, unless the function waits for the program.
+// The time that a host function may take before the engine continues with other work. No result depends on
+// it, unless the function waits for the program.
 constexpr auto kHostFunctionGrace = std::chrono::milliseconds(20);
 
 struct Counted {
@@ -44,8 +45,8 @@ struct Counted {
   int &count;
 };
 
-// Whether the calling thread is the program's only one. It is not known where the system does not tell, nor
-// while threads of our own begin or end.
+// Returns whether the calling thread is the program's only thread. Returns false if the system does not list
+// the threads, and while a thread of cushim starts or ends.
 bool is_only_thread() {
   const long own = mock::own_threads;
   std::error_code error;
@@ -55,17 +56,17 @@ bool is_only_thread() {
 
 bool holds(const Task &task) { return task.condition == nullptr || task.condition->holds(); }
 
-// Where many are pending, the next of a chain is not in the cache, and is wanted soon.
+// Prefetches the next task of a chain: with many pending tasks it is not in the cache, and it is used soon.
 void prefetch(const Task *task) {
   constexpr std::size_t kLine = 64;
   for (std::size_t offset = 0; task != nullptr && offset < sizeof *task; offset += kLine)
     __builtin_prefetch(reinterpret_cast<const std::byte *>(task) + offset);
 }
 
-// The first unfinished task of its chain.
+// Returns the first unfinished task of the task's chain.
 Task &front_of(Task &task) { return task.chain != nullptr ? *task.chain->first : task; }
 
-// Puts a task behind its predecessor of the same stream, unless another one already follows that.
+// Appends a task to the chain of its predecessor in the stream, unless another task already follows that.
 void join_chain(Task &task, Task &earlier) {
   if (task.chain != nullptr || earlier.stream != task.stream) return;
   if (earlier.chain == nullptr) earlier.chain = new (std::nothrow) Chain{&earlier, &earlier};
@@ -89,7 +90,8 @@ void put_behind(Task &task, Task &earlier, Task::Edge &edge) {
   join_chain(task, earlier);
 }
 
-// Takes all of the operation but what it comes after. All that it needs memory for is here.
+// Moves all of the operation except its predecessors into a new task. Makes all allocations that the task
+// needs.
 Work task_of(TaskPool &pool, Operation &operation) {
   Work work(new (pool) Task);
   Task &task = *work;
@@ -113,9 +115,8 @@ Work task_of(TaskPool &pool, Operation &operation) {
   return work;
 }
 
-// Tasks that a search has seen, in the order in which it saw them; those that are added while they are
-// visited are visited, too. Of many streams it is nearly the order of submission, in which they lie in
-// memory.
+// The tasks that a search has seen, in the order in which it saw them. Tasks that are added during for_each()
+// are visited too. For many streams this is nearly the order of submission, and so the order in memory.
 class SeenTasks {
  public:
   void add(Task &task) noexcept {
@@ -132,7 +133,7 @@ class SeenTasks {
   Task *first_ = nullptr, *last_ = nullptr;
 };
 
-// The same, each task once.
+// A list of seen tasks that contains each task once.
 class Search {
  public:
   Search() = default;
@@ -158,7 +159,8 @@ class Search {
 
 }  // namespace
 
-// Keeps what some work needs marked while a call waits for it. Waits of several threads share their marks.
+// Keeps the tasks that some work depends on marked as needed while a call waits for it. Waits of several
+// threads share the marks.
 class Engine::Needs {
  public:
   Needs(Engine &engine, std::span<const Work> works) : engine_(engine) {
@@ -181,7 +183,7 @@ class Engine::Needs {
   Engine &engine_;
 };
 
-// A move that is made without the lock.
+// Releases the lock for the duration of a move.
 class Engine::WithoutLock {
  public:
   WithoutLock(Engine &engine, Lock &lock) : engine_(engine), lock_(lock) {
@@ -228,12 +230,12 @@ void Engine::work_in_background() {
 }
 
 Engine::~Engine() {
-  // The one that may start the other ends first.
+  // The background thread may start the host thread, so it ends first.
   for (std::jthread *const thread : {&background_, &host_thread_}) {
     thread->request_stop();
     if (thread->joinable()) thread->join();
   }
-  // What has not run does not run. Each is dropped after all that it comes after.
+  // Drops the tasks that have not run, each after all its predecessors.
   const auto leave = [this](Task *task) { ending_.push_back(task); };
   for_each_ready(leave);
   std::ranges::for_each(host_functions_, leave);
@@ -261,13 +263,13 @@ Work Engine::add(Operation &&operation) {
   }
   task.serial = ++submitted_;
   task.completed_at = std::max(task.completed_at, now_);
-  ++task.references;  // the engine's own, until it is complete
+  ++task.references;  // the engine's own reference, until the task is complete
   ++unfinished_;
   if (task.blockers == 0) task.state = Task::State::ready;
   return work;
 }
 
-// Each list has room for all that has not completed, so that running it needs no memory.
+// Reserves room for all unfinished tasks in each list, so that running tasks allocates no memory.
 void Engine::reserve_lists() {
   if (unfinished_ < reserved_) return;
   const std::size_t wanted = std::max<std::size_t>(64, 2 * reserved_);
@@ -280,25 +282,25 @@ void Engine::start(Lock &lock, const Work &work) {
   Task &task = *work;
   may_have_changed_ = true;
   if (task.state == Task::State::ready && task.list == List::none) {
-    // What moves no bytes takes the background no time.
+    // A task without an action takes no time, so the background schedule runs it at once, too.
     const bool runs_at_once = schedule_ == Schedule::eager
                                   ? is_idle() && holds(task)
                                   : schedule_ == Schedule::background && !task.action && holds(task);
     if (runs_at_once) {
       run(lock, task);
       if (schedule_ == Schedule::eager && has_runnable())
-        run_at_call(lock);  // what others added while the lock was given back
+        run_at_call(lock);  // submitted by other threads while the lock was released
       return;
     }
     make_ready(task);
   } else if (schedule_ == Schedule::background) {
-    return;  // the thread goes on with it
+    return;  // the background thread continues with it
   }
   run_at_call(lock);
   if (schedule_ != Schedule::background || is_background_idle_) notify();
 }
 
-// ---- Which tasks can run ----
+// ---- Readiness of tasks ----
 
 void Engine::make_ready(Task &task) {
   task.state = Task::State::ready;
@@ -344,7 +346,7 @@ void Engine::for_each_ready(Visit visit) const {
     for (std::size_t i = 0; i < heap->size(); ++i) visit(&(*heap)[i]);
 }
 
-// In order of submission.
+// Returns the ready tasks in order of submission.
 std::vector<Task *> Engine::ready_tasks() const {
   std::vector<Task *> tasks;
   for_each_ready([&](Task *task) { tasks.push_back(task); });
@@ -352,8 +354,8 @@ std::vector<Task *> Engine::ready_tasks() const {
   return tasks;
 }
 
-// Those of the list that can go on become runnable. Looks at up to `most`, from `next` on and then from the
-// begin; false if it finds none.
+// Makes the tasks of the list runnable whose condition holds. Checks up to `most` tasks, from index `next`,
+// and wraps around at the end. Returns false if no condition holds.
 bool Engine::look_at(const std::vector<Task *> &list, std::size_t &next, std::size_t most) {
   bool has_found = false;
   for (std::size_t rest = std::min(most, list.size()); rest != 0; --rest) {
@@ -398,8 +400,8 @@ bool Engine::look_for(const Work &work) {
   return has_found;
 }
 
-// Visits tasks that hold these up, each once: of their chain the first, which is not waiting for other tasks,
-// or in turn those of what it waits for. It passes each chain once, however long it is.
+// Visits, once each, the tasks that these works wait for: of a chain the first task if it waits for no other
+// task; else the same for its predecessors. Passes each chain once, whatever its length.
 template <class Visit>
 void Engine::for_each_in_front(std::span<const Work> works, Visit visit) {
   Search search;
@@ -415,7 +417,7 @@ void Engine::for_each_in_front(std::span<const Work> works, Visit visit) {
   });
 }
 
-// Each task is marked once for a wait, and is complete when the wait ends.
+// Marks the tasks that these works need, each once per round of waits. They are complete when the wait ends.
 void Engine::mark_needed(std::span<const Work> works) {
   SeenTasks needed;
   const auto see = [&](Task &task) {
@@ -436,9 +438,9 @@ void Engine::mark_needed(std::span<const Work> works) {
   });
 }
 
-// ---- Running them ----
+// ---- Running tasks ----
 
-// The next by the schedule; null if there is none.
+// Returns the next task by the schedule; null if there is none.
 Task *Engine::choose() {
   if (may_have_changed_) look(kLooksOfCall);
   if (!has_runnable()) return nullptr;
@@ -452,7 +454,7 @@ Task *Engine::choose() {
   return runnable_.first().serial < needed_.first().serial ? &runnable_.first() : &needed_.first();
 }
 
-// False, and it waits for memory again, if that has changed back since it was looked at.
+// Runs the task if its condition still holds. Otherwise returns false, and the task is polled again.
 bool Engine::run_if_it_can(Lock &lock, Task &task) {
   take_out(task);
   if (!holds(task)) {
@@ -478,7 +480,7 @@ bool Engine::run_one_needed(Lock &lock) {
   return false;
 }
 
-// Of those that hold these up.
+// Runs one of the tasks that these works wait for.
 bool Engine::run_one_in_front(Lock &lock, std::span<const Work> works) {
   std::vector<Task *> able;
   for_each_in_front(works, [&](Task &task) {
@@ -534,7 +536,8 @@ void Engine::note_order(const Ran &ran) {
   next_in_order_ = (next_in_order_ + 1) % kOrderKept;
 }
 
-// Calls a function of a task. If it throws, the task's context fails: no call may be left that could answer.
+// Calls a function of a task. If it throws, the task's context fails, because there may be no call left that
+// could return the error.
 template <class Function>
 void Engine::attempt(const Task &task, Function function) {
   try {
@@ -544,7 +547,7 @@ void Engine::attempt(const Task &task, Function function) {
   }
 }
 
-// In a catch block.
+// Requires a current exception.
 void Engine::fail(const Task &task) noexcept {
   try {
     if (on_failure_ != nullptr) on_failure_(task.owner);
@@ -555,8 +558,8 @@ void Engine::fail(const Task &task) noexcept {
   }
 }
 
-// A long move is made without the lock, so that other threads' calls and moves go on. Who would end the
-// memory waits for the operation first.
+// Makes a move. A long move releases the lock, so that other threads' calls and moves continue. A call that
+// frees the memory waits for the operation first.
 void Engine::make(Lock &lock, const Move &move) {
   if (move.compute != nullptr) {
     changed_.wait(lock, [this] { return waiting_for_moves_ == 0; });
@@ -575,7 +578,8 @@ void Engine::wait_for_moves(Lock &lock) {
   changed_.wait(lock, [this] { return moves_ == 0; });
 }
 
-// Those that become able to run by that are ready then; or in ending_, if they have been abandoned with it.
+// Completes a task. Its successors become ready if all their predecessors are complete; those that were
+// abandoned with it go to ending_ instead.
 void Engine::complete(Task &task, bool is_abandoned) {
   if (task.extras != nullptr && task.extras->on_complete != nullptr)
     attempt(task, [&] { task.extras->on_complete(task.completed_at); });
@@ -601,7 +605,7 @@ void Engine::complete(Task &task, bool is_abandoned) {
   drop(task);
 }
 
-// Forgets a task, which may end with that, and what it was made of.
+// Drops the engine's reference to a task, and frees what the task was made of. The task may be destroyed.
 void Engine::drop(Task &task) {
   leave_chain(task);
   task.action.reset();
@@ -613,7 +617,7 @@ void Engine::drop(Task &task) {
 }
 
 bool Engine::query(Lock &lock, std::span<const Work> works) {
-  may_have_changed_ = true;  // memory may have been written since
+  may_have_changed_ = true;  // memory may have been written since the last check
   if (schedule_ == Schedule::eager) {
     run_at_call(lock);
     const auto held = std::ranges::find_if_not(works, &sim::is_complete);
@@ -644,7 +648,7 @@ bool Engine::wait(Lock &lock, std::span<const Work> works, const char *call) {
       if (!needs) needs.emplace(*this, awaited);
       if (run_one_needed(lock) || look_for(awaited.front())) continue;
     }
-    // Also where only what is needed was to run: a wait for memory may need any other operation.
+    // Also if only needed tasks were to run: a task that waits for memory may need any other operation.
     if (schedule_ != Schedule::background && (run_one(lock) || look_at_all())) continue;
     if (is_deadlocked()) {
       report(std::string(call) + ": deadlock: no work can run, and nobody else can change that:\n" + stuck());
@@ -662,7 +666,8 @@ bool Engine::wait(Lock &lock, std::span<const Work> works, const char *call) {
   return true;
 }
 
-// Certain only where nobody is left that could write memory, open a gate or put more work into a stream.
+// Returns true only if it is certain that no thread and no process is left that could write memory, open a
+// gate or submit work.
 bool Engine::is_deadlocked() const {
   if (has_others_ || in_host_function_ != nullptr || !host_functions_.empty() || moves_ != 0 ||
       has_runnable() || polled_.empty() || !announced_.empty())
@@ -676,7 +681,7 @@ bool Engine::is_deadlocked() const {
 void Engine::abandon(const void *owner, std::span<const Work> works, CUresult fault) {
   const std::size_t others = ending_.size();
   mark_abandoned(owner, works, fault);
-  // In every schedule: there is nothing left to choose.
+  // The same in every schedule: there is nothing to choose.
   while (ending_.size() > others) {
     Task &task = *ending_.back();
     ending_.pop_back();
@@ -684,7 +689,7 @@ void Engine::abandon(const void *owner, std::span<const Work> works, CUresult fa
   }
 }
 
-// Those that are ready are in ending_ then.
+// Moves the ready tasks among them to ending_.
 void Engine::mark_abandoned(const void *owner, std::span<const Work> works, CUresult fault) {
   Search search;
   const auto see = [&search](Task &task) { search.see(task); };
@@ -694,7 +699,7 @@ void Engine::mark_abandoned(const void *owner, std::span<const Work> works, CUre
     task.for_each_earlier(see);
     if (task.owner != owner) return;
     if (task.state == Task::State::running) {
-      if (!task.is_on_host) task.fault = fault;  // those that wait for the kernel that failed learn why
+      if (!task.is_on_host) task.fault = fault;  // successors of the failed kernel get its fault
       return;
     }
     if (task.state == Task::State::ready) {
@@ -734,11 +739,11 @@ void Engine::look_again(Lock &lock) {
   notify();
 }
 
-// Until something changes.
+// Sleeps until something changes, or a time limit has passed.
 void Engine::sleep(Lock &lock, Task &until) {
   const Counted waiting(waiting_);
   until.is_awaited = true;
-  // Memory changes without a word, so while an operation waits for it, it is looked at again and again.
+  // Memory changes without notice, so it is checked periodically while an operation waits for it.
   if (schedule_ != Schedule::background && !polled_.empty())
     changed_.wait_for(lock, kLook);
   else
@@ -749,10 +754,10 @@ void Engine::start_host_function(Lock &lock, Task &task) {
   const Work work(&task);
   host_functions_.splice(host_functions_.end(), task.extras->host_function);
   host_work_.notify_all();
-  // The functions' own thread begins this one when it has ended the one before.
+  // The host thread starts this function when it has ended the previous one.
   if (schedule_ == Schedule::background || is_host_thread()) return;
-  // A function that does not wait for the program ends here, so that every run is alike. One that does
-  // would never end: the engine goes on without it.
+  // A function that does not wait for the program ends here, so that every run has the same order. One that
+  // does would never end here: the engine continues without it.
   const Counted waiting(waiting_);
   task.is_awaited = true;
   changed_.wait(lock, [&] { return task.is_complete() || in_host_function_ == &task; });
@@ -791,7 +796,7 @@ void Engine::background_thread(const std::stop_token &stop) {
       has_run = true;
       continue;
     }
-    if (std::exchange(has_run, false)) notify();  // who waits asks whether anything can go on
+    if (std::exchange(has_run, false)) notify();  // wakes waits, which check for a deadlock
     const Counted waiting(waiting_);
     const auto can_go_on = [this] {
       is_background_idle_ = !has_runnable();
@@ -805,7 +810,7 @@ void Engine::background_thread(const std::stop_token &stop) {
   }
 }
 
-// ---- In words ----
+// ---- Reports ----
 
 std::string Engine::in_words(unsigned long serial, unsigned long stream, const char *name) const {
   std::string text = "#" + std::to_string(serial) + " stream " + std::to_string(stream);
@@ -825,7 +830,7 @@ std::string Engine::order() const {
   return text;
 }
 
-// What stands at the heads of the streams, and what it waits for.
+// Returns the first tasks of the streams and their conditions, as text.
 std::string Engine::stuck() const {
   std::string text;
   if (in_host_function_ != nullptr) text += "  " + in_words(*in_host_function_) + " runs\n";

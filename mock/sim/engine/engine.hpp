@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the operations of all streams of a machine: in an order that their dependencies allow and the
-// schedule chooses, in virtual time.
+// Runs the operations of all streams of a machine, in virtual time, in an order that the dependencies allow
+// and the schedule chooses.
 //
-// All functions want the machine's lock. Those that take it give it back while they wait, and while they make
-// a long move: what was found before may be gone when they return.
+// All functions require the machine's lock. Functions with a `lock` parameter release it while they wait and
+// during long moves, so pointers that were found before the call may be invalid after it.
 #pragma once
 
 #include <cushim/mock/mutex.hpp>
@@ -35,76 +35,78 @@ class Engine {
   using Lock = std::unique_lock<mock::Mutex>;
 
   Engine(mock::Mutex &mutex, const Options &options);
-  // Ends its threads; operations that have not run do not run.
+  // Ends the engine's threads. Discards operations that have not run.
   ~Engine();
 
-  // Adds an operation. Then start() must be called, before the lock is given back. Throws std::system_error
-  // if it needs a thread and there can be no more, std::bad_alloc if there is no memory; then nothing has
-  // changed.
+  // Adds an operation. The caller must then call start(), before it releases the lock. Throws
+  // std::system_error if the operation needs a thread that cannot be started, std::bad_alloc if there is not
+  // enough memory; in both cases nothing has changed.
   Work add(Operation &&operation);
-  // Runs what the schedule wants to be run at a call that added this.
+  // Runs the operations that the schedule runs at the call that added this work.
   void start(Lock &lock, const Work &work);
 
-  // Whether all of these are complete now; runs what the schedule wants to be run at a query.
+  // Returns whether all works are complete now. Runs the operations that the schedule runs at a query.
   bool query(Lock &lock, std::span<const Work> works);
 
-  // Runs and waits until all of these are complete. What the program's other threads or other processes may
-  // satisfy, by writing to memory or returning from a function, is waited for, and reported after the
-  // patience of the options. False, and a report, if nothing can: then it does not wait. `call` is who asks.
+  // Runs operations, and waits, until all works are complete. Waits also for the program's other threads and
+  // other processes, which may write to memory or return from a function; reports a wait that exceeds
+  // Options::patience. Returns false, after a report and without waiting, if nothing can complete the works.
+  // `call` names the caller in reports.
   bool wait(Lock &lock, std::span<const Work> works, const char *call);
 
-  // All that is in the context's streams completes without being run.
+  // Completes all operations of the context `owner` that these works consist of or depend on, without running
+  // them. They get this fault.
   void abandon(const void *owner, std::span<const Work> works, CUresult fault);
 
-  // Sets the function that is called, in a catch block and with the lock, when an operation of this owner
-  // threw.
+  // Sets the function that is called when an operation of `owner` throws: in a catch block, with the lock.
   void on_failure(std::function<void(const void *owner)> function) { on_failure_ = std::move(function); }
 
-  // Runs one operation that can run, the next by the schedule; false if there is none.
+  // Runs one operation that can run, chosen by the schedule. Returns false if there is none.
   bool step(Lock &lock);
 
-  // Runs all that can run. What the machine's own threads run has ended, too, but for a host function that
-  // waits for the program.
+  // Runs all operations that can run. Also waits for the machine's own threads, except for a host function
+  // that waits for the program.
   void run_all(Lock &lock);
 
-  // Starts the background worker if the schedule has one; called by cuInit, so that a child forked before has
-  // a driver. Throws std::system_error if there can be no more threads.
+  // Starts the background thread if the schedule has one. Called by cuInit, so that a child forked before
+  // cuInit has a working driver. Throws std::system_error if the system cannot start a thread.
   void start_threads();
-  // From now on works as in Schedule::background: other processes wait for this one. Throws as
-  // start_threads(); then nothing has changed.
+  // Switches to Schedule::background, because other processes wait for this one. Throws like start_threads();
+  // then nothing has changed.
   void work_in_background();
 
-  // Starts the thread that runs host functions, if it does not run. Throws as start_threads().
+  // Starts the thread for host functions unless it runs. Throws like start_threads().
   void start_host_thread();
 
-  // Until no long move is under way. None begins before the lock is given back.
+  // Waits until no long move is in progress. No long move starts before the lock is released.
   void wait_for_moves(Lock &lock);
 
-  // Something outside of the engine has changed that operations may wait for.
+  // Checks again the conditions with ChangedBy::announcer. The caller has changed something that they depend
+  // on.
   void look_again(Lock &lock);
 
-  // The program's own place in virtual time.
+  // The host program's virtual time.
   Time now() const noexcept { return now_; }
   void spend(Time time) noexcept { now_ += time; }
   void advance_to(Time time) noexcept { now_ = std::max(now_, time); }
 
-  // Whether this is the thread that runs the program's host functions.
+  // Returns whether the calling thread is the one that runs the program's host functions.
   bool is_host_thread() const noexcept {
     const std::thread::id id = host_thread_id_;
     return id != std::thread::id() && id == std::this_thread::get_id();
   }
 
-  // How many operations have not completed.
+  // Returns the number of operations that are not complete.
   std::size_t unfinished() const noexcept { return unfinished_; }
 
-  // How often a task has been looked at so far to find those that can run, or that somebody waits for. Tests
-  // compare it with the number of operations.
+  // Returns how many times a task was examined so far by searches for runnable or needed tasks. Tests compare
+  // it with the number of operations.
   unsigned long examined() const noexcept { return examined_; }
 
-  // The last operations in the order in which they ran, a line each, and those that have not run.
+  // Returns the last operations in the order in which they ran, one per line, and those that have not run.
   std::string order() const;
 
-  // What reports call a stream.
+  // Sets the name of a stream in reports.
   void name_stream(unsigned long stream, std::string name) { names_[stream] = std::move(name); }
 
   void report(const std::string &text) const;
@@ -114,7 +116,7 @@ class Engine {
   class Needs;
   class WithoutLock;
 
-  // ---- Which tasks can run ----
+  // ---- Readiness of tasks ----
   void make_ready(Task &task);
   void make_runnable(Task &task);
   void take_out(Task &task);
@@ -125,19 +127,19 @@ class Engine {
   std::vector<Task *> ready_tasks() const;
   void reserve_lists();
 
-  // Looks at up to `most` of the tasks that wait for memory, in turn. Those that can go on become runnable;
-  // false if there are none.
+  // Checks the conditions of up to `most` polled tasks, in turn. Tasks whose condition holds become runnable.
+  // Returns false if there are none.
   bool look(std::size_t most);
   bool look_at(const std::vector<Task *> &list, std::size_t &next, std::size_t most);
   bool look_at_all();
   bool look_at_announced();
-  // Looks at those that hold the work up.
+  // Checks the polled tasks that the work waits for.
   bool look_for(const Work &work);
   template <class Visit>
   void for_each_in_front(std::span<const Work> works, Visit visit);
   void mark_needed(std::span<const Work> works);
 
-  // ---- Running them ----
+  // ---- Running tasks ----
   Task *choose();
   bool run_if_it_can(Lock &lock, Task &task);
   bool run_one(Lock &lock);
@@ -151,7 +153,7 @@ class Engine {
   void drop(Task &task);
   void release(Task &task);
 
-  // Wakes all who wait; nobody does, mostly.
+  // Wakes all waiting threads. Usually there are none.
   void notify() {
     if (waiting_ != 0) changed_.notify_all();
   }
@@ -186,30 +188,30 @@ class Engine {
   TaskPool::Owner tasks_ = TaskPool::make();
   std::function<void(const void *owner)> on_failure_;
 
-  // Ready tasks: all that they come after is complete.
-  ReadyHeap runnable_, needed_;  // nothing holds them up; needed: and somebody waits for them
-  std::vector<Task *> polled_;   // they wait for memory, which is looked at now and then
+  // Ready tasks: all their predecessors are complete. Tasks in `needed_` are runnable and needed by a wait.
+  ReadyHeap runnable_, needed_;  // the condition holds, or there is none
+  std::vector<Task *> polled_;   // waiting for memory, which is checked periodically
   std::size_t next_to_poll_ = 0;
-  std::vector<Task *> announced_;  // they wait for what look_again() is called for
-  bool may_have_changed_ = true;   // memory, since it was looked at
+  std::vector<Task *> announced_;  // waiting for a call of look_again()
+  bool may_have_changed_ = true;   // memory, since the last check
 
-  std::vector<Task *> ending_;  // those that are to be ended without being run
-  std::size_t reserved_ = 0;    // how many tasks each of these lists has room for
+  std::vector<Task *> ending_;  // to be completed without being run
+  std::size_t reserved_ = 0;    // capacity of each of these lists, in tasks
 
-  std::uint32_t needs_ = 0;  // the round of waits that tasks are marked as needed for
-  int active_needs_ = 0;     // how many waits the round has
+  std::uint32_t needs_ = 0;  // the current round of waits; marks needed tasks
+  int active_needs_ = 0;     // number of waits in the round
   unsigned long examined_ = 0;
 
-  std::vector<Ran> order_;  // a ring
+  std::vector<Ran> order_;  // a ring buffer
   std::size_t next_in_order_ = 0;
   std::map<unsigned long, std::string> names_;
-  bool has_others_ = false;  // other processes may satisfy what work waits for
+  bool has_others_ = false;  // other processes may make conditions hold
 
-  int moves_ = 0;  // how many are made without the lock
+  int moves_ = 0;  // number of moves in progress without the lock
   int waiting_for_moves_ = 0;
 
-  int waiting_ = 0;                      // how many wait for what follows
-  std::condition_variable_any changed_;  // something completed or was submitted
+  int waiting_ = 0;                      // number of threads that wait for changed_
+  std::condition_variable_any changed_;  // an operation completed or was submitted
   bool is_background_idle_ = false;
   std::list<Task *> host_functions_;
   const Task *in_host_function_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of streams: their description, and the tasks that the engine makes of them.
+// Operations of streams, and the tasks that the engine makes of them.
 #pragma once
 
 #include <cuda.h>
@@ -18,18 +18,18 @@
 
 namespace cushim::sim {
 
-// Virtual nanoseconds since the machine was made.
+// Virtual nanoseconds since the machine was created.
 using Time = std::int64_t;
 
-// Does one operation at a time: a copy engine, the processors of a device.
+// Executes one operation at a time: a copy engine, or the multiprocessors of a device.
 struct Resource {
   Time free_at = 0;
 };
 
-// What an operation waits for besides the operations that it comes after.
+// A condition of an operation in addition to its predecessors.
 struct Condition {
-  // Who can make it hold: only operations of this machine; also the host or another process, without notice;
-  // others, after which Engine::look_again() is called.
+  // What can make the condition hold: engine: only operations of this machine. anyone: also the host or
+  // another process, without notice. announcer: others, which then call Engine::look_again().
   enum class ChangedBy : std::uint8_t { engine, anyone, announcer };
 
   explicit Condition(ChangedBy changed_by) noexcept : changed_by(changed_by) {}
@@ -39,7 +39,7 @@ struct Condition {
 
   virtual bool holds() const = 0;
   virtual std::string in_words() const = 0;
-  // The virtual time since which it holds, if that is known.
+  // Returns the virtual time since which the condition holds; 0 if unknown.
   virtual Time since() const { return 0; }
 
   const ChangedBy changed_by;
@@ -48,7 +48,8 @@ struct Condition {
 struct Task;
 class TaskPool;
 
-// A counted reference to a task. The count is the machine's lock's: references are made and dropped under it.
+// A counted reference to a task. The machine's lock protects the count: references are created and destroyed
+// under it.
 class Work {
  public:
   Work() noexcept = default;
@@ -71,31 +72,31 @@ class Work {
   Task *task_ = nullptr;
 };
 
-// A first-in-first-out sequence of unfinished tasks of one stream, each of which comes after the one before.
+// A queue of unfinished tasks of one stream. Each task depends on the one before it.
 struct Chain {
   Task *first, *last;
 };
 
-// An operation that was given to the engine. Its members are in the order of their use, a cache line each:
-// what a walk along the dependencies reads, what changes when another task completes, what the run reads,
-// and what the operation has captured.
+// An operation that was submitted to the engine. The members are in groups of one cache line: what a walk
+// along the dependencies reads; what changes when another task completes; what running reads; what the
+// operation has captured.
 struct alignas(64) Task {
   enum class State : std::uint8_t { waiting, ready, running, complete };
-  // Which of the engine's lists a ready task is in.
+  // The engine's list that contains a ready task.
   enum class List : std::uint8_t { none, polled, announced, runnable, needed };
 
-  // That one task comes after another. `earlier` is null once that one is complete.
+  // A dependency between two tasks. `earlier` is null when that task is complete.
   struct Edge {
     Task *earlier = nullptr;
     Task *later = nullptr;
-    Edge *next = nullptr;  // of those that come after the same
+    Edge *next = nullptr;  // next edge of the same earlier task
   };
 
-  // What few operations have.
+  // Members that only few operations have.
   struct Extras {
     std::unique_ptr<Edge[]> edges{};
     std::function<void(Time)> on_complete{};
-    std::list<Task *> host_function{};  // its entry in the engine's list of them
+    std::list<Task *> host_function{};  // the node for the engine's list of host functions
   };
 
   // Allocates from the pool. Throws std::bad_alloc.
@@ -104,7 +105,7 @@ struct alignas(64) Task {
   static void operator delete(void *task, TaskPool &) noexcept { operator delete(task); }
 
   bool is_complete() const noexcept { return state == State::complete; }
-  // Whether it was put directly behind the other one, which is not complete, in its stream.
+  // Returns whether this task was queued directly behind the other, unfinished task of its stream.
   bool follows(const Task &other) const noexcept { return edges[0].earlier == &other; }
   template <class Visit>
   void for_each_earlier(Visit visit) const {
@@ -115,30 +116,30 @@ struct alignas(64) Task {
     for (std::size_t i = 0; i < more_count; ++i) see(extras->edges[i]);
   }
 
-  // Has the function called when it completes. Throws std::bad_alloc.
+  // Sets a function that is called when this task completes. Throws std::bad_alloc.
   void call_on_complete(std::function<void(Time)> function) {
     if (extras == nullptr) extras = std::make_unique<Extras>();
     extras->on_complete = std::move(function);
   }
 
-  Edge edges[2]{};               // to those that it comes after; the extras have more
-  std::uint32_t more_count = 0;  // edges of the extras
-  std::uint32_t needed_by = 0;   // the last round of waits that it was needed for
-  Task *next_seen = nullptr;     // by the search
+  Edge edges[2]{};               // to predecessors; further edges are in the extras
+  std::uint32_t more_count = 0;  // number of edges in the extras
+  std::uint32_t needed_by = 0;   // the last round of waits that needed this task
+  Task *next_seen = nullptr;     // in a search
 
   unsigned references = 0;
-  unsigned blockers = 0;  // how many that it comes after are not complete
+  unsigned blockers = 0;  // number of predecessors that are not complete
   State state = State::waiting;
   List list = List::none;
   bool is_on_host : 1 = false;    // whether the action is a function of the program
-  bool is_awaited : 1 = false;    // whether a thread sleeps until it is complete
-  bool is_seen : 1 = false;       // by the search
-  CUresult fault = CUDA_SUCCESS;  // of its context, if it did not run because of that
-  std::size_t index = 0;          // in its list
+  bool is_awaited : 1 = false;    // whether a thread sleeps until this is complete
+  bool is_seen : 1 = false;       // in a search
+  CUresult fault = CUDA_SUCCESS;  // of the context, if this was not run because of a fault
+  std::size_t index = 0;          // in the list that contains this
   unsigned long serial = 0;       // in order of submission
-  Edge *before = nullptr;         // those that come after it
-  Time completed_at = 0;   // until it is complete: when it was submitted, or the last that it comes after was
-  Chain *chain = nullptr;  // null: it is alone
+  Edge *before = nullptr;         // edges to successors
+  Time completed_at = 0;   // before completion: the latest of submission and completions of predecessors
+  Chain *chain = nullptr;  // null if this is the only task of its chain
   Task *next_in_chain = nullptr;
 
   Resource *resource = nullptr;
@@ -161,9 +162,9 @@ inline Work::~Work() {
 
 inline bool is_complete(const Work &work) noexcept { return work == nullptr || work->is_complete(); }
 
-// What is to be done in a stream, as those describe it who submit it.
+// An operation as its submitter describes it.
 struct Operation {
-  // The operations that it comes after.
+  // The operations that must complete before this one starts.
   class Predecessors {
    public:
     void add(const Work &work) {
@@ -182,19 +183,19 @@ struct Operation {
     std::vector<Work> more_{};
   };
 
-  const char *name = "";        // the call that it came from
+  const char *name = "";        // the driver call that submitted it
   unsigned long stream = 0;     // the stream's id
   const void *owner = nullptr;  // the context
   Time cost = 0;
   Resource *resource = nullptr;
-  Predecessors after{};                     // it runs when all of these are complete
-  std::unique_ptr<Condition> condition{};   // and this holds, if it is set
-  Action run{};                             // does it, or all of it but for a move, which the engine makes
-  Action on_host{};                         // instead: a function of the program, run on the host thread
-  std::function<void(Time)> on_complete{};  // told when it completed
-  Time not_before = 0;                      // when the last of those completed that it need not wait for
+  Predecessors after{};                     // must be complete before this runs
+  std::unique_ptr<Condition> condition{};   // must hold before this runs, if not null
+  Action run{};                             // does the work, except for a Move, which the engine makes
+  Action on_host{};                         // instead of run: a function of the program, for the host thread
+  std::function<void(Time)> on_complete{};  // called with the completion time
+  Time not_before = 0;  // the latest completion time of predecessors that are already complete
 
-  // It runs when the earlier one is complete.
+  // Makes this operation wait until `earlier` is complete.
   void come_after(const Work &earlier) {
     if (earlier == nullptr) return;
     if (earlier->is_complete())

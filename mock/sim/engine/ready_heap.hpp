@@ -9,13 +9,13 @@
 
 namespace cushim::sim {
 
-// A binary heap of tasks by their serial numbers. Each task knows its index, so any can be taken out.
+// A binary heap of tasks by serial number. Each task knows its index, so any task can be removed.
 class ReadyHeap {
  public:
   bool empty() const noexcept { return entries_.empty(); }
   std::size_t size() const noexcept { return entries_.size(); }
   Task &operator[](std::size_t i) const noexcept { return *entries_[i].task; }
-  // The one that was submitted first; it must not be empty.
+  // Returns the task that was submitted first. Requires that the heap is not empty.
   Task &first() const noexcept { return *entries_.front().task; }
 
   void reserve(std::size_t size) { entries_.reserve(size); }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kChunk = 2 << 20;
 constexpr std::size_t kBlock = sizeof(Task);
-constexpr std::size_t kBlocks = kChunk / kBlock - 1;  // of a chunk; its header takes the space of one
+constexpr std::size_t kBlocks = kChunk / kBlock - 1;  // of a chunk; its header takes the space of one block
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kHasChunks = false;
@@ -46,7 +46,7 @@ void *map_chunk() {
 
 struct TaskPool::Chunk {
   TaskPool &pool;
-  FreeBlock *free = nullptr;  // blocks that were given back
+  FreeBlock *free = nullptr;  // blocks that were freed
   std::size_t touched = 0;    // number of blocks that have been in use since the chunk was empty
   std::size_t in_use = 0;
 
@@ -68,8 +68,8 @@ void TaskPool::Disown::operator()(TaskPool *pool) const noexcept {
 void TaskPool::add_chunk() {
   if (with_room_.capacity() == chunks_) with_room_.reserve(std::max<std::size_t>(8, 2 * chunks_));
   void *const mapping = map_chunk();
-  // Most machines never need a second one: for those a large page would be cleared in vain. It must be asked
-  // for before the first byte is written.
+  // Most machines never need a second chunk, and clearing a large page for them would be wasted.
+  // MADV_HUGEPAGE must be set before the first byte is written.
   if (chunks_ != 0) madvise(mapping, kChunk, MADV_HUGEPAGE);
   static_assert(sizeof(Chunk) <= kBlock);
   auto *const chunk = new (mapping) Chunk{*this};
@@ -94,7 +94,7 @@ void TaskPool::give_back(void *block) noexcept {
   chunk.free = new (block) FreeBlock{chunk.free};
   if (chunk.in_use-- == kBlocks) pool.with_room_.push_back(&chunk);
   if (chunk.in_use == 0) {
-    // An empty chunk hands out its blocks in the order of their addresses again.
+    // An empty chunk allocates its blocks in address order again.
     chunk.free = nullptr;
     chunk.touched = 0;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of an engine's tasks.
+// The allocator of an engine's tasks.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace cushim::sim {
 
-// Allocates blocks of the size of a Task from chunks of 2 MiB, which the system can back by one page each: a
-// million pending operations then cost few page faults and few misses of the TLB. Under the address sanitizer
-// each block is an allocation of its own, so that a use after its end is found.
+// Allocates blocks of the size of a Task from chunks of 2 MiB, so that the system can back a chunk by one
+// large page: a million pending operations then cause few page faults and few TLB misses. Under
+// AddressSanitizer each block is a separate allocation, so that a use after free is found.
 //
-// Its functions need the lock of the engine's machine. The pool keeps its chunks until it ends: when its
-// owner has disowned it and all blocks are given back.
+// Requires the lock of the engine's machine. The pool frees its chunks when its owner has disowned it and all
+// blocks are freed.
 class TaskPool {
  public:
   struct Disown {
@@ -37,9 +37,9 @@ class TaskPool {
   void add_chunk();
   bool is_unused() const noexcept { return !is_owned_ && in_use_ == 0; }
 
-  std::vector<Chunk *> with_room_;  // has capacity for all chunks
+  std::vector<Chunk *> with_room_;  // its capacity is enough for all chunks
   std::size_t chunks_ = 0;
-  std::size_t in_use_ = 0;  // number of blocks in use, of all chunks
+  std::size_t in_use_ = 0;  // number of blocks in use in all chunks
   bool is_owned_ = true;
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles SOURCE with -D${USE}: must fail with words that match EXPECTED; or, if that is empty, must
-# compile. If EXPECTED are words of cushim's own ("cushim: ..."), they must be the only error.
+# Compiles SOURCE with -D${USE}. The compilation must fail with text that matches EXPECTED; if EXPECTED is
+# empty, it must succeed. If EXPECTED is cushim's own text ("cushim: ..."), it must be the only error.
 set(compiler ${CMAKE_COMMAND} -E env LC_ALL=C ${CXX} -std=c++20 -I${INCLUDE} -isystem ${CUDA})
 if(EXPECTED STREQUAL "")
   execute_process(COMMAND ${compiler} -x c++-header ${HEADER} -o ${HEADER}.gch COMMAND_ERROR_IS_FATAL ANY)

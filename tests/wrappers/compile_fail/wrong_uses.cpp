@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong uses of the wrappers, none of which must compile; see CMakeLists.txt.
+// Wrong uses of the wrappers, which must not compile; see CMakeLists.txt.
 #include <cushim/cushim.hpp>
 
 #include <string>
@@ -9,7 +9,7 @@ using namespace cushim;
 
 void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, DeviceBuffer<int> &buffer,
          std::vector<int> &host, Stream &owner, PinnedBuffer<int> &pinned, PitchedBuffer<int> &rows) {
-  // Right uses, so that what follows is wrong for its own reason.
+  // Correct uses, so that the lines below fail only for their own reason.
   timed - timed;
   shared.ipc_descriptor();
   copy(buffer, host);
