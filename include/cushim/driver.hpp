@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver as a C++ object: load it, query it, make it current. Each function wraps one function of the C
-// interface (cushim/load.h), which documents the rules.
+// A driver as a C++ object: load it, query it, make it current. Each function wraps one function of the C API
+// (cushim/load.h), which documents the rules.
 #pragma once
 
 #include <cushim/load.h>
@@ -88,7 +88,7 @@ class Driver : public CushimDriver {
     return *from(made);
   }
 
-  // Returns the C++ view of a driver of the C interface.
+  // Returns the C++ view of a driver of the C API.
   static Driver *from(CushimDriver *driver) noexcept { return static_cast<Driver *>(driver); }
 
   std::string_view name() const noexcept { return cushim_driver_name(this); }

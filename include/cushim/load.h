@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds, opens and chooses a driver, and explains failures: the C interface. C++ programs include
+/* Finds, opens and chooses a driver, and explains failures: the C API. C++ programs include
  * <cushim/driver.hpp>, which wraps each of these functions.
  *
  * All functions may be called from any thread at any time, also before main, after exit handlers

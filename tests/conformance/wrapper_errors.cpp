@@ -145,7 +145,7 @@ THROWS(StreamWrapperErrors, Close_once, "nothing", auto made = cushim::Stream::c
 
 // ---- Memory ----
 
-// Of no elements, the wrappers make no call: the raw calls are refused.
+// For 0 elements the wrappers make no call, because the raw calls return an error.
 class MemoryWrappers : public OnDevice {
  public:
   CUdeviceptr address = 0;

@@ -64,7 +64,8 @@ struct Call {
     require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
     return *context;
   }
-  // Refuses with CONTEXT_IS_DESTROYED if the current context has been destroyed; for calls that need none.
+  // Throws CONTEXT_IS_DESTROYED if the current context has been destroyed. For calls that need no current
+  // context.
   void require_no_destroyed_context();
   // Returns the current context, destroyed or not; null without one.
   Context *current() { return thread().stack.empty() ? nullptr : thread().stack.back(); }

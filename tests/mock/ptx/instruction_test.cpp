@@ -193,7 +193,7 @@ TEST(Instruction, VideoInstructionsHaveSelectors) {
   EXPECT_EQ(made.operand(1, 1).value, 0x1357);
 }
 
-// Compares the instruction table with the forms recorded on a GPU, and with those that its driver refused.
+// Compares the instruction table with the forms that a GPU's driver accepted and rejected.
 
 std::string width_of(const std::string &input) {
   if (input == "i16" || input == "f16" || input == "bf16") return "16";

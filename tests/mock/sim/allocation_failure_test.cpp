@@ -75,7 +75,7 @@ TEST_P(AllocationFailureIn, A_call_submits_its_operation_or_returns_out_of_memor
       const CUdeviceptr memory = running.memory();
       const CUevent event = running.event();
       need(driver().cuMemsetD32(memory, 0, 1024));
-      // So much is pending that what grows has to grow.
+      // Enough pending work that containers must grow.
       std::vector<Gate> gates;
       for (int i = 0; i < 64; ++i) {
         const CUstream other = running.stream();

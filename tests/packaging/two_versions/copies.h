@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program and the plugin each do with their copy of cushim. */
+/* The code that the program and the plugin run, each with its own copy of cushim. */
 #include <cushim/load.h>
 #include <stdio.h>
 

@@ -85,8 +85,9 @@ bool approximates(const Form &form) {
   return form.body.find(".approx") != form.body.npos || form.body.find(".full") != form.body.npos;
 }
 
-// Upper bounds on the forms, by opcode, that are refused or give other bits. Video instructions differ if a
-// selected part of the destination is merged or saturated, f64 if two operands are NaN.
+// Upper bounds on the number of forms, by opcode, that are rejected or give other bits than the GPU. Video
+// instructions differ if a selected part of the destination is merged or saturated, f64 if two operands are
+// NaN.
 const std::map<std::string_view, int> outstanding{{"div", 4},      {"cvt", 34},  {"fma", 8},   {"fns", 1},
                                                   {"vabsdiff", 6}, {"vadd2", 1}, {"vadd4", 1}, {"vadd", 13},
                                                   {"vmad", 10},    {"vmax", 7},  {"vmin", 11}, {"vshl", 32},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of files and directories: which files are inspected, and what becomes a finding.
+// Tests `cushim check` on files and directories: which files are inspected, and which results are findings.
 #include "check/check.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `cushim check` derives from a file about its use of the driver.
+// Tests the facts that `cushim check` derives from a file about its use of the driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
