@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /* ---- Diagnoses --------------------------------------------------------------------------------
- *   One row for each: CUSHIM_DIAGNOSIS(enumerator, id). Messages show the id. Programs and
- *   documentation (docs/reference/errors.md#id) may rely on it; its meaning never changes. */
+ * One row for each: CUSHIM_DIAGNOSIS(enumerator, id). Messages show the id. Programs and
+ * documentation (docs/reference/errors.md#id) may rely on it; its meaning never changes. */
 #define CUSHIM_DIAGNOSES(CUSHIM_DIAGNOSIS)                          \
   CUSHIM_DIAGNOSIS(CUSHIM_OK, "ok")                                 \
   CUSHIM_DIAGNOSIS(CUSHIM_NO_DRIVER, "no-driver")                   \
