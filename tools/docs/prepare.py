@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/lint"))
+from hygiene import slug  # noqa: E402
+
 LICENCE = re.compile(r"^(//|<!--|/\*) SPDX-License-Identifier.*")
 
 
@@ -101,10 +104,6 @@ def label(page, anchor=""):
     if name == "README" and not anchor:
         return "index"
     return f"page-{name}{'-' + anchor if anchor else ''}"
-
-
-def slug(heading):
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def link(page, match):

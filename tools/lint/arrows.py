@@ -6,12 +6,12 @@
   tools/lint/arrows.py --print   print the includes from directory to directory, with their number
 """
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from hygiene import ROOT, files as all_files
+
 PUBLIC = "mock/include/cushim/"
 
 # Each directory may include itself and the directories in its list. Each directory of public headers of mock/
@@ -101,14 +101,12 @@ def check(root, files):
             for file, line, included in includes(root, files) if not is_allowed(file, included)]
 
 
-def project_files():
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"], check=True,
-                            capture_output=True, text=True).stdout.splitlines()
-    return {file for file in listed if re.search(r"\.(c|h|cpp|hpp|inc|S)$", file) and (ROOT / file).exists()}
+def source_files():
+    return {file for file in all_files() if re.search(r"\.(c|h|cpp|hpp|inc|S)$", file)}
 
 
 def main():
-    files = project_files()
+    files = source_files()
     if "--print" in sys.argv[1:]:
         arrows = Counter((folder_of(file) or file.split("/")[0], folder_of(included) or included.split("/")[0])
                          for file, _, included in includes(ROOT, files))
@@ -117,7 +115,7 @@ def main():
                 print(f"{source} -> {target} {count}")
         return 0
     wrong = check(ROOT, files)
-    print("\n".join(wrong) if wrong else "every include is one that the design allows")
+    print("\n".join(wrong) if wrong else "every include is allowed")
     return 1 if wrong else 0
 
 

@@ -23,6 +23,7 @@ SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
 
 
 def files():
+    """Returns the paths of all project files that exist: tracked ones, and others that git does not ignore."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
                             capture_output=True, text=True, check=True).stdout
     return sorted(name for name in set(listed.split("\0")) if name and (ROOT / name).is_file())
@@ -39,10 +40,15 @@ LINK = re.compile(r"\]\(([\w./-]*)(#[\w-]+)?\)")
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
+def slug(heading):
+    """Returns the anchor of a heading, as GitHub generates it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def anchors(page):
-    """Returns the anchors of a page's headings, as GitHub generates them."""
+    """Returns the anchors of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", CODE_BLOCK.sub("", page), re.MULTILINE)
-    return {"#" + re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {"#" + slug(heading) for heading in headings}
 
 
 def broken_links(name, text):
@@ -56,43 +62,43 @@ def broken_links(name, text):
                 yield number, path + anchor
 
 
-def faults(name):
+def violations(name):
     content = (ROOT / name).read_bytes()
     if len(content) > 2_000_000:
-        yield 1, "larger than two megabytes"
+        yield 1, "the file is larger than 2 MB"
     if INPUT.fullmatch(name):
         if len(content) > 16_000:
-            yield 1, "an input of a fuzzer is larger than 16 kilobytes"
+            yield 1, "a fuzzer input is larger than 16 kB"
         return
     if COMPRESSED.fullmatch(name):
         return
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        yield 1, "not UTF-8 text"
+        yield 1, "the file is not UTF-8 text"
         return
     lines = text.split("\n")
     if not WITHOUT_LICENCE_LINE.fullmatch(name) and not any(
             "SPDX-License-Identifier: Apache-2.0" in line for line in lines[:2]):
-        yield 1, "does not begin with its licence"
+        yield 1, "the first two lines do not contain the SPDX licence identifier"
     if text and not text.endswith("\n"):
-        yield len(lines), "no newline at the end"
+        yield len(lines), "the file does not end with a newline"
     if INTERNAL_MACRO in text and not MAY_NAME_INTERNAL_MACRO.fullmatch(name):
-        yield text[:text.index(INTERNAL_MACRO)].count("\n") + 1, f"must not name {INTERNAL_MACRO}"
+        yield text[:text.index(INTERNAL_MACRO)].count("\n") + 1, f"only the generator and mock/libcuda may name {INTERNAL_MACRO}"
     if name.endswith(".md"):
         yield from ((number, f"the link to {target} is broken") for number, target in broken_links(name, text))
     for number, line in enumerate(lines, 1):
         if line != line.rstrip() and "/data/" not in name:
-            yield number, "white space at the end of the line"
+            yield number, "trailing white space"
         if THEIR_TEXT.search(line):
-            yield number, "text of NVIDIA's does not belong here"
+            yield number, "NVIDIA's licence text: remove the copied source"
         if name.startswith("tests/") and SLEEP.search(line):
-            yield number, "tests do not sleep"
+            yield number, "a test sleeps: wait for the condition instead"
 
 
 def main():
-    found = [f"{name}:{number}: {fault}" for name in files() for number, fault in faults(name)]
-    print("\n".join(found) if found else "no house rule is broken")
+    found = [f"{name}:{number}: {violation}" for name in files() for number, violation in violations(name)]
+    print("\n".join(found) if found else "no project rule is violated")
     return 1 if found else 0
 
 

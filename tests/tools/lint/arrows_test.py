@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check of includes, on trees of a few files."""
-import importlib.util
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-spec = importlib.util.spec_from_file_location("arrows", ROOT / "tools/lint/arrows.py")
-arrows = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(arrows)
+sys.path.insert(0, str(ROOT / "tools/lint"))
+import arrows  # noqa: E402
 
 
 class Arrows(unittest.TestCase):
