@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Precompiles the headers that most tests include, once for all test programs: parsing them takes longer than
-# compiling a test. clang-tidy reads the tests without (CMAKE_DISABLE_PRECOMPILE_HEADERS), so that each file goes on
-# including what it uses.
+# compiling a test. clang-tidy reads the tests without them (CMAKE_DISABLE_PRECOMPILE_HEADERS), so that each file
+# still includes the headers that it uses.
 
-# cushim_find_test_programs(<variable> <folder>): the C++ programs that link GoogleTest, of the folder and
-# those below
+# cushim_find_test_programs(<variable> <folder>): sets the variable to the C++ programs of the folder and its
+# subfolders that link GoogleTest
 function(cushim_find_test_programs variable folder)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
   set(found "")
@@ -36,6 +36,6 @@ cushim_find_test_programs(programs "${CMAKE_CURRENT_SOURCE_DIR}")
 foreach(program IN LISTS programs)
   target_precompile_headers(${program} REUSE_FROM cushim_test_headers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${program} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache asks for it
+    target_compile_options(${program} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # needed by ccache
   endif()
 endforeach()

@@ -15,7 +15,7 @@
 namespace cushim::check {
 namespace {
 
-// How often a blocked call is checked within `patience`.
+// The number of times that a blocked call is checked within `patience`.
 constexpr unsigned long kTicksPerPatience = 2;
 
 thread_local int host_functions = 0;  // host functions of the program that this thread is inside of

@@ -28,8 +28,8 @@ struct Resource {
 
 // A condition of an operation in addition to its predecessors.
 struct Condition {
-  // What can make the condition hold: engine: only operations of this machine. anyone: also the host or
-  // another process, without notice. announcer: others, which then call Engine::look_again().
+  // The cause that can make the condition hold. engine: only operations of this machine. anyone: also the
+  // host or another process, without notice. announcer: others, which then call Engine::look_again().
   enum class ChangedBy : std::uint8_t { engine, anyone, announcer };
 
   explicit Condition(ChangedBy changed_by) noexcept : changed_by(changed_by) {}

@@ -36,7 +36,7 @@ struct InjectedFault {
   std::string in_words() const;
 };
 
-// What a rule needs from a simulated machine.
+// The functions of a simulated machine that rules need.
 class FaultyMachine {
  public:
   virtual ~FaultyMachine() = default;

@@ -83,7 +83,7 @@ class HookStack : public std::enable_shared_from_this<HookStack> {
 template <class Signature>
 class HookReceiver;
 
-// What a hook wraps: the next hook, or the driver. Callable with the call's arguments while the hook runs.
+// The next hook, or the driver. Callable with the call's arguments while the hook runs.
 template <class Signature>
 class Next;
 

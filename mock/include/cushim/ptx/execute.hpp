@@ -16,7 +16,7 @@
 // Executes the kernels of a parsed PTX module on the CPU. Independent of any driver.
 namespace cushim::ptx {
 
-// How a kernel uses memory.
+// A kernel's kind of access to memory.
 enum class Access { read, write, atomic };
 
 // The host memory at a device address. The `bytes` bytes from `host` on, and the `before` bytes in front of

@@ -311,7 +311,7 @@ struct Module {
   const Variable *find_variable(std::string_view name) const;
 };
 
-// How serious a diagnostic is.
+// The severity of a diagnostic.
 enum class Severity : std::uint8_t { warning, error, fatal };
 
 // A warning or an error of the parser or the compiler, with its line.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program did with a machine, and what it left allocated.
+// The calls that a program made to a machine, and the objects that it did not free.
 #pragma once
 
 #include <cushim/faults/faults.hpp>
