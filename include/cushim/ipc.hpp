@@ -215,8 +215,8 @@ class Mapping {
   bool is_empty() const noexcept { return memory_.is_empty(); }
   Driver &driver() const noexcept { return memory_.driver(); }
 
-  // Closes the mapping now. Throws Error if that fails. Does nothing if this is empty. Driver calls:
-  // cuIpcCloseMemHandle and what import() names for the end.
+  // Closes the mapping now. Throws Error if that fails. Does nothing if this is empty. Driver calls: those
+  // that import() names for the end.
   void close(Where where = Where::current()) {
     Mapping closing;
     closing.swap(*this);
