@@ -116,18 +116,18 @@ CUresult get_plane_descriptor_32(Call &, CushimArrayDescriptor_v1 *, CUarray) {
 }  // namespace
 
 void serve_arrays(Service &service) {
-  service.serve<Entry::cuArrayCreate_v2000, create_plane_32>();
-  service.serve<Entry::cuArrayCreate_v3020, create_plane>();
-  service.serve<Entry::cuArray3DCreate_v2000, create_32>();
-  service.serve<Entry::cuArray3DCreate_v3020, create>();
-  service.serve<Entry::cuArrayGetDescriptor_v2000, get_plane_descriptor_32>();
-  service.serve<Entry::cuArrayGetDescriptor_v3020, get_plane_descriptor>();
-  service.serve<Entry::cuArray3DGetDescriptor_v2000, get_descriptor_32>();
-  service.serve<Entry::cuArray3DGetDescriptor_v3020, get_descriptor>();
-  service.serve<Entry::cuArrayDestroy_v2000, destroy>();
-  service.serve<Entry::cuArrayGetPlane_v11020, get_plane>();
-  service.serve<Entry::cuArrayGetMemoryRequirements_v11060, get_memory_requirements>();
-  service.serve<Entry::cuArrayGetSparseProperties_v11010, get_sparse_properties>();
+  service.serve<"cuArrayCreate", create_plane_32>();
+  service.serve<"cuArrayCreate", create_plane>();
+  service.serve<"cuArray3DCreate", create_32>();
+  service.serve<"cuArray3DCreate", create>();
+  service.serve<"cuArrayGetDescriptor", get_plane_descriptor_32>();
+  service.serve<"cuArrayGetDescriptor", get_plane_descriptor>();
+  service.serve<"cuArray3DGetDescriptor", get_descriptor_32>();
+  service.serve<"cuArray3DGetDescriptor", get_descriptor>();
+  service.serve<"cuArrayDestroy", destroy>();
+  service.serve<"cuArrayGetPlane", get_plane>();
+  service.serve<"cuArrayGetMemoryRequirements", get_memory_requirements>();
+  service.serve<"cuArrayGetSparseProperties", get_sparse_properties>();
 }
 
 }  // namespace cushim::sim

@@ -95,27 +95,20 @@ CUresult array_to_array_32(Call &, CUarray, unsigned, CUarray, unsigned, unsigne
 }  // namespace
 
 void serve_array_copies(Service &service) {
-  service.serve<Entry::cuMemcpyHtoA_v2000, host_to_array_32>();
-  service.serve<Entry::cuMemcpyHtoA_v3020, host_to_array>();
-  service.serve<Entry::cuMemcpyHtoA_v7000_ptds, host_to_array>();
-  service.serve<Entry::cuMemcpyHtoAAsync_v2000, host_to_array_async_32>();
-  service.serve<Entry::cuMemcpyHtoAAsync_v3020, host_to_array_async>();
-  service.serve<Entry::cuMemcpyHtoAAsync_v7000_ptsz, host_to_array_async>();
-  service.serve<Entry::cuMemcpyAtoH_v2000, array_to_host_32>();
-  service.serve<Entry::cuMemcpyAtoH_v3020, array_to_host>();
-  service.serve<Entry::cuMemcpyAtoH_v7000_ptds, array_to_host>();
-  service.serve<Entry::cuMemcpyAtoHAsync_v2000, array_to_host_async_32>();
-  service.serve<Entry::cuMemcpyAtoHAsync_v3020, array_to_host_async>();
-  service.serve<Entry::cuMemcpyAtoHAsync_v7000_ptsz, array_to_host_async>();
-  service.serve<Entry::cuMemcpyDtoA_v2000, device_to_array_32>();
-  service.serve<Entry::cuMemcpyDtoA_v3020, device_to_array>();
-  service.serve<Entry::cuMemcpyDtoA_v7000_ptds, device_to_array>();
-  service.serve<Entry::cuMemcpyAtoD_v2000, array_to_device_32>();
-  service.serve<Entry::cuMemcpyAtoD_v3020, array_to_device>();
-  service.serve<Entry::cuMemcpyAtoD_v7000_ptds, array_to_device>();
-  service.serve<Entry::cuMemcpyAtoA_v2000, array_to_array_32>();
-  service.serve<Entry::cuMemcpyAtoA_v3020, array_to_array>();
-  service.serve<Entry::cuMemcpyAtoA_v7000_ptds, array_to_array>();
+  service.serve<"cuMemcpyHtoA", host_to_array_32>();
+  service.serve<"cuMemcpyHtoA", host_to_array>();
+  service.serve<"cuMemcpyHtoAAsync", host_to_array_async_32>();
+  service.serve<"cuMemcpyHtoAAsync", host_to_array_async>();
+  service.serve<"cuMemcpyAtoH", array_to_host_32>();
+  service.serve<"cuMemcpyAtoH", array_to_host>();
+  service.serve<"cuMemcpyAtoHAsync", array_to_host_async_32>();
+  service.serve<"cuMemcpyAtoHAsync", array_to_host_async>();
+  service.serve<"cuMemcpyDtoA", device_to_array_32>();
+  service.serve<"cuMemcpyDtoA", device_to_array>();
+  service.serve<"cuMemcpyAtoD", array_to_device_32>();
+  service.serve<"cuMemcpyAtoD", array_to_device>();
+  service.serve<"cuMemcpyAtoA", array_to_array_32>();
+  service.serve<"cuMemcpyAtoA", array_to_array>();
 }
 
 }  // namespace cushim::sim

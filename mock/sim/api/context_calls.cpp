@@ -263,38 +263,35 @@ bool are_context_flags(unsigned flags) noexcept {
 }
 
 void serve_contexts(Service &service) {
-  service.serve<Entry::cuCtxCreate_v2000, create_32>();
-  service.serve<Entry::cuCtxCreate_v3020, create>();
-  service.serve<Entry::cuCtxCreate_v11040, create_with_affinity>();
+  service.serve<"cuCtxCreate_v2000", create_32>();
+  service.serve<"cuCtxCreate_v3020", create>();
+  service.serve<"cuCtxCreate", create_with_affinity>();
 #if CUDA_VERSION >= 12050
-  service.serve<Entry::cuCtxCreate_v12050, create_with_parameters>();
+  service.serve<"cuCtxCreate", create_with_parameters>();
 #endif
-  service.serve<Entry::cuCtxDestroy_v2000, destroy>();
-  service.serve<Entry::cuCtxDestroy_v4000, destroy>();
-  service.serve<Entry::cuCtxPushCurrent_v2000, push>();
-  service.serve<Entry::cuCtxPushCurrent_v4000, push>();
-  service.serve<Entry::cuCtxPopCurrent_v2000, pop>();
-  service.serve<Entry::cuCtxPopCurrent_v4000, pop>();
-  service.serve<Entry::cuCtxSetCurrent_v4000, set_current>();
-  service.serve<Entry::cuCtxGetCurrent_v4000, get_current>();
-  service.serve<Entry::cuCtxGetDevice_v2000, get_device>();
-  service.serve<Entry::cuCtxGetDevice_v13000, get_device_of>();
-  service.serve<Entry::cuCtxGetFlags_v7000, get_flags>();
-  service.serve<Entry::cuCtxSetFlags_v12010, set_flags>();
-  service.serve<Entry::cuCtxGetId_v12000, get_id>();
-  service.serve<Entry::cuCtxSynchronize_v2000, synchronize>();
-  service.serve<Entry::cuCtxSynchronize_v13000, synchronize_of>();
-  service.serve<Entry::cuCtxGetApiVersion_v3020, get_api_version>();
-  service.serve<Entry::cuCtxGetStreamPriorityRange_v5050, get_priority_range>();
-  service.serve<Entry::cuCtxGetLimit_v3010, get_limit>();
-  service.serve<Entry::cuCtxSetLimit_v3010, set_limit>();
-  service.serve<Entry::cuCtxGetCacheConfig_v3020, get_cache_config>();
-  service.serve<Entry::cuCtxSetCacheConfig_v3020, set_cache_config>();
-  service.serve<Entry::cuCtxGetSharedMemConfig_v4020, get_shared_config>();
-  service.serve<Entry::cuCtxSetSharedMemConfig_v4020, set_shared_config>();
-  service.serve<Entry::cuCtxResetPersistingL2Cache_v11000, reset_persisting_cache>();
-  service.serve<Entry::cuCtxAttach_v2000, attach>();
-  service.serve<Entry::cuCtxDetach_v2000, detach>();
+  service.serve<"cuCtxDestroy", destroy>();
+  service.serve<"cuCtxPushCurrent", push>();
+  service.serve<"cuCtxPopCurrent", pop>();
+  service.serve<"cuCtxSetCurrent", set_current>();
+  service.serve<"cuCtxGetCurrent", get_current>();
+  service.serve<"cuCtxGetDevice", get_device>();
+  service.serve<"cuCtxGetDevice", get_device_of>();
+  service.serve<"cuCtxGetFlags", get_flags>();
+  service.serve<"cuCtxSetFlags", set_flags>();
+  service.serve<"cuCtxGetId", get_id>();
+  service.serve<"cuCtxSynchronize", synchronize>();
+  service.serve<"cuCtxSynchronize", synchronize_of>();
+  service.serve<"cuCtxGetApiVersion", get_api_version>();
+  service.serve<"cuCtxGetStreamPriorityRange", get_priority_range>();
+  service.serve<"cuCtxGetLimit", get_limit>();
+  service.serve<"cuCtxSetLimit", set_limit>();
+  service.serve<"cuCtxGetCacheConfig", get_cache_config>();
+  service.serve<"cuCtxSetCacheConfig", set_cache_config>();
+  service.serve<"cuCtxGetSharedMemConfig", get_shared_config>();
+  service.serve<"cuCtxSetSharedMemConfig", set_shared_config>();
+  service.serve<"cuCtxResetPersistingL2Cache", reset_persisting_cache>();
+  service.serve<"cuCtxAttach", attach>();
+  service.serve<"cuCtxDetach", detach>();
 }
 
 }  // namespace cushim::sim

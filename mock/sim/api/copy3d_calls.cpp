@@ -131,25 +131,18 @@ CUresult async_32(Call &, const Copied *, CUstream) {
 }  // namespace
 
 void serve_3d_copies(Service &service) {
-  service.serve<Entry::cuMemcpy2D_v2000, synchronous_32<CushimMemcpy2D_v1>>();
-  service.serve<Entry::cuMemcpy2D_v3020, synchronous_2d>();
-  service.serve<Entry::cuMemcpy2D_v7000_ptds, synchronous_2d>();
-  service.serve<Entry::cuMemcpy2DUnaligned_v2000, synchronous_32<CushimMemcpy2D_v1>>();
-  service.serve<Entry::cuMemcpy2DUnaligned_v3020, synchronous_2d>();
-  service.serve<Entry::cuMemcpy2DUnaligned_v7000_ptds, synchronous_2d>();
-  service.serve<Entry::cuMemcpy2DAsync_v2000, async_32<CushimMemcpy2D_v1>>();
-  service.serve<Entry::cuMemcpy2DAsync_v3020, async_2d>();
-  service.serve<Entry::cuMemcpy2DAsync_v7000_ptsz, async_2d>();
-  service.serve<Entry::cuMemcpy3D_v2000, synchronous_32<CushimMemcpy3D_v1>>();
-  service.serve<Entry::cuMemcpy3D_v3020, synchronous_3d<Own>>();
-  service.serve<Entry::cuMemcpy3D_v7000_ptds, synchronous_3d<Own>>();
-  service.serve<Entry::cuMemcpy3DAsync_v2000, async_32<CushimMemcpy3D_v1>>();
-  service.serve<Entry::cuMemcpy3DAsync_v3020, async_3d<Own>>();
-  service.serve<Entry::cuMemcpy3DAsync_v7000_ptsz, async_3d<Own>>();
-  service.serve<Entry::cuMemcpy3DPeer_v4000, synchronous_3d<Peer3D>>();
-  service.serve<Entry::cuMemcpy3DPeer_v7000_ptds, synchronous_3d<Peer3D>>();
-  service.serve<Entry::cuMemcpy3DPeerAsync_v4000, async_3d<Peer3D>>();
-  service.serve<Entry::cuMemcpy3DPeerAsync_v7000_ptsz, async_3d<Peer3D>>();
+  service.serve<"cuMemcpy2D", synchronous_32<CushimMemcpy2D_v1>>();
+  service.serve<"cuMemcpy2D", synchronous_2d>();
+  service.serve<"cuMemcpy2DUnaligned", synchronous_32<CushimMemcpy2D_v1>>();
+  service.serve<"cuMemcpy2DUnaligned", synchronous_2d>();
+  service.serve<"cuMemcpy2DAsync", async_32<CushimMemcpy2D_v1>>();
+  service.serve<"cuMemcpy2DAsync", async_2d>();
+  service.serve<"cuMemcpy3D", synchronous_32<CushimMemcpy3D_v1>>();
+  service.serve<"cuMemcpy3D", synchronous_3d<Own>>();
+  service.serve<"cuMemcpy3DAsync", async_32<CushimMemcpy3D_v1>>();
+  service.serve<"cuMemcpy3DAsync", async_3d<Own>>();
+  service.serve<"cuMemcpy3DPeer", synchronous_3d<Peer3D>>();
+  service.serve<"cuMemcpy3DPeerAsync", async_3d<Peer3D>>();
 }
 
 }  // namespace cushim::sim

@@ -104,28 +104,18 @@ CUresult to_host_32(Call &, void *, unsigned, unsigned) { return CUDA_ERROR_INVA
 }  // namespace
 
 void serve_copies(Service &service) {
-  service.serve<Entry::cuMemcpy_v4000, Copies<unified>::now>();
-  service.serve<Entry::cuMemcpy_v7000_ptds, Copies<unified>::now>();
-  service.serve<Entry::cuMemcpyAsync_v4000, Copies<unified>::async>();
-  service.serve<Entry::cuMemcpyAsync_v7000_ptsz, Copies<unified>::async>();
-  service.serve<Entry::cuMemcpyHtoD_v2000, to_device_32>();
-  service.serve<Entry::cuMemcpyHtoD_v3020, Copies<to_device>::now>();
-  service.serve<Entry::cuMemcpyHtoD_v7000_ptds, Copies<to_device>::now>();
-  service.serve<Entry::cuMemcpyHtoDAsync_v3020, Copies<to_device>::async>();
-  service.serve<Entry::cuMemcpyHtoDAsync_v7000_ptsz, Copies<to_device>::async>();
-  service.serve<Entry::cuMemcpyDtoH_v2000, to_host_32>();
-  service.serve<Entry::cuMemcpyDtoH_v3020, Copies<to_host>::now>();
-  service.serve<Entry::cuMemcpyDtoH_v7000_ptds, Copies<to_host>::now>();
-  service.serve<Entry::cuMemcpyDtoHAsync_v3020, Copies<to_host>::async>();
-  service.serve<Entry::cuMemcpyDtoHAsync_v7000_ptsz, Copies<to_host>::async>();
-  service.serve<Entry::cuMemcpyDtoD_v3020, Copies<on_device>::now>();
-  service.serve<Entry::cuMemcpyDtoD_v7000_ptds, Copies<on_device>::now>();
-  service.serve<Entry::cuMemcpyDtoDAsync_v3020, Copies<on_device>::async>();
-  service.serve<Entry::cuMemcpyDtoDAsync_v7000_ptsz, Copies<on_device>::async>();
-  service.serve<Entry::cuMemcpyPeer_v4000, peer>();
-  service.serve<Entry::cuMemcpyPeer_v7000_ptds, peer>();
-  service.serve<Entry::cuMemcpyPeerAsync_v4000, peer_async>();
-  service.serve<Entry::cuMemcpyPeerAsync_v7000_ptsz, peer_async>();
+  service.serve<"cuMemcpy", Copies<unified>::now>();
+  service.serve<"cuMemcpyAsync", Copies<unified>::async>();
+  service.serve<"cuMemcpyHtoD", to_device_32>();
+  service.serve<"cuMemcpyHtoD", Copies<to_device>::now>();
+  service.serve<"cuMemcpyHtoDAsync", Copies<to_device>::async>();
+  service.serve<"cuMemcpyDtoH", to_host_32>();
+  service.serve<"cuMemcpyDtoH", Copies<to_host>::now>();
+  service.serve<"cuMemcpyDtoHAsync", Copies<to_host>::async>();
+  service.serve<"cuMemcpyDtoD", Copies<on_device>::now>();
+  service.serve<"cuMemcpyDtoDAsync", Copies<on_device>::async>();
+  service.serve<"cuMemcpyPeer", peer>();
+  service.serve<"cuMemcpyPeerAsync", peer_async>();
 }
 
 }  // namespace cushim::sim

@@ -165,22 +165,21 @@ CUresult gl_devices(Call &, unsigned *count, CUdevice *devices, unsigned, unsign
 }  // namespace
 
 void serve_devices(Service &service) {
-  service.serve<Entry::cuDeviceGetCount_v2000, get_count>();
-  service.serve<Entry::cuDeviceGet_v2000, get>();
-  service.serve<Entry::cuDeviceGetName_v2000, get_name>();
-  service.serve<Entry::cuDeviceGetUuid_v9020, get_uuid>();
-  service.serve<Entry::cuDeviceGetUuid_v11040, get_uuid>();
-  service.serve<Entry::cuDeviceGetLuid_v10000, get_luid>();
-  service.serve<Entry::cuDeviceTotalMem_v2000, total_memory_32>();
-  service.serve<Entry::cuDeviceTotalMem_v3020, total_memory>();
-  service.serve<Entry::cuDeviceGetAttribute_v2000, get_attribute>();
-  service.serve<Entry::cuDeviceGetProperties_v2000, get_properties>();
-  service.serve<Entry::cuDeviceComputeCapability_v2000, compute_capability>();
-  service.serve<Entry::cuDeviceGetPCIBusId_v4010, get_bus_id>();
-  service.serve<Entry::cuDeviceGetByPCIBusId_v4010, get_by_bus_id>();
-  service.serve<Entry::cuDeviceGetExecAffinitySupport_v11040, get_affinity_support>();
-  service.serve<Entry::cuDeviceGetTexture1DLinearMaxWidth_v11010, linear_texture_width>();
-  service.serve<Entry::cuGLGetDevices_v6050, gl_devices>();
+  service.serve<"cuDeviceGetCount", get_count>();
+  service.serve<"cuDeviceGet", get>();
+  service.serve<"cuDeviceGetName", get_name>();
+  service.serve<"cuDeviceGetUuid", get_uuid>();
+  service.serve<"cuDeviceGetLuid", get_luid>();
+  service.serve<"cuDeviceTotalMem", total_memory_32>();
+  service.serve<"cuDeviceTotalMem", total_memory>();
+  service.serve<"cuDeviceGetAttribute", get_attribute>();
+  service.serve<"cuDeviceGetProperties", get_properties>();
+  service.serve<"cuDeviceComputeCapability", compute_capability>();
+  service.serve<"cuDeviceGetPCIBusId", get_bus_id>();
+  service.serve<"cuDeviceGetByPCIBusId", get_by_bus_id>();
+  service.serve<"cuDeviceGetExecAffinitySupport", get_affinity_support>();
+  service.serve<"cuDeviceGetTexture1DLinearMaxWidth", linear_texture_width>();
+  service.serve<"cuGLGetDevices_v6050", gl_devices>();
 }
 
 }  // namespace cushim::sim

@@ -78,14 +78,14 @@ CUresult get_info_32(Call &, unsigned *, unsigned *) { return CUDA_ERROR_INVALID
 }  // namespace
 
 void serve_device_memory(Service &service) {
-  service.serve<Entry::cuMemAlloc_v2000, allocate_32>();
-  service.serve<Entry::cuMemAlloc_v3020, allocate>();
-  service.serve<Entry::cuMemFree_v2000, free_32>();
-  service.serve<Entry::cuMemGetInfo_v2000, get_info_32>();
-  service.serve<Entry::cuMemAllocPitch_v3020, allocate_pitched>();
-  service.serve<Entry::cuMemFree_v3020, free>();
-  service.serve<Entry::cuMemGetAddressRange_v3020, get_range>();
-  service.serve<Entry::cuMemGetInfo_v3020, get_info>();
+  service.serve<"cuMemAlloc", allocate_32>();
+  service.serve<"cuMemAlloc", allocate>();
+  service.serve<"cuMemFree", free_32>();
+  service.serve<"cuMemGetInfo", get_info_32>();
+  service.serve<"cuMemAllocPitch", allocate_pitched>();
+  service.serve<"cuMemFree", free>();
+  service.serve<"cuMemGetAddressRange", get_range>();
+  service.serve<"cuMemGetInfo", get_info>();
 }
 
 }  // namespace cushim::sim

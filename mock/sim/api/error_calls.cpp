@@ -38,8 +38,8 @@ CUresult get_string(Call &, CUresult code, const char **string) {
 }  // namespace
 
 void serve_errors(Service &service) {
-  service.serve<Entry::cuGetErrorName_v6000, get_name, When::anytime>();
-  service.serve<Entry::cuGetErrorString_v6000, get_string, When::anytime>();
+  service.serve<"cuGetErrorName", get_name, When::anytime>();
+  service.serve<"cuGetErrorString", get_string, When::anytime>();
 }
 
 }  // namespace cushim::sim

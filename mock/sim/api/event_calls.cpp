@@ -112,19 +112,14 @@ CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned fl
 }  // namespace
 
 void serve_events(Service &service) {
-  service.serve<Entry::cuEventCreate_v2000, create>();
-  service.serve<Entry::cuEventDestroy_v2000, destroy>();
-  service.serve<Entry::cuEventDestroy_v4000, destroy>();
-  service.serve<Entry::cuEventRecord_v2000, record>();
-  service.serve<Entry::cuEventRecord_v7000_ptsz, record>();
-  service.serve<Entry::cuEventRecordWithFlags_v11010, record_with_flags>();
-  service.serve<Entry::cuEventRecordWithFlags_v11010_ptsz, record_with_flags>();
-  service.serve<Entry::cuEventQuery_v2000, query, When::anytime>();
-  service.serve<Entry::cuEventSynchronize_v2000, synchronize>();
-  service.serve<Entry::cuEventElapsedTime_v2000, elapsed>();
-  service.serve<Entry::cuEventElapsedTime_v12080, elapsed>();
-  service.serve<Entry::cuStreamWaitEvent_v3020, wait_for>();
-  service.serve<Entry::cuStreamWaitEvent_v7000_ptsz, wait_for>();
+  service.serve<"cuEventCreate", create>();
+  service.serve<"cuEventDestroy", destroy>();
+  service.serve<"cuEventRecord", record>();
+  service.serve<"cuEventRecordWithFlags", record_with_flags>();
+  service.serve<"cuEventQuery", query, When::anytime>();
+  service.serve<"cuEventSynchronize", synchronize>();
+  service.serve<"cuEventElapsedTime", elapsed>();
+  service.serve<"cuStreamWaitEvent", wait_for>();
 }
 
 }  // namespace cushim::sim

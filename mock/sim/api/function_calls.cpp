@@ -157,23 +157,23 @@ CUresult parameter_info(const ptx::Function &entry, std::size_t index, std::size
 }
 
 void serve_functions(Service &service) {
-  service.serve<Entry::cuFuncGetModule_v11000, get_module>();
-  service.serve<Entry::cuFuncGetName_v12030, get_name>();
-  service.serve<Entry::cuFuncGetParamCount_v13020, get_parameter_count>();
-  service.serve<Entry::cuFuncGetParamInfo_v12040, get_parameter>();
+  service.serve<"cuFuncGetModule", get_module>();
+  service.serve<"cuFuncGetName", get_name>();
+  service.serve<"cuFuncGetParamCount", get_parameter_count>();
+  service.serve<"cuFuncGetParamInfo", get_parameter>();
 #if CUDA_VERSION >= 12040
-  service.serve<Entry::cuFuncIsLoaded_v12040, is_loaded>();
+  service.serve<"cuFuncIsLoaded", is_loaded>();
 #endif
-  service.serve<Entry::cuFuncLoad_v12040, load>();
-  service.serve<Entry::cuFuncGetAttribute_v2020, get_attribute>();
-  service.serve<Entry::cuFuncSetAttribute_v9000, set_attribute>();
-  service.serve<Entry::cuFuncSetCacheConfig_v3000, set_cache_config>();
-  service.serve<Entry::cuFuncSetSharedMemConfig_v4020, set_shared_config>();
-  service.serve<Entry::cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050, max_blocks>();
-  service.serve<Entry::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000, max_blocks_with_flags>();
-  service.serve<Entry::cuOccupancyMaxPotentialBlockSize_v6050, potential_block_size>();
-  service.serve<Entry::cuOccupancyMaxPotentialBlockSizeWithFlags_v7000, potential_block_size_with_flags>();
-  service.serve<Entry::cuOccupancyAvailableDynamicSMemPerBlock_v10020, available_shared>();
+  service.serve<"cuFuncLoad", load>();
+  service.serve<"cuFuncGetAttribute", get_attribute>();
+  service.serve<"cuFuncSetAttribute", set_attribute>();
+  service.serve<"cuFuncSetCacheConfig", set_cache_config>();
+  service.serve<"cuFuncSetSharedMemConfig", set_shared_config>();
+  service.serve<"cuOccupancyMaxActiveBlocksPerMultiprocessor", max_blocks>();
+  service.serve<"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", max_blocks_with_flags>();
+  service.serve<"cuOccupancyMaxPotentialBlockSize", potential_block_size>();
+  service.serve<"cuOccupancyMaxPotentialBlockSizeWithFlags", potential_block_size_with_flags>();
+  service.serve<"cuOccupancyAvailableDynamicSMemPerBlock", available_shared>();
 }
 
 }  // namespace cushim::sim

@@ -25,10 +25,8 @@ CUresult add_callback(Call &call, CUstream handle, CUstreamCallback callback, vo
 }  // namespace
 
 void serve_host_functions(Service &service) {
-  service.serve<Entry::cuLaunchHostFunc_v10000, launch>();
-  service.serve<Entry::cuLaunchHostFunc_v10000_ptsz, launch>();
-  service.serve<Entry::cuStreamAddCallback_v5000, add_callback>();
-  service.serve<Entry::cuStreamAddCallback_v7000_ptsz, add_callback>();
+  service.serve<"cuLaunchHostFunc", launch>();
+  service.serve<"cuStreamAddCallback", add_callback>();
 }
 
 }  // namespace cushim::sim

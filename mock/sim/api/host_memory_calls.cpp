@@ -91,14 +91,13 @@ CUresult remove(Call &call, void *host) {
 }  // namespace
 
 void serve_host_memory(Service &service) {
-  service.serve<Entry::cuMemAllocHost_v3020, allocate>();
-  service.serve<Entry::cuMemHostAlloc_v2020, allocate_with_flags>();
-  service.serve<Entry::cuMemFreeHost_v2000, free>();
-  service.serve<Entry::cuMemHostGetDevicePointer_v3020, get_device_pointer>();
-  service.serve<Entry::cuMemHostGetFlags_v2030, get_flags>();
-  service.serve<Entry::cuMemHostRegister_v4000, add>();
-  service.serve<Entry::cuMemHostRegister_v6050, add>();
-  service.serve<Entry::cuMemHostUnregister_v4000, remove>();
+  service.serve<"cuMemAllocHost", allocate>();
+  service.serve<"cuMemHostAlloc", allocate_with_flags>();
+  service.serve<"cuMemFreeHost", free>();
+  service.serve<"cuMemHostGetDevicePointer", get_device_pointer>();
+  service.serve<"cuMemHostGetFlags", get_flags>();
+  service.serve<"cuMemHostRegister", add>();
+  service.serve<"cuMemHostUnregister", remove>();
 }
 
 }  // namespace cushim::sim

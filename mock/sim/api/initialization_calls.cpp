@@ -38,10 +38,10 @@ CUresult start_or_stop_profiler(Call &) { return CUDA_SUCCESS; }
 }  // namespace
 
 void serve_initialization(Service &service) {
-  service.serve<Entry::cuInit_v2000, init, When::anytime>();
-  service.serve<Entry::cuDriverGetVersion_v2020, get_version, When::anytime>();
-  service.serve<Entry::cuProfilerStart_v4000, start_or_stop_profiler>();
-  service.serve<Entry::cuProfilerStop_v4000, start_or_stop_profiler>();
+  service.serve<"cuInit", init, When::anytime>();
+  service.serve<"cuDriverGetVersion", get_version, When::anytime>();
+  service.serve<"cuProfilerStart", start_or_stop_profiler>();
+  service.serve<"cuProfilerStop", start_or_stop_profiler>();
 }
 
 }  // namespace cushim::sim

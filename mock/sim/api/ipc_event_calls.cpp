@@ -57,8 +57,8 @@ CUresult open(Call &call, CUevent *out, CUipcEventHandle raw) {
 }  // namespace
 
 void serve_ipc_events(Service &service) {
-  service.serve<Entry::cuIpcGetEventHandle_v4010, get_handle>();
-  service.serve<Entry::cuIpcOpenEventHandle_v4010, open>();
+  service.serve<"cuIpcGetEventHandle", get_handle>();
+  service.serve<"cuIpcOpenEventHandle", open>();
 }
 
 }  // namespace cushim::sim

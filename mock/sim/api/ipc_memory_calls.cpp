@@ -121,10 +121,9 @@ CUresult close(Call &call, CUdeviceptr address) {
 }  // namespace
 
 void serve_ipc_memory(Service &service) {
-  service.serve<Entry::cuIpcGetMemHandle_v4010, get_handle>();
-  service.serve<Entry::cuIpcOpenMemHandle_v4010, open>();
-  service.serve<Entry::cuIpcOpenMemHandle_v11000, open>();
-  service.serve<Entry::cuIpcCloseMemHandle_v4010, close>();
+  service.serve<"cuIpcGetMemHandle", get_handle>();
+  service.serve<"cuIpcOpenMemHandle", open>();
+  service.serve<"cuIpcCloseMemHandle", close>();
 }
 
 }  // namespace cushim::sim

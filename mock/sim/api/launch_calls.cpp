@@ -268,21 +268,18 @@ CUresult launch_one(Call &call, CUfunction handle) { return launch_grid(call, ha
 }  // namespace
 
 void serve_launches(Service &service) {
-  service.serve<Entry::cuLaunchKernel_v4000, launch_kernel>();
-  service.serve<Entry::cuLaunchKernel_v7000_ptsz, launch_kernel>();
-  service.serve<Entry::cuLaunchCooperativeKernel_v9000, launch_cooperative>();
-  service.serve<Entry::cuLaunchCooperativeKernel_v9000_ptsz, launch_cooperative>();
-  service.serve<Entry::cuLaunchKernelEx_v11060, launch_with_attributes>();
-  service.serve<Entry::cuLaunchKernelEx_v11060_ptsz, launch_with_attributes>();
-  service.serve<Entry::cuFuncSetBlockShape_v2000, set_block>();
-  service.serve<Entry::cuFuncSetSharedSize_v2000, set_dynamic_shared>();
-  service.serve<Entry::cuParamSetSize_v2000, set_parameter_size>();
-  service.serve<Entry::cuParamSeti_v2000, set_integer>();
-  service.serve<Entry::cuParamSetf_v2000, set_float>();
-  service.serve<Entry::cuParamSetv_v2000, set_parameter>();
-  service.serve<Entry::cuLaunch_v2000, launch_one>();
-  service.serve<Entry::cuLaunchGrid_v2000, launch_grid>();
-  service.serve<Entry::cuLaunchGridAsync_v2000, launch_grid_async>();
+  service.serve<"cuLaunchKernel", launch_kernel>();
+  service.serve<"cuLaunchCooperativeKernel", launch_cooperative>();
+  service.serve<"cuLaunchKernelEx", launch_with_attributes>();
+  service.serve<"cuFuncSetBlockShape", set_block>();
+  service.serve<"cuFuncSetSharedSize", set_dynamic_shared>();
+  service.serve<"cuParamSetSize", set_parameter_size>();
+  service.serve<"cuParamSeti", set_integer>();
+  service.serve<"cuParamSetf", set_float>();
+  service.serve<"cuParamSetv", set_parameter>();
+  service.serve<"cuLaunch", launch_one>();
+  service.serve<"cuLaunchGrid", launch_grid>();
+  service.serve<"cuLaunchGridAsync", launch_grid_async>();
 }
 
 }  // namespace cushim::sim

@@ -188,24 +188,24 @@ CUresult set_cache_config(Call &call, CUkernel handle, CUfunc_cache config, CUde
 }  // namespace
 
 void serve_libraries(Service &service) {
-  service.serve<Entry::cuLibraryLoadData_v12000, load_data>();
-  service.serve<Entry::cuLibraryLoadFromFile_v12000, load_file>();
-  service.serve<Entry::cuLibraryUnload_v12000, unload>();
-  service.serve<Entry::cuLibraryGetKernel_v12000, get_kernel>();
-  service.serve<Entry::cuLibraryGetKernelCount_v12040, get_kernel_count>();
-  service.serve<Entry::cuLibraryEnumerateKernels_v12040, enumerate>();
-  service.serve<Entry::cuLibraryGetModule_v12000, get_module>();
-  service.serve<Entry::cuLibraryGetGlobal_v12000, get_global>();
-  service.serve<Entry::cuLibraryGetManaged_v12000, get_managed>();
-  service.serve<Entry::cuLibraryGetUnifiedFunction_v12000, get_unified_function>();
-  service.serve<Entry::cuKernelGetFunction_v12000, get_function>();
-  service.serve<Entry::cuKernelGetLibrary_v12050, get_library>();
-  service.serve<Entry::cuKernelGetName_v12030, get_name>();
-  service.serve<Entry::cuKernelGetParamCount_v13020, get_parameter_count>();
-  service.serve<Entry::cuKernelGetParamInfo_v12040, get_parameter>();
-  service.serve<Entry::cuKernelGetAttribute_v12000, get_attribute>();
-  service.serve<Entry::cuKernelSetAttribute_v12000, set_attribute>();
-  service.serve<Entry::cuKernelSetCacheConfig_v12000, set_cache_config>();
+  service.serve<"cuLibraryLoadData", load_data>();
+  service.serve<"cuLibraryLoadFromFile", load_file>();
+  service.serve<"cuLibraryUnload", unload>();
+  service.serve<"cuLibraryGetKernel", get_kernel>();
+  service.serve<"cuLibraryGetKernelCount", get_kernel_count>();
+  service.serve<"cuLibraryEnumerateKernels", enumerate>();
+  service.serve<"cuLibraryGetModule", get_module>();
+  service.serve<"cuLibraryGetGlobal", get_global>();
+  service.serve<"cuLibraryGetManaged", get_managed>();
+  service.serve<"cuLibraryGetUnifiedFunction", get_unified_function>();
+  service.serve<"cuKernelGetFunction", get_function>();
+  service.serve<"cuKernelGetLibrary", get_library>();
+  service.serve<"cuKernelGetName", get_name>();
+  service.serve<"cuKernelGetParamCount", get_parameter_count>();
+  service.serve<"cuKernelGetParamInfo", get_parameter>();
+  service.serve<"cuKernelGetAttribute", get_attribute>();
+  service.serve<"cuKernelSetAttribute", set_attribute>();
+  service.serve<"cuKernelSetCacheConfig", set_cache_config>();
 }
 
 }  // namespace cushim::sim

@@ -92,14 +92,11 @@ CUresult destroy(Call &call, CUlinkState handle) {
 }  // namespace
 
 void serve_links(Service &service) {
-  service.serve<Entry::cuLinkCreate_v5050, create>();
-  service.serve<Entry::cuLinkCreate_v6050, create>();
-  service.serve<Entry::cuLinkAddData_v5050, add_data>();
-  service.serve<Entry::cuLinkAddData_v6050, add_data>();
-  service.serve<Entry::cuLinkAddFile_v5050, add_file>();
-  service.serve<Entry::cuLinkAddFile_v6050, add_file>();
-  service.serve<Entry::cuLinkComplete_v5050, complete>();
-  service.serve<Entry::cuLinkDestroy_v5050, destroy>();
+  service.serve<"cuLinkCreate", create>();
+  service.serve<"cuLinkAddData", add_data>();
+  service.serve<"cuLinkAddFile", add_file>();
+  service.serve<"cuLinkComplete", complete>();
+  service.serve<"cuLinkDestroy", destroy>();
 }
 
 }  // namespace cushim::sim

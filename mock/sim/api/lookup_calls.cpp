@@ -66,11 +66,11 @@ CUresult get_export_table(Call &call, const void **table, const CUuuid *id) {
 }  // namespace
 
 void serve_lookup(Service &service) {
-  service.serve<Entry::cuGetProcAddress_v11030, get_address, When::anytime>();
+  service.serve<"cuGetProcAddress", get_address, When::anytime>();
 #if CUDA_VERSION >= 12000
-  service.serve<Entry::cuGetProcAddress_v12000, get_address_and_status, When::anytime>();
+  service.serve<"cuGetProcAddress", get_address_and_status, When::anytime>();
 #endif
-  service.serve<Entry::cuGetExportTable_v3000, get_export_table, When::anytime>();
+  service.serve<"cuGetExportTable", get_export_table, When::anytime>();
 }
 
 }  // namespace cushim::sim

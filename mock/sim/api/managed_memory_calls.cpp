@@ -168,15 +168,13 @@ CUresult range_attributes(Call &call, void **values, std::size_t *sizes, CUmem_r
 }  // namespace
 
 void serve_managed_memory(Service &service) {
-  service.serve<Entry::cuMemAllocManaged_v6000, allocate>();
-  service.serve<Entry::cuMemPrefetchAsync_v8000, prefetch>();
-  service.serve<Entry::cuMemPrefetchAsync_v8000_ptsz, prefetch>();
-  service.serve<Entry::cuMemPrefetchAsync_v12020, prefetch_to>();
-  service.serve<Entry::cuMemPrefetchAsync_v12020_ptsz, prefetch_to>();
-  service.serve<Entry::cuMemAdvise_v8000, advise>();
-  service.serve<Entry::cuMemAdvise_v12020, advise_at>();
-  service.serve<Entry::cuMemRangeGetAttribute_v8000, one_range_attribute>();
-  service.serve<Entry::cuMemRangeGetAttributes_v8000, range_attributes>();
+  service.serve<"cuMemAllocManaged", allocate>();
+  service.serve<"cuMemPrefetchAsync", prefetch>();
+  service.serve<"cuMemPrefetchAsync", prefetch_to>();
+  service.serve<"cuMemAdvise", advise>();
+  service.serve<"cuMemAdvise", advise_at>();
+  service.serve<"cuMemRangeGetAttribute", one_range_attribute>();
+  service.serve<"cuMemRangeGetAttributes", range_attributes>();
 }
 
 }  // namespace cushim::sim

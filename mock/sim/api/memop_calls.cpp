@@ -184,26 +184,16 @@ using U64 = cuuint64_t;
 }  // namespace
 
 void serve_memory_operations(Service &service) {
-  service.serve<Entry::cuStreamWaitValue32_v8000, first_abi<U32>>();
-  service.serve<Entry::cuStreamWaitValue32_v8000_ptsz, first_abi<U32>>();
-  service.serve<Entry::cuStreamWaitValue32_v11070, wait_value<U32>>();
-  service.serve<Entry::cuStreamWaitValue32_v11070_ptsz, wait_value<U32>>();
-  service.serve<Entry::cuStreamWaitValue64_v9000, first_abi<U64>>();
-  service.serve<Entry::cuStreamWaitValue64_v9000_ptsz, first_abi<U64>>();
-  service.serve<Entry::cuStreamWaitValue64_v11070, wait_value<U64>>();
-  service.serve<Entry::cuStreamWaitValue64_v11070_ptsz, wait_value<U64>>();
-  service.serve<Entry::cuStreamWriteValue32_v8000, first_abi<U32>>();
-  service.serve<Entry::cuStreamWriteValue32_v8000_ptsz, first_abi<U32>>();
-  service.serve<Entry::cuStreamWriteValue32_v11070, write_value<U32>>();
-  service.serve<Entry::cuStreamWriteValue32_v11070_ptsz, write_value<U32>>();
-  service.serve<Entry::cuStreamWriteValue64_v9000, first_abi<U64>>();
-  service.serve<Entry::cuStreamWriteValue64_v9000_ptsz, first_abi<U64>>();
-  service.serve<Entry::cuStreamWriteValue64_v11070, write_value<U64>>();
-  service.serve<Entry::cuStreamWriteValue64_v11070_ptsz, write_value<U64>>();
-  service.serve<Entry::cuStreamBatchMemOp_v8000, first_abi_batch>();
-  service.serve<Entry::cuStreamBatchMemOp_v8000_ptsz, first_abi_batch>();
-  service.serve<Entry::cuStreamBatchMemOp_v11070, batch>();
-  service.serve<Entry::cuStreamBatchMemOp_v11070_ptsz, batch>();
+  service.serve<"cuStreamWaitValue32_v8000", first_abi<U32>>();
+  service.serve<"cuStreamWaitValue32_v11070", wait_value<U32>>();
+  service.serve<"cuStreamWaitValue64_v9000", first_abi<U64>>();
+  service.serve<"cuStreamWaitValue64_v11070", wait_value<U64>>();
+  service.serve<"cuStreamWriteValue32_v8000", first_abi<U32>>();
+  service.serve<"cuStreamWriteValue32_v11070", write_value<U32>>();
+  service.serve<"cuStreamWriteValue64_v9000", first_abi<U64>>();
+  service.serve<"cuStreamWriteValue64_v11070", write_value<U64>>();
+  service.serve<"cuStreamBatchMemOp_v8000", first_abi_batch>();
+  service.serve<"cuStreamBatchMemOp_v11070", batch>();
 }
 
 }  // namespace cushim::sim

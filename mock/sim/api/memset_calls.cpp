@@ -76,30 +76,18 @@ using U32 = unsigned;
 }  // namespace
 
 void serve_memsets(Service &service) {
-  service.serve<Entry::cuMemsetD8_v3020, set_1d<U8>>();
-  service.serve<Entry::cuMemsetD8_v7000_ptds, set_1d<U8>>();
-  service.serve<Entry::cuMemsetD16_v3020, set_1d<U16>>();
-  service.serve<Entry::cuMemsetD16_v7000_ptds, set_1d<U16>>();
-  service.serve<Entry::cuMemsetD32_v3020, set_1d<U32>>();
-  service.serve<Entry::cuMemsetD32_v7000_ptds, set_1d<U32>>();
-  service.serve<Entry::cuMemsetD8Async_v3020, set_1d_async<U8>>();
-  service.serve<Entry::cuMemsetD8Async_v7000_ptsz, set_1d_async<U8>>();
-  service.serve<Entry::cuMemsetD16Async_v3020, set_1d_async<U16>>();
-  service.serve<Entry::cuMemsetD16Async_v7000_ptsz, set_1d_async<U16>>();
-  service.serve<Entry::cuMemsetD32Async_v3020, set_1d_async<U32>>();
-  service.serve<Entry::cuMemsetD32Async_v7000_ptsz, set_1d_async<U32>>();
-  service.serve<Entry::cuMemsetD2D8_v3020, set_2d<U8>>();
-  service.serve<Entry::cuMemsetD2D8_v7000_ptds, set_2d<U8>>();
-  service.serve<Entry::cuMemsetD2D16_v3020, set_2d<U16>>();
-  service.serve<Entry::cuMemsetD2D16_v7000_ptds, set_2d<U16>>();
-  service.serve<Entry::cuMemsetD2D32_v3020, set_2d<U32>>();
-  service.serve<Entry::cuMemsetD2D32_v7000_ptds, set_2d<U32>>();
-  service.serve<Entry::cuMemsetD2D8Async_v3020, set_2d_async<U8>>();
-  service.serve<Entry::cuMemsetD2D8Async_v7000_ptsz, set_2d_async<U8>>();
-  service.serve<Entry::cuMemsetD2D16Async_v3020, set_2d_async<U16>>();
-  service.serve<Entry::cuMemsetD2D16Async_v7000_ptsz, set_2d_async<U16>>();
-  service.serve<Entry::cuMemsetD2D32Async_v3020, set_2d_async<U32>>();
-  service.serve<Entry::cuMemsetD2D32Async_v7000_ptsz, set_2d_async<U32>>();
+  service.serve<"cuMemsetD8", set_1d<U8>>();
+  service.serve<"cuMemsetD16", set_1d<U16>>();
+  service.serve<"cuMemsetD32", set_1d<U32>>();
+  service.serve<"cuMemsetD8Async", set_1d_async<U8>>();
+  service.serve<"cuMemsetD16Async", set_1d_async<U16>>();
+  service.serve<"cuMemsetD32Async", set_1d_async<U32>>();
+  service.serve<"cuMemsetD2D8", set_2d<U8>>();
+  service.serve<"cuMemsetD2D16", set_2d<U16>>();
+  service.serve<"cuMemsetD2D32", set_2d<U32>>();
+  service.serve<"cuMemsetD2D8Async", set_2d_async<U8>>();
+  service.serve<"cuMemsetD2D16Async", set_2d_async<U16>>();
+  service.serve<"cuMemsetD2D32Async", set_2d_async<U32>>();
 }
 
 }  // namespace cushim::sim

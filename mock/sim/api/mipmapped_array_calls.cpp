@@ -120,11 +120,11 @@ CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CU
 }  // namespace
 
 void serve_mipmapped_arrays(Service &service) {
-  service.serve<Entry::cuMipmappedArrayCreate_v5000, create>();
-  service.serve<Entry::cuMipmappedArrayGetLevel_v5000, get_level>();
-  service.serve<Entry::cuMipmappedArrayDestroy_v5000, destroy>();
-  service.serve<Entry::cuMipmappedArrayGetMemoryRequirements_v11060, get_memory_requirements>();
-  service.serve<Entry::cuMipmappedArrayGetSparseProperties_v11010, get_sparse_properties>();
+  service.serve<"cuMipmappedArrayCreate", create>();
+  service.serve<"cuMipmappedArrayGetLevel", get_level>();
+  service.serve<"cuMipmappedArrayDestroy", destroy>();
+  service.serve<"cuMipmappedArrayGetMemoryRequirements", get_memory_requirements>();
+  service.serve<"cuMipmappedArrayGetSparseProperties", get_sparse_properties>();
 }
 
 }  // namespace cushim::sim

@@ -118,18 +118,18 @@ std::optional<std::string> read_file(const char *path) {
 }
 
 void serve_modules(Service &service) {
-  service.serve<Entry::cuModuleLoad_v2000, load_file>();
-  service.serve<Entry::cuModuleLoadData_v2000, load_image>();
-  service.serve<Entry::cuModuleLoadDataEx_v2010, load_with_options>();
-  service.serve<Entry::cuModuleLoadFatBinary_v2000, load_image>();
-  service.serve<Entry::cuModuleUnload_v2000, unload>();
-  service.serve<Entry::cuModuleGetFunction_v2000, get_function>();
-  service.serve<Entry::cuModuleGetGlobal_v3020, get_global>();
-  service.serve<Entry::cuModuleGetTexRef_v2000, get_reference<CUtexref>>();
-  service.serve<Entry::cuModuleGetSurfRef_v3000, get_reference<CUsurfref>>();
-  service.serve<Entry::cuModuleGetFunctionCount_v12040, get_function_count>();
-  service.serve<Entry::cuModuleEnumerateFunctions_v12040, enumerate>();
-  service.serve<Entry::cuModuleGetLoadingMode_v11070, get_loading_mode>();
+  service.serve<"cuModuleLoad", load_file>();
+  service.serve<"cuModuleLoadData", load_image>();
+  service.serve<"cuModuleLoadDataEx", load_with_options>();
+  service.serve<"cuModuleLoadFatBinary", load_image>();
+  service.serve<"cuModuleUnload", unload>();
+  service.serve<"cuModuleGetFunction", get_function>();
+  service.serve<"cuModuleGetGlobal", get_global>();
+  service.serve<"cuModuleGetTexRef", get_reference<CUtexref>>();
+  service.serve<"cuModuleGetSurfRef", get_reference<CUsurfref>>();
+  service.serve<"cuModuleGetFunctionCount", get_function_count>();
+  service.serve<"cuModuleEnumerateFunctions", enumerate>();
+  service.serve<"cuModuleGetLoadingMode", get_loading_mode>();
 }
 
 }  // namespace cushim::sim

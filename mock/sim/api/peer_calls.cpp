@@ -65,10 +65,10 @@ CUresult disable(Call &call, CUcontext peer_handle) {
 }  // namespace
 
 void serve_peers(Service &service) {
-  service.serve<Entry::cuDeviceCanAccessPeer_v4000, can_access>();
-  service.serve<Entry::cuDeviceGetP2PAttribute_v8000, get_attribute>();
-  service.serve<Entry::cuCtxEnablePeerAccess_v4000, enable>();
-  service.serve<Entry::cuCtxDisablePeerAccess_v4000, disable>();
+  service.serve<"cuDeviceCanAccessPeer", can_access>();
+  service.serve<"cuDeviceGetP2PAttribute", get_attribute>();
+  service.serve<"cuCtxEnablePeerAccess", enable>();
+  service.serve<"cuCtxDisablePeerAccess", disable>();
 }
 
 }  // namespace cushim::sim

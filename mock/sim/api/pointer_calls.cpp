@@ -184,9 +184,9 @@ CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attrib
 }  // namespace
 
 void serve_pointers(Service &service) {
-  service.serve<Entry::cuPointerGetAttribute_v4000, get_attribute>();
-  service.serve<Entry::cuPointerGetAttributes_v7000, get_attributes>();
-  service.serve<Entry::cuPointerSetAttribute_v6000, set_attribute>();
+  service.serve<"cuPointerGetAttribute", get_attribute>();
+  service.serve<"cuPointerGetAttributes", get_attributes>();
+  service.serve<"cuPointerSetAttribute", set_attribute>();
 }
 
 }  // namespace cushim::sim

@@ -221,21 +221,18 @@ CUresult set_access(Call &call, CUmemoryPool handle, const CUmemAccessDesc *want
 }  // namespace
 
 void serve_pools(Service &service) {
-  service.serve<Entry::cuDeviceGetDefaultMemPool_v11020, get_default>();
-  service.serve<Entry::cuDeviceGetMemPool_v11020, get_current>();
-  service.serve<Entry::cuDeviceSetMemPool_v11020, set_current>();
-  service.serve<Entry::cuMemAllocAsync_v11020, allocate>();
-  service.serve<Entry::cuMemAllocAsync_v11020_ptsz, allocate>();
-  service.serve<Entry::cuMemAllocFromPoolAsync_v11020, allocate_from_pool>();
-  service.serve<Entry::cuMemAllocFromPoolAsync_v11020_ptsz, allocate_from_pool>();
-  service.serve<Entry::cuMemFreeAsync_v11020, free>();
-  service.serve<Entry::cuMemFreeAsync_v11020_ptsz, free>();
-  service.serve<Entry::cuMemPoolGetAttribute_v11020, get_attribute>();
-  service.serve<Entry::cuMemPoolSetAttribute_v11020, set_attribute>();
-  service.serve<Entry::cuMemPoolTrimTo_v11020, trim>();
-  service.serve<Entry::cuMemPoolDestroy_v11020, destroy>();
-  service.serve<Entry::cuMemPoolGetAccess_v11020, get_access>();
-  service.serve<Entry::cuMemPoolSetAccess_v11020, set_access>();
+  service.serve<"cuDeviceGetDefaultMemPool", get_default>();
+  service.serve<"cuDeviceGetMemPool", get_current>();
+  service.serve<"cuDeviceSetMemPool", set_current>();
+  service.serve<"cuMemAllocAsync", allocate>();
+  service.serve<"cuMemAllocFromPoolAsync", allocate_from_pool>();
+  service.serve<"cuMemFreeAsync", free>();
+  service.serve<"cuMemPoolGetAttribute", get_attribute>();
+  service.serve<"cuMemPoolSetAttribute", set_attribute>();
+  service.serve<"cuMemPoolTrimTo", trim>();
+  service.serve<"cuMemPoolDestroy", destroy>();
+  service.serve<"cuMemPoolGetAccess", get_access>();
+  service.serve<"cuMemPoolSetAccess", set_access>();
 }
 
 }  // namespace cushim::sim

@@ -63,14 +63,12 @@ CUresult set_flags_if_inactive(Call &call, CUdevice number, unsigned flags) {
 }  // namespace
 
 void serve_primary_contexts(Service &service) {
-  service.serve<Entry::cuDevicePrimaryCtxRetain_v7000, retain>();
-  service.serve<Entry::cuDevicePrimaryCtxRelease_v7000, release>();
-  service.serve<Entry::cuDevicePrimaryCtxRelease_v11000, release>();
-  service.serve<Entry::cuDevicePrimaryCtxReset_v7000, reset>();
-  service.serve<Entry::cuDevicePrimaryCtxReset_v11000, reset>();
-  service.serve<Entry::cuDevicePrimaryCtxGetState_v7000, get_state>();
-  service.serve<Entry::cuDevicePrimaryCtxSetFlags_v7000, set_flags_if_inactive>();
-  service.serve<Entry::cuDevicePrimaryCtxSetFlags_v11000, set_flags>();
+  service.serve<"cuDevicePrimaryCtxRetain", retain>();
+  service.serve<"cuDevicePrimaryCtxRelease", release>();
+  service.serve<"cuDevicePrimaryCtxReset", reset>();
+  service.serve<"cuDevicePrimaryCtxGetState", get_state>();
+  service.serve<"cuDevicePrimaryCtxSetFlags_v7000", set_flags_if_inactive>();
+  service.serve<"cuDevicePrimaryCtxSetFlags_v11000", set_flags>();
 }
 
 }  // namespace cushim::sim

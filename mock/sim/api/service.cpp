@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include <cushim/detail/process_end.hpp>
@@ -122,6 +123,10 @@ Service::Service() {
   serve_launches(*this);
 }
 
+void Service::fail_served_twice(int slot) {
+  throw std::logic_error(std::string(cushim::detail::symbols[slot]) + " has two implementations");
+}
+
 const Service &Service::all() {
   static const Service all;
   return all;
@@ -129,7 +134,7 @@ const Service &Service::all() {
 
 std::unique_ptr<mock::AnyReceiver> Service::make(System &system, int slot) {
   const Make make = all().makers_[slot];
-  return make != nullptr ? make(system) : kNotImplemented[slot](system, slot);
+  return make != nullptr ? make(system, slot) : kNotImplemented[slot](system, slot);
 }
 
 }  // namespace cushim::sim

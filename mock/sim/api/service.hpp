@@ -6,8 +6,11 @@
 
 #include <memory>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "api/call.hpp"
+#include "api/variants.hpp"
 
 namespace cushim::sim {
 
@@ -48,39 +51,75 @@ class Service {
   // Returns null if serves() is false and the compiled headers do not declare the entry point's types.
   static std::unique_ptr<mock::AnyReceiver> make(System &system, int slot);
 
-  // Registers CUresult function(Call &, arguments...) as the implementation of an entry point.
-  template <Entry entry, auto function, When when = When::initialized>
+  // Registers CUresult function(Call &, arguments...) as the implementation of the ABI variants of an entry
+  // point that have exactly these arguments. The name is one of kVariants: "cuStreamGetCtx" for all versions,
+  // "cuStreamGetCtx_v12050" for one; both include the per-thread variants. Does not compile if a name is
+  // unknown, or if no variant has these arguments although the CUDA headers declare all of them.
+  template <Name name, auto function, When when = When::initialized>
   void serve() {
-    makers_[static_cast<int>(entry)] = [](System &system) -> std::unique_ptr<mock::AnyReceiver> {
-      return std::unique_ptr<mock::AnyReceiver>(
-          new Served<entry, function, when, mock::Signature<entry>>(system));
-    };
+    static_assert(kVariants<name>.size() > 0, "the list has no entry point of this name");
+    serve_variants<name, function, when>(std::make_index_sequence<kVariants<name>.size()>());
   }
 
  private:
-  using Make = std::unique_ptr<mock::AnyReceiver> (*)(System &system);
+  using Make = std::unique_ptr<mock::AnyReceiver> (*)(System &system, int slot);
 
-  template <Entry entry, auto function, When when, class Signature>
+  template <class Signature>
+  struct WithCall;
+  template <class... Arguments>
+  struct WithCall<CUresult(Arguments...)> {
+    using type = CUresult (*)(Call &, Arguments...);
+  };
+
+  template <int slot, auto function>
+  static consteval bool implements() {
+    if constexpr (kIsTyped<slot>)
+      return std::is_same_v<decltype(function),
+                            typename WithCall<typename mock::SignatureOf<slot>::type>::type>;
+    return false;
+  }
+
+  template <Name name, auto function, When when, std::size_t... index>
+  void serve_variants(std::index_sequence<index...>) {
+    constexpr auto &slots = kVariants<name>;
+    static_assert(((!kIsTyped<slots[index]> || implements<slots[index], function>()) || ...),
+                  "no ABI variant of the entry point has the arguments of the function");
+    (serve_slot<slots[index], function, when>(), ...);
+  }
+
+  template <int slot, auto function, When when>
+  void serve_slot() {
+    if constexpr (implements<slot, function>()) {
+      if (makers_[slot] != nullptr) fail_served_twice(slot);
+      makers_[slot] = &make_served<function, when, typename mock::SignatureOf<slot>::type>;
+    }
+  }
+
+  [[noreturn]] static void fail_served_twice(int slot);
+
+  template <auto function, When when, class Signature>
+  static std::unique_ptr<mock::AnyReceiver> make_served(System &system, int slot) {
+    return std::unique_ptr<mock::AnyReceiver>(new Served<function, when, Signature>(system, slot));
+  }
+
+  template <auto function, When when, class Signature>
   class Served;
 
-  template <Entry entry, auto function, When when, class... Arguments>
-  class Served<entry, function, when, CUresult(Arguments...)> final
-      : public mock::Receiver<CUresult(Arguments...)> {
+  template <auto function, When when, class... Arguments>
+  class Served<function, when, CUresult(Arguments...)> final : public mock::Receiver<CUresult(Arguments...)> {
    public:
-    explicit Served(System &system) : system_(system) {}
+    Served(System &system, int slot) : system_(system), slot_(slot) {}
     CUresult receive(Arguments... arguments) override {
-      constexpr auto slot = static_cast<std::size_t>(entry);
-      constexpr std::string_view symbol = detail::symbols[static_cast<int>(entry)];
-      constexpr bool per_thread = symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
+      const std::string_view symbol = cushim::detail::symbols[slot_];
       try {
         if constexpr (when != When::anytime) {
           if (const CUresult code = admit(system_, when); code != CUDA_SUCCESS) {
-            system_.not_admitted[slot].fetch_add(1, std::memory_order_relaxed);
+            system_.not_admitted[slot_].fetch_add(1, std::memory_order_relaxed);
             return code;
           }
         }
-        Call call(system_, symbol.data(), per_thread);
-        ++system_.calls[slot];
+        Call call(system_, symbol.data(), symbol.ends_with("_ptsz") || symbol.ends_with("_ptds"));
+        ++system_.calls[slot_];
         return function(call, arguments...);
       } catch (const CallError &error) {
         return error.code;
@@ -91,6 +130,7 @@ class Service {
 
    private:
     System &system_;
+    const std::size_t slot_;
   };
 
   Service();

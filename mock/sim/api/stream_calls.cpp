@@ -207,51 +207,30 @@ CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t si
 }  // namespace
 
 void serve_streams(Service &service) {
-  service.serve<Entry::cuStreamCreate_v2000, create, When::anytime>();
-  service.serve<Entry::cuStreamCreateWithPriority_v5050, create_with_priority>();
-  service.serve<Entry::cuStreamDestroy_v2000, destroy>();
-  service.serve<Entry::cuStreamDestroy_v4000, destroy>();
-  service.serve<Entry::cuStreamQuery_v2000, query, When::also_in_host_functions>();
-  service.serve<Entry::cuStreamQuery_v7000_ptsz, query, When::also_in_host_functions>();
-  service.serve<Entry::cuStreamSynchronize_v2000, synchronize>();
-  service.serve<Entry::cuStreamSynchronize_v7000_ptsz, synchronize>();
-  service.serve<Entry::cuStreamGetPriority_v5050, get_priority>();
-  service.serve<Entry::cuStreamGetPriority_v7000_ptsz, get_priority>();
-  service.serve<Entry::cuStreamGetFlags_v5050, get_flags>();
-  service.serve<Entry::cuStreamGetFlags_v7000_ptsz, get_flags>();
-#if CUDA_VERSION >= 12000
-  service.serve<Entry::cuStreamGetId_v12000, get_id>();
-  service.serve<Entry::cuStreamGetId_v12000_ptsz, get_id>();
-#endif
-  service.serve<Entry::cuStreamGetCtx_v9020, get_context>();
-  service.serve<Entry::cuStreamGetCtx_v9020_ptsz, get_context>();
+  service.serve<"cuStreamCreate", create, When::anytime>();
+  service.serve<"cuStreamCreateWithPriority", create_with_priority>();
+  service.serve<"cuStreamDestroy", destroy>();
+  service.serve<"cuStreamQuery", query, When::also_in_host_functions>();
+  service.serve<"cuStreamSynchronize", synchronize>();
+  service.serve<"cuStreamGetPriority", get_priority>();
+  service.serve<"cuStreamGetFlags", get_flags>();
+  service.serve<"cuStreamGetId", get_id>();
+  service.serve<"cuStreamGetCtx", get_context>();
 #if CUDA_VERSION >= 12050
-  service.serve<Entry::cuStreamGetCtx_v12050, get_context_or_green>();
-  service.serve<Entry::cuStreamGetCtx_v12050_ptsz, get_context_or_green>();
+  service.serve<"cuStreamGetCtx", get_context_or_green>();
 #endif
-#if CUDA_VERSION >= 12080
-  service.serve<Entry::cuStreamGetDevice_v12080, get_device>();
-  service.serve<Entry::cuStreamGetDevice_v12080_ptsz, get_device>();
-#endif
-  service.serve<Entry::cuStreamGetAttribute_v11000, get_attribute>();
-  service.serve<Entry::cuStreamGetAttribute_v11000_ptsz, get_attribute>();
-  service.serve<Entry::cuStreamSetAttribute_v11000, set_attribute>();
-  service.serve<Entry::cuStreamSetAttribute_v11000_ptsz, set_attribute>();
-  service.serve<Entry::cuStreamCopyAttributes_v11000, copy_attributes>();
-  service.serve<Entry::cuStreamCopyAttributes_v11000_ptsz, copy_attributes>();
-  service.serve<Entry::cuStreamIsCapturing_v10000, is_capturing>();
-  service.serve<Entry::cuStreamIsCapturing_v10000_ptsz, is_capturing>();
-  service.serve<Entry::cuStreamGetCaptureInfo_v10010, capture_info>();
-  service.serve<Entry::cuStreamGetCaptureInfo_v10010_ptsz, capture_info>();
-  service.serve<Entry::cuStreamGetCaptureInfo_v11030, capture_info_and_graph>();
-  service.serve<Entry::cuStreamGetCaptureInfo_v11030_ptsz, capture_info_and_graph>();
+  service.serve<"cuStreamGetDevice", get_device>();
+  service.serve<"cuStreamGetAttribute", get_attribute>();
+  service.serve<"cuStreamSetAttribute", set_attribute>();
+  service.serve<"cuStreamCopyAttributes", copy_attributes>();
+  service.serve<"cuStreamIsCapturing", is_capturing>();
+  service.serve<"cuStreamGetCaptureInfo", capture_info>();
+  service.serve<"cuStreamGetCaptureInfo", capture_info_and_graph>();
 #if CUDA_VERSION >= 12030
-  service.serve<Entry::cuStreamGetCaptureInfo_v12030, capture_info_and_edges>();
-  service.serve<Entry::cuStreamGetCaptureInfo_v12030_ptsz, capture_info_and_edges>();
+  service.serve<"cuStreamGetCaptureInfo", capture_info_and_edges>();
 #endif
-  service.serve<Entry::cuThreadExchangeStreamCaptureMode_v10010, exchange_capture_mode>();
-  service.serve<Entry::cuStreamAttachMemAsync_v6000, attach>();
-  service.serve<Entry::cuStreamAttachMemAsync_v7000_ptsz, attach>();
+  service.serve<"cuThreadExchangeStreamCaptureMode", exchange_capture_mode>();
+  service.serve<"cuStreamAttachMemAsync", attach>();
 }
 
 }  // namespace cushim::sim
