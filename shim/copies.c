@@ -39,7 +39,8 @@ static int look(struct dl_phdr_info *object, size_t size, void *data) {
   Search *search = data;
   const uint32_t *version = NULL;
   bool ours = false;
-  const uintptr_t here = (uintptr_t)&cushim_default;
+  static const char in_this_copy = 0;
+  const uintptr_t here = (uintptr_t)&in_this_copy;
   for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
     const uintptr_t start = object->dlpi_addr + segment->p_vaddr;

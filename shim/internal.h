@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internal declarations shared by the files of the shim. Dependencies:
- *   load -> find -> candidates, elf;  load -> driver -> resolve, lazy, entries;  all -> diagnose;
- *   current and copies depend on none of these. */
+/* Internal declarations shared by the files of the shim. Each file uses functions and variables of these others;
+ * tools/lint/arrows.py checks that the list is complete and has no circle:
+ *   load -> driver, explain, find, diagnose
+ *   explain -> driver, diagnose
+ *   current -> driver
+ *   driver -> find, resolve, entries, diagnose
+ *   find -> candidates, elf, diagnose
+ *   resolve -> entries
+ *   dropin -> current, driver, entries
+ * lazy.S is the part of driver.c that must be in assembly. */
 #ifndef CUSHIM_INTERNAL_H
 #define CUSHIM_INTERNAL_H
 
@@ -145,6 +152,10 @@ void cushim_reset(CushimDiagnosis *diagnosis);
 void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *place,
                          const char *library, const char *detail);
 
+/* Sets id and advice, and what from a format of printf. */
+__attribute__((format(printf, 4, 5))) void cushim_conclude(CushimDiagnosis *diagnosis, CushimDiagnosisId id,
+                                                           const char *advice, const char *what, ...);
+
 /* Sets id, what and advice from the attempts, after a search that accepted none of them. */
 void cushim_conclude_search(CushimDiagnosis *diagnosis);
 
@@ -153,6 +164,8 @@ void cushim_conclude_too_old(CushimDiagnosis *diagnosis, int version, int at_lea
 
 /* Returns "CUDA_ERROR_NO_DEVICE" for 100, and "unknown code" for a code that no supported toolkit names. */
 const char *cushim_result_name(CUresult code);
+
+/* ---- explain.c --------------------------------------------------------------------------------*/
 
 /* The directory of the driver's device nodes; tests set another. */
 extern const char *cushim_device_folder;

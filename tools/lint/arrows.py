@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the includes between directories: prints every include that the design does not allow.
+"""Checks the includes between directories, and the uses between the files of shim/: prints every include and use
+that the design does not allow.
 
   tools/lint/arrows.py           check; exit code 1 if an include is not allowed
   tools/lint/arrows.py --print   print the includes from directory to directory, with their number
@@ -101,6 +102,63 @@ def check(root, files):
             for file, line, included in includes(root, files) if not is_allowed(file, included)]
 
 
+def stated_uses(header):
+    """Reads the lines "a -> b, c" in the comment of shim/internal.h: {module: modules that it uses}."""
+    return {user: set(used.split(", ")) for user, used in re.findall(r"^ \*   (\w+) -> (.*)$", header, re.MULTILINE)}
+
+
+def shim_uses(texts):
+    """Returns {module: modules whose functions and variables it uses}, for {module: text}. Static functions do not
+    count."""
+    texts = {module: re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL) for module, text in texts.items()}
+    defined = {}
+    for module, text in texts.items():
+        for pattern in (r"^(?!static|extern|typedef)[A-Za-z][^;{}=#]*?\b(cushim_\w+)\([^;{]*\{",  # a function
+                        r"^(?!static|extern|typedef)[A-Za-z][\w *]*?\b(cushim_\w+) = ",  # a variable
+                        r"^ *\.globl +(cushim_\w+)", r"^ *returning (cushim_\w+)"):  # both, in assembly
+            defined.update((name, module) for name in re.findall(pattern, text, re.MULTILINE))
+    return {module: {defined[name] for name in re.findall(r"\bcushim_\w+", text) if name in defined} - {module}
+            for module, text in texts.items()}
+
+
+def shim_module(file):
+    """Returns the module of a file of shim/: its name, but lazy.S is the part of driver.c that is in assembly."""
+    if file.startswith("shim/dropin/"):
+        return "dropin"
+    return "driver" if file == "shim/lazy.S" else Path(file).stem
+
+
+def cyclic(uses):
+    """Returns the modules that use themselves, directly or through others."""
+    def reached(module, seen):
+        for used in uses.get(module, ()):
+            if used not in seen:
+                seen.add(used)
+                reached(used, seen)
+        return seen
+    return sorted(module for module in uses if module in reached(module, set()))
+
+
+def check_shim(header, texts):
+    """Compares the uses between the modules of shim/ with those that the comment of internal.h states; returns the
+    differences and the circles, one line each."""
+    stated, found = stated_uses(header), shim_uses(texts)
+    pairs = [{(user, used) for user in uses for used in uses[user]} for uses in (stated, found)]
+    return [f"shim/: {user} uses {used}, which the comment in shim/internal.h does not state"
+            for user, used in sorted(pairs[1] - pairs[0])] + \
+        [f"shim/internal.h: the comment states that {user} uses {used}, which it does not"
+         for user, used in sorted(pairs[0] - pairs[1])] + \
+        [f"shim/: {module} uses itself through other modules" for module in cyclic(found)]
+
+
+def shim_texts(root, files):
+    texts = {}
+    for file in sorted(files):
+        if file.startswith("shim/") and not file.endswith(".h"):
+            texts[shim_module(file)] = texts.get(shim_module(file), "") + (root / file).read_text(encoding="utf-8")
+    return texts
+
+
 def source_files():
     return {file for file in all_files() if re.search(r"\.(c|h|cpp|hpp|inc|S)$", file)}
 
@@ -114,7 +172,8 @@ def main():
             if source != target:
                 print(f"{source} -> {target} {count}")
         return 0
-    wrong = check(ROOT, files)
+    header = (ROOT / "shim/internal.h").read_text(encoding="utf-8")
+    wrong = check(ROOT, files) + check_shim(header, shim_texts(ROOT, files))
     print("\n".join(wrong) if wrong else "every include is allowed")
     return 1 if wrong else 0
 

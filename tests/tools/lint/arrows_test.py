@@ -40,6 +40,27 @@ class Arrows(unittest.TestCase):
         files = {"tests/mock/ptx/a.cpp": '#include "engine/e.hpp"\n', "mock/sim/engine/e.hpp": ""}
         self.assertEqual(len(self.check(files)), 1)
 
+    HEADER = "/* These:\n *   a -> b\n * No others. */"
+
+    def test_a_stated_use_in_the_shim_is_allowed(self):
+        texts = {"a": "void cushim_a(void) { cushim_b(); }\n", "b": "void cushim_b(void) {\n}\n"}
+        self.assertEqual(arrows.check_shim(self.HEADER, texts), [])
+
+    def test_a_use_in_the_shim_that_the_comment_does_not_state_is_reported(self):
+        texts = {"a": "void cushim_a(void) { cushim_b(); }\n", "b": "int cushim_b = 1;\n", "c": "  call cushim_a\n"}
+        self.assertEqual(arrows.check_shim(self.HEADER, texts),
+                         ["shim/: c uses a, which the comment in shim/internal.h does not state"])
+
+    def test_a_stated_use_in_the_shim_that_does_not_exist_is_reported(self):
+        texts = {"a": "/* cushim_b */\n", "b": "        .globl cushim_b\n"}
+        self.assertEqual(arrows.check_shim(self.HEADER, texts),
+                         ["shim/internal.h: the comment states that a uses b, which it does not"])
+
+    def test_a_circle_in_the_shim_is_reported_even_if_stated(self):
+        texts = {"a": "void cushim_a(void) { cushim_b(); }\n", "b": "void cushim_b(void) { cushim_a(); }\n"}
+        self.assertEqual(arrows.check_shim(self.HEADER.replace("a -> b", "a -> b\n *   b -> a"), texts),
+                         ["shim/: a uses itself through other modules", "shim/: b uses itself through other modules"])
+
     def test_every_folder_of_the_table_exists(self):
         for folder, others in arrows.MAY_INCLUDE.items():
             for one in [folder, *others]:
