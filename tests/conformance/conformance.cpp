@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <chrono>
 #include <stdexcept>
 
 namespace conformance {
@@ -124,6 +125,27 @@ CUcontext OnDevice::other_context() {
     driver().cuCtxSetCurrent(context);
   });
   return other_;
+}
+
+LimitedHold::LimitedHold(CUstream stream)
+    : held_(hold(stream)), limit_([this] {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, std::chrono::seconds(1), [this] { return is_released_; });
+        held_.release();
+      }) {}
+
+void LimitedHold::release() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_released_ = true;
+    held_.release();
+  }
+  changed_.notify_one();
+}
+
+LimitedHold::~LimitedHold() {
+  release();
+  limit_.join();
 }
 
 }  // namespace conformance

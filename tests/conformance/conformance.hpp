@@ -6,9 +6,12 @@
 #include <cushim/error.hpp>
 #include <cushim/testing.hpp>
 
+#include <condition_variable>
 #include <functional>
 #include <iosfwd>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 // Prints a code by name and number in GoogleTest's messages.
@@ -108,6 +111,23 @@ class OnDevice : public Initialized {
  private:
   std::vector<std::function<void()>> undo_;
   CUcontext other_ = nullptr;
+};
+
+// Holds a stream for at most one second, for calls that may wait for the stream.
+class LimitedHold {
+ public:
+  explicit LimitedHold(CUstream stream);
+  LimitedHold(const LimitedHold &) = delete;
+  LimitedHold &operator=(const LimitedHold &) = delete;
+  ~LimitedHold();
+  void release();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_released_ = false;
+  Hold held_;
+  std::thread limit_;
 };
 
 // Returns an address in host memory as the driver's address type.

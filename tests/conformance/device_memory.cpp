@@ -69,6 +69,37 @@ TEST_F(DeviceMemory, Is_freed_in_another_context) {
 TEST_F(DeviceMemory, Pinned_host_memory_is_not_freed_as_device_memory) {
   EXPECT_ANSWER(driver().cuMemFree(address_of(pinned())), CUDA_ERROR_INVALID_VALUE);
 }
+TEST_F(DeviceMemory, Pinned_host_memory_without_flags_is_not_freed_as_device_memory) {
+  NEED(driver().cuMemAllocHost(&host, 4096));
+  EXPECT_ANSWER(driver().cuMemFree(address_of(host)), CUDA_ERROR_INVALID_VALUE);
+}
+[[maybe_unused]] const bool pinned_added = [] {
+  for (unsigned flags = 0; flags < 8; ++flags)
+    ADD_TEST(DeviceMemory,
+             "Pinned_host_memory_with_flags_" + std::to_string(flags) + "_is_not_freed_by_its_device_address",
+             [flags](DeviceMemory &t) {
+               NEED(driver().cuMemHostAlloc(&t.host, 4096, flags));
+               CUdeviceptr at = 0;
+               NEED(driver().cuMemHostGetDevicePointer(&at, t.host, 0));
+               EXPECT_VALUE(at == address_of(t.host), true);
+               EXPECT_ANSWER(driver().cuMemFree(at), CUDA_ERROR_INVALID_VALUE);
+             });
+  return true;
+}();
+TEST_F(DeviceMemory, Pinned_host_memory_is_not_freed_in_another_context) {
+  const CUdeviceptr at = address_of(pinned());
+  NEED(driver().cuCtxPushCurrent(other_context()));
+  EXPECT_ANSWER(driver().cuMemFree(at), CUDA_ERROR_INVALID_VALUE);
+  NEED(driver().cuCtxPopCurrent(&context_out));
+}
+TEST_F(DeviceMemory, Pinned_host_memory_is_not_freed_without_a_context) {
+  const CUdeviceptr at = address_of(pinned());
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuMemFree(at), CUDA_ERROR_INVALID_VALUE);
+}
+TEST_F(DeviceMemory, An_interior_address_of_pinned_memory_is_not_freed) {
+  EXPECT_ANSWER(driver().cuMemFree(address_of(pinned()) + 256), CUDA_ERROR_INVALID_VALUE);
+}
 
 // ---- Rows ----
 

@@ -329,6 +329,17 @@ TEST_F(ElapsedTime, Of_complete_events_can_be_asked_without_a_context) {
   EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_SUCCESS);
 }
 
+TEST_F(ElapsedTime, Of_unfinished_events_is_not_there_without_a_context) {
+  const CUevent start = recorded(timed()), end = timed();
+  const CUstream work = stream();
+  const Hold held = hold(work);
+  NEED(driver().cuEventRecord(end, work));
+  NEED(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_NOT_READY);
+  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, end, start), CUDA_ERROR_NOT_READY);
+  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, end, end), CUDA_ERROR_NOT_READY);
+}
+
 // The documentation says CUDA_ERROR_INVALID_VALUE.
 STATEMENT(ElapsedTime, Without_a_place_is_an_invalid_handle,
           driver().cuEventElapsedTime(nullptr, recorded(timed()), recorded(timed())),

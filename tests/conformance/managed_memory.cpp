@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/memory.hpp>
 
-#include "conformance.hpp"
+#include "managed.hpp"
 
 namespace conformance {
 namespace {
 
-class ManagedMemory : public OnDevice {
- protected:
-  void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(OnDevice::SetUp());
-    if (IsSkipped()) return;
-    CUSHIM_NEEDS(concurrent_managed);
-  }
-};
-
-CUmemLocation location(CUmemLocationType type, int id) {
-  CUmemLocation made{};
-  made.type = type;
-  made.id = id;
-  return made;
-}
+class ManagedMemory : public WithManagedMemory {};
 
 STATEMENT(ManagedMemory, Is_allocated_for_all,
           driver().cuMemAllocManaged(&pointer, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS)

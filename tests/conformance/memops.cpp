@@ -334,5 +334,18 @@ TEST_F(MemOpBatches, By_wrappers_are_done_in_order) {
   EXPECT_VALUE(words[1], 7u);
 }
 
+// ---- Words that end beyond the memory ----
+
+TEST_F(MemOps, A_word_that_ends_beyond_the_memory_is_written_and_waited_for) {
+  const CUstream work = stream();
+  const CUdeviceptr at = memory(6) + 4;
+  const CUresult written = driver().cuStreamWriteValue32_v2(work, at, 77, 0);
+  EXPECT_ANSWER(written, CUDA_SUCCESS);
+  if (written == CUDA_SUCCESS)
+    EXPECT_ANSWER(driver().cuStreamWaitValue32_v2(work, at, 77, CU_STREAM_WAIT_VALUE_EQ), CUDA_SUCCESS);
+}
+STATEMENT(MemOps, A_wide_word_that_ends_beyond_the_memory_is_not_written,
+          driver().cuStreamWriteValue64_v2(stream(), memory(12) + 8, 77, 0), CUDA_ERROR_INVALID_VALUE)
+
 }  // namespace
 }  // namespace conformance

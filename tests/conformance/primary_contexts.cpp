@@ -120,6 +120,41 @@ TEST_F(UnretainedPrimaryContexts, Keep_flags_until_they_are_retained) {
   EXPECT_VALUE(flags, 4u);
 }
 
+TEST_F(UnretainedPrimaryContexts, Lose_their_flags_with_the_last_release) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  NEED(driver().cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_BLOCKING_SYNC));
+  NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
+  NEED(driver().cuDevicePrimaryCtxRetain(&other, 0));
+  NEED(driver().cuDevicePrimaryCtxRelease(0));
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(flags, 4u);
+  NEED(driver().cuDevicePrimaryCtxRelease(0));
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(active, 0);
+  EXPECT_VALUE(flags, 0u);
+  NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(flags, 0u);
+}
+
+TEST_F(UnretainedPrimaryContexts, Lose_their_flags_with_a_reset) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  NEED(driver().cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_BLOCKING_SYNC));
+  NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
+  NEED(driver().cuDevicePrimaryCtxReset(0));
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(active, 0);
+  EXPECT_VALUE(flags, 0u);
+}
+
+TEST_F(UnretainedPrimaryContexts, Lose_their_flags_with_a_reset_before_they_are_retained) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  NEED(driver().cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_BLOCKING_SYNC));
+  NEED(driver().cuDevicePrimaryCtxReset(0));
+  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+  EXPECT_VALUE(flags, 0u);
+}
+
 TEST_F(UnretainedPrimaryContexts, Are_counted) {
   CUSHIM_IN_A_FRESH_PROCESS();
   NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
