@@ -11,24 +11,7 @@ CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(
 void copy(Call &call, Stream &stream, const CopyEndpoint &to, const CopyEndpoint &from, std::size_t size,
           Sync sync) {
   if (size == 0) return;
-  for (const CopyEndpoint &place : {to, from})
-    if (place.allocation != nullptr && place.allocation->pool != nullptr)
-      require(reaches(*stream.context, *place.allocation));
-  Memory &memory = call.system.memory;
-  const auto [resource, cost] = route(*stream.context, to, from, size);
-  Operation operation{.cost = cost, .resource = resource};
-  if (from.is_pageable() && sync == Sync::returns && to.is_device()) {
-    // The program may overwrite pageable memory as soon as the call returns, so it is staged.
-    const auto *const bytes = reinterpret_cast<const std::byte *>(from.address);
-    operation.run = [&memory, to = to.address,
-                     staged = std::vector<std::byte>(bytes, bytes + size)](Move &move) {
-      move = {memory.bytes(to, staged.size()), staged.data(), staged.size()};
-    };
-  } else {
-    operation.run = [&memory, to = to.address, from = from.address, size](Move &move) {
-      move = {memory.bytes(to, size), memory.bytes(from, size), size};
-    };
-  }
+  Operation operation = copy_operation(call, *stream.context, to, from, size, source_read(to, from, sync));
   submit_copy(call, stream, std::move(operation), to, from, sync);
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "api/batch.hpp"
 #include "api/service.hpp"
 #include "copy/copy_endpoint.hpp"
 
@@ -90,25 +91,21 @@ Operation write_operation(Call &call, const Context &context, CUdeviceptr addres
           .run = [word, value](Move &) { std::atomic_ref(*word).store(value, std::memory_order_release); }};
 }
 
-Work add(Call &call, Stream &stream, CUdeviceptr address, Operation &&operation) {
-  Allocation *const allocation = call.system.memory.find(address);
-  if (allocation != nullptr) allocation->reserve_user();
-  Work work = call.add(stream, std::move(operation));
-  if (allocation != nullptr) allocation->add_user(work);
-  return work;
+void submit_one(Call &call, Stream &stream, CUdeviceptr address, Operation &&operation) {
+  call.start(add(call, stream, std::move(operation), {call.system.memory.find(address)}));
 }
 
 template <class Word>
 CUresult wait_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
   Stream &stream = call.stream(handle);
-  call.start(add(call, stream, address, wait_operation(call, *stream.context, address, value, flags)));
+  submit_one(call, stream, address, wait_operation(call, *stream.context, address, value, flags));
   return CUDA_SUCCESS;
 }
 
 template <class Word>
 CUresult write_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
   Stream &stream = call.stream(handle);
-  call.start(add(call, stream, address, write_operation(call, *stream.context, address, value, flags)));
+  submit_one(call, stream, address, write_operation(call, *stream.context, address, value, flags));
   return CUDA_SUCCESS;
 }
 
@@ -144,22 +141,11 @@ CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpPa
   require(count <= kMostInBatch && flags == 0);
   require(count == 0 || entries != nullptr);  // the real driver crashes
   // All entries are checked before the first is added: an invalid entry fails the whole batch.
-  std::vector<Operation> operations;
-  for (unsigned i = 0; i < count; ++i) operations.push_back(operation_of(call, *stream.context, entries[i]));
-  // All operations become users of their memory before start() may release the lock.
-  std::vector<Work> works;
-  works.reserve(count);
-  const auto start_all = [&] {
-    for (const Work &work : works) call.start(work);
-  };
-  try {
-    for (unsigned i = 0; i < count; ++i)
-      works.push_back(add(call, stream, entries[i].waitValue.address, std::move(operations[i])));
-  } catch (...) {
-    start_all();  // those before the one that found no memory
-    throw;
-  }
-  start_all();
+  std::vector<BatchOperation> operations;
+  for (unsigned i = 0; i < count; ++i)
+    operations.push_back({operation_of(call, *stream.context, entries[i]),
+                          {call.system.memory.find(entries[i].waitValue.address)}});
+  submit(call, stream, std::move(operations));
   if (count == 0) call.enqueue(stream, {});  // an empty batch is ordered in the stream, too
   return CUDA_SUCCESS;
 }

@@ -22,11 +22,14 @@ CUresult retain(Call &call, CUcontext *out, CUdevice number) {
 
 bool is_active(const Device &device) { return device.primary != nullptr && device.primary->is_alive; }
 
+// The last release and a reset set the flags to 0. Measured, driver 580.
 CUresult release(Call &call, CUdevice number) {
   Device &device = call.device(number);
   require(device.primary_retains > 0, CUDA_ERROR_INVALID_CONTEXT);
   const CUresult fault = device.fault;
-  if (--device.primary_retains == 0 && is_active(device)) call.end(*device.primary);
+  if (--device.primary_retains != 0) return fault;
+  device.primary_flags = 0;
+  if (is_active(device)) call.end(*device.primary);
   return fault;
 }
 
@@ -34,6 +37,7 @@ CUresult release(Call &call, CUdevice number) {
 CUresult reset(Call &call, CUdevice number) {
   Device &device = call.device(number);
   require(!device.is_gone, device.fault);
+  device.primary_flags = 0;
   while (is_active(device)) call.end(*device.primary);  // again if it is retained during the wait
   device.fault = CUDA_SUCCESS;
   return CUDA_SUCCESS;

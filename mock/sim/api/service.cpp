@@ -105,9 +105,11 @@ Service::Service() {
   serve_device_memory(*this);
   serve_host_memory(*this);
   serve_managed_memory(*this);
+  serve_managed_batches(*this);
   serve_pointers(*this);
   serve_copies(*this);
   serve_3d_copies(*this);
+  serve_copy_batches(*this);
   serve_memsets(*this);
   serve_arrays(*this);
   serve_mipmapped_arrays(*this);

@@ -64,13 +64,12 @@ Copy3DEndpoint array_endpoint(Call &call, CUarray handle, const Corner &corner, 
   return end;
 }
 
-void copy_3d(Call &call, Stream &stream, const Copy3DEndpoint &to, const Copy3DEndpoint &from,
-             const CopyExtent &box, Sync sync) {
+Operation copy_3d_operation(Call &call, const Context &context, const Copy3DEndpoint &to,
+                            const Copy3DEndpoint &from, const CopyExtent &box, SourceRead read) {
   Memory &memory = call.system.memory;
-  const auto [resource, cost] = route(*stream.context, to.place, from.place, box.bytes());
+  const auto [resource, cost] = route(context, to.place, from.place, box.bytes());
   Operation operation{.cost = cost, .resource = resource};
-  if (from.place.is_pageable() && sync == Sync::returns && to.place.is_device()) {
-    // The program may overwrite pageable memory as soon as the call returns, so it is staged.
+  if (read == SourceRead::in_call) {
     std::vector<std::byte> staged;
     staged.reserve(box.bytes());
     for_each_row(box, [&](std::size_t y, std::size_t z) {
@@ -92,6 +91,13 @@ void copy_3d(Call &call, Stream &stream, const Copy3DEndpoint &to, const Copy3DE
       });
     };
   }
+  return operation;
+}
+
+void copy_3d(Call &call, Stream &stream, const Copy3DEndpoint &to, const Copy3DEndpoint &from,
+             const CopyExtent &box, Sync sync) {
+  Operation operation =
+      copy_3d_operation(call, *stream.context, to, from, box, source_read(to.place, from.place, sync));
   submit_copy(call, stream, std::move(operation), to.place, from.place, sync);
 }
 

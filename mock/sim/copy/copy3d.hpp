@@ -33,6 +33,10 @@ Copy3DEndpoint linear_endpoint(Call &call, Reach reach, CUdeviceptr address, std
 // Returns an end in an array. INVALID_VALUE for an invalid handle, or if the copy exceeds the array.
 Copy3DEndpoint array_endpoint(Call &call, CUarray array, const Corner &corner, const CopyExtent &box);
 
+// Returns the operation that makes the copy.
+Operation copy_3d_operation(Call &call, const Context &context, const Copy3DEndpoint &to,
+                            const Copy3DEndpoint &from, const CopyExtent &box, SourceRead read);
+
 void copy_3d(Call &call, Stream &stream, const Copy3DEndpoint &to, const Copy3DEndpoint &from,
              const CopyExtent &box, Sync sync);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "api/batch.hpp"
+
 namespace cushim::sim {
 
 CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size) {
@@ -54,6 +56,28 @@ Route route(const Context &context, const CopyEndpoint &to, const CopyEndpoint &
   return {nullptr, at(costs.host_to_device)};
 }
 
+Operation copy_operation(Call &call, const Context &context, const CopyEndpoint &to, const CopyEndpoint &from,
+                         std::size_t size, SourceRead read) {
+  for (const CopyEndpoint &place : {to, from})
+    if (place.allocation != nullptr && place.allocation->pool != nullptr)
+      require(reaches(context, *place.allocation));
+  Memory &memory = call.system.memory;
+  const auto [resource, cost] = route(context, to, from, size);
+  Operation operation{.cost = cost, .resource = resource};
+  if (read == SourceRead::in_call) {
+    const std::byte *const bytes = memory.bytes(from.address, size);
+    operation.run = [&memory, to = to.address,
+                     staged = std::vector<std::byte>(bytes, bytes + size)](Move &move) {
+      move = {memory.bytes(to, staged.size()), staged.data(), staged.size()};
+    };
+  } else {
+    operation.run = [&memory, to = to.address, from = from.address, size](Move &move) {
+      move = {memory.bytes(to, size), memory.bytes(from, size), size};
+    };
+  }
+  return operation;
+}
+
 void submit_copy(Call &call, Stream &stream, Operation &&operation, const CopyEndpoint &to,
                  const CopyEndpoint &from, Sync sync) {
   std::vector<Stream *> others;
@@ -64,12 +88,8 @@ void submit_copy(Call &call, Stream &stream, Operation &&operation, const CopyEn
     for (const Work &work : call.works_of(other)) operation.come_after(work);
     others.push_back(&other);
   }
-  for (const CopyEndpoint *place : {&to, &from})
-    if (place->allocation != nullptr) place->allocation->reserve_user();
-  const Work work = call.add(stream, std::move(operation));
+  const Work work = add(call, stream, std::move(operation), {to.allocation, from.allocation});
   for (Stream *other : others) other->tail = work;
-  for (const CopyEndpoint *place : {&to, &from})
-    if (place->allocation != nullptr) place->allocation->add_user(work);
   call.start(work);
   if (sync == Sync::waits || to.is_pageable()) call.wait(work);
 }

@@ -44,6 +44,19 @@ struct Route {
 };
 Route route(const Context &context, const CopyEndpoint &to, const CopyEndpoint &from, std::size_t size);
 
+// When a copy reads its source: during the call, which copies the bytes to a staging buffer, or when the
+// stream comes to it.
+enum class SourceRead { in_call, in_stream };
+// The program may overwrite pageable memory as soon as an asynchronous call returns.
+inline SourceRead source_read(const CopyEndpoint &to, const CopyEndpoint &from, Sync sync) {
+  const bool is_staged = from.is_pageable() && sync == Sync::returns && to.is_device();
+  return is_staged ? SourceRead::in_call : SourceRead::in_stream;
+}
+
+// Returns the operation that copies `size` bytes. INVALID_VALUE for memory of a pool without access.
+Operation copy_operation(Call &call, const Context &context, const CopyEndpoint &to, const CopyEndpoint &from,
+                         std::size_t size, SourceRead read);
+
 // Adds a copy to a stream, and waits for it if `sync` says so or the destination is pageable. In a legacy
 // stream, a copy of device memory of another context is also added to that context's legacy stream: otherwise
 // the two are unordered. Measured, driver 580.

@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "ipc/share_table.hpp"
+#include "memory/managed_pages.hpp"
 #include "memory/zeros.hpp"
 #include "objects/context.hpp"
 #include "objects/device.hpp"
@@ -31,13 +31,6 @@ struct MemoryImport {
   std::vector<Piece> pieces;
 };
 
-// The cuMemAdvise state of managed memory; locations are devices or CU_DEVICE_CPU.
-struct Advice {
-  bool is_read_mostly = false;
-  int preferred_location = CU_DEVICE_INVALID;
-  std::set<int> accessed_by;
-};
-
 struct Allocation {
   CUdeviceptr base = 0;
   std::size_t size = 0;
@@ -52,9 +45,8 @@ struct Allocation {
   bool is_freed = false;      // in stream order: the program must not use it any more
   bool is_ending = false;     // a call waits for its users and then releases it
   bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-  Advice advice;              // if it is managed memory
-  int last_prefetch = CU_DEVICE_INVALID;
 
+  std::unique_ptr<ManagedPages> pages;     // if it is managed memory
   std::unique_ptr<MemoryExport> exported;  // if other processes may open it
   std::unique_ptr<MemoryImport> imported;  // if another process exported it
 
