@@ -16,6 +16,7 @@ namespace {
 enum Abi { first_abi, second_abi };
 constexpr Abi abis[] = {first_abi, second_abi};
 constexpr const char *abi_names[] = {"of_12080", "of_13000"};
+constexpr const char *call_names[] = {"cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"};
 
 constexpr std::size_t kBytes = 256;
 constexpr std::size_t kNoIndex = 77;
@@ -66,6 +67,9 @@ class CopyBatches : public OnDevice {
     return CUSHIM_EXACT_PTSZ(cuMemcpyBatchAsync_v13000)(driver())(targets.data(), sources.data(),
                                                                   sizes.data(), count, with.data(),
                                                                   indices.data(), attribute_count, work);
+  }
+  void expect(Abi abi, CUresult code) {
+    expect_answer(__FILE__, __LINE__, std::string(call_names[abi]) + "(...)", make(abi), code);
   }
   // Which of the two copies were made: "none", "first", "second" or "both".
   std::string copied() {
@@ -179,7 +183,7 @@ const CopyCase cases[] = {
         if (each.may_fault) CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
         t.prepare();
         each.change(t);
-        EXPECT_ANSWER(t.make(abi), code(each.code));
+        t.expect(abi, code(each.code));
         EXPECT_VALUE(t.copied(), each.copied);
         const bool has_index = abi == first_abi && each.code != 0;
         EXPECT_VALUE(t.fail_index, has_index ? each.fail_index : kNoIndex);
@@ -199,7 +203,7 @@ const CopyCase cases[] = {
                  [=](CopyBatches &t) {
                    t.prepare(to, from);
                    t.with = {attributes(order)};
-                   EXPECT_ANSWER(t.make(second_abi), CUDA_SUCCESS);
+                   t.expect(second_abi, CUDA_SUCCESS);
                    EXPECT_VALUE(t.copied(), "both");
                  });
   return true;
@@ -212,7 +216,7 @@ const CopyCase cases[] = {
     ADD_TEST(CopyBatches, std::string("of_managed_memory_with_the_hint_") + each.name, [=](CopyBatches &t) {
       t.prepare(Kind::managed, Kind::managed);
       t.with[0].srcLocHint = t.with[0].dstLocHint = each.location;
-      EXPECT_ANSWER(t.make(second_abi), CUDA_SUCCESS);
+      t.expect(second_abi, CUDA_SUCCESS);
       EXPECT_VALUE(t.copied(), "both");
       EXPECT_VALUE(state_of(t.target, kPage), text_of({}));
     });
@@ -243,7 +247,7 @@ const NullCase null_cases[] = {
         CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
         t.prepare();
         each.change(t);
-        EXPECT_ANSWER(t.make(abi), CUDA_ERROR_INVALID_VALUE);
+        t.expect(abi, CUDA_ERROR_INVALID_VALUE);
         EXPECT_VALUE(t.fail_index, abi == first_abi ? kNotOne : kNoIndex);
       });
   return true;
@@ -256,7 +260,7 @@ TEST_F(CopyBatches, Are_made_in_an_own_stream_without_a_context) {
   NEED(driver().cuCtxSetCurrent(nullptr));
   const CUresult answered = make(second_abi);
   NEED(driver().cuCtxSetCurrent(context));
-  EXPECT_ANSWER(answered, CUDA_SUCCESS);
+  expect_answer(__FILE__, __LINE__, "cuMemcpyBatchAsync_v2(...)", answered, CUDA_SUCCESS);
 }
 TEST_F(CopyBatches, Are_not_made_in_the_null_stream_without_a_context) {
   prepare();
@@ -264,14 +268,14 @@ TEST_F(CopyBatches, Are_not_made_in_the_null_stream_without_a_context) {
   NEED(driver().cuCtxSetCurrent(nullptr));
   const CUresult answered = make(second_abi);
   NEED(driver().cuCtxSetCurrent(context));
-  EXPECT_ANSWER(answered, CUDA_ERROR_INVALID_CONTEXT);
+  expect_answer(__FILE__, __LINE__, "cuMemcpyBatchAsync_v2(...)", answered, CUDA_ERROR_INVALID_CONTEXT);
 }
 TEST_F(CopyBatches, Wait_for_earlier_work_of_the_stream) {
   prepare(Kind::pinned, Kind::device);
   const CUdeviceptr late = memory();
   LimitedHold held(work);
   NEED(driver().cuMemsetD8Async(source, 9, 2 * kBytes, work));
-  EXPECT_ANSWER(make(second_abi), CUDA_SUCCESS);
+  expect(second_abi, CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
   NEED(driver().cuMemcpyDtoDAsync(late, source, kBytes, work));
   EXPECT_VALUE(static_cast<int>(*reinterpret_cast<volatile unsigned char *>(target)), 0);
@@ -285,7 +289,7 @@ void copy_from_changed_source(CopyBatches &t, Kind from, int order, int arrived)
   t.prepare(Kind::device, from);
   t.with = {attributes(order)};
   LimitedHold held(t.work);
-  EXPECT_ANSWER(t.make(second_abi), CUDA_SUCCESS);
+  t.expect(second_abi, CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuStreamQuery(t.work), CUDA_ERROR_NOT_READY);  // the call did not wait
   *reinterpret_cast<volatile unsigned char *>(t.source) = 200;
   held.release();

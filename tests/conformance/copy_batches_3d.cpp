@@ -16,6 +16,7 @@ namespace {
 enum Abi { first_abi, second_abi };
 constexpr Abi abis[] = {first_abi, second_abi};
 constexpr const char *abi_names[] = {"of_12080", "of_13000"};
+constexpr const char *call_names[] = {"cuMemcpy3DBatchAsync", "cuMemcpy3DBatchAsync_v2"};
 
 // The extent of all copies, in elements; the pitch and the height of linear memory.
 constexpr std::size_t kWidth = 16, kRows = 4, kSlices = 2, kPitch = 32, kHeight = 8;
@@ -76,6 +77,9 @@ class CopyBatches3D : public WithArrays {
       return CUSHIM_EXACT_PTSZ(cuMemcpy3DBatchAsync_v12080)(driver())(count, copies.data(), fail_place,
                                                                       batch_flags, work);
     return CUSHIM_EXACT_PTSZ(cuMemcpy3DBatchAsync_v13000)(driver())(count, copies.data(), batch_flags, work);
+  }
+  void expect(Abi abi, CUresult code) {
+    expect_answer(__FILE__, __LINE__, std::string(call_names[abi]) + "(...)", make(abi), code);
   }
   // How many bytes of the target differ from their first value; none that were copied are 0.
   int changed(Kind kind) {
@@ -191,7 +195,7 @@ const CopyCase cases[] = {
         if (each.may_fault) CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
         t.prepare();
         each.change(t);
-        EXPECT_ANSWER(t.make(abi), code(each.code));
+        t.expect(abi, code(each.code));
         EXPECT_VALUE(t.changed(Kind::device), each.changed);
         const bool has_index = abi == first_abi && each.code != 0;
         EXPECT_VALUE(t.fail_index, has_index ? each.fail_index : kNoIndex);
@@ -202,7 +206,7 @@ const CopyCase cases[] = {
                CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
                t.prepare();
                t.copies = std::vector<CUDA_MEMCPY3D_BATCH_OP>();
-               EXPECT_ANSWER(t.make(abi), CUDA_ERROR_INVALID_VALUE);
+               t.expect(abi, CUDA_ERROR_INVALID_VALUE);
                EXPECT_VALUE(t.fail_index, abi == first_abi ? kNotOne : kNoIndex);
              });
   return true;
@@ -214,7 +218,7 @@ const CopyCase cases[] = {
       ADD_TEST(CopyBatches3D, std::string("from_") + name_of(from) + "_to_" + name_of(to),
                [=](CopyBatches3D &t) {
                  t.prepare(to, from);
-                 EXPECT_ANSWER(t.make(second_abi), CUDA_SUCCESS);
+                 t.expect(second_abi, CUDA_SUCCESS);
                  EXPECT_VALUE(t.changed(to), kBoth);
                });
   return true;
@@ -230,7 +234,7 @@ TEST_F(CopyBatches3D, Between_arrays_bring_the_elements) {
   one().dst = in_array(to, 2, 0, 1);
   one().extent = {3, 2, 1};
   count = 1;
-  EXPECT_ANSWER(make(second_abi), CUDA_SUCCESS);
+  expect(second_abi, CUDA_SUCCESS);
   NEED(driver().cuStreamSynchronize(work));
   const auto arrived = take(to, 4 * kWidth, kRows, kSlices);
   const std::size_t row = 4 * kWidth;
@@ -244,7 +248,7 @@ TEST_F(CopyBatches3D, Wait_for_earlier_work_of_the_stream) {
   prepare(Kind::pinned, Kind::device);
   LimitedHold held(work);
   NEED(driver().cuMemsetD8Async(source, 9, 2 * kCopied, work));
-  EXPECT_ANSWER(make(second_abi), CUDA_SUCCESS);
+  expect(second_abi, CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
   held.release();
   const auto arrived = take(Kind::pinned, target, 2 * kCopied);
@@ -255,7 +259,7 @@ TEST_F(CopyBatches3D, Are_made_in_an_own_stream_without_a_context) {
   NEED(driver().cuCtxSetCurrent(nullptr));
   const CUresult answered = make(second_abi);
   NEED(driver().cuCtxSetCurrent(context));
-  EXPECT_ANSWER(answered, CUDA_SUCCESS);
+  expect_answer(__FILE__, __LINE__, "cuMemcpy3DBatchAsync_v2(...)", answered, CUDA_SUCCESS);
 }
 
 }  // namespace

@@ -11,6 +11,11 @@ class ManagedAttributes : public WithManagedMemory {
  public:
   std::array<int, 4> values{77, 77, 77, 77};
 
+  // Asks for an attribute, and expects this code.
+  void expect(CUresult code, std::size_t bytes, int attribute, CUdeviceptr address, std::size_t count) {
+    expect_answer(__FILE__, __LINE__, "cuMemRangeGetAttribute(...)", get(bytes, attribute, address, count),
+                  code);
+  }
   CUresult get(std::size_t bytes, int attribute, CUdeviceptr address, std::size_t count) {
     return driver().cuMemRangeGetAttribute(values.data(), bytes,
                                            static_cast<CUmem_range_attribute>(attribute), address, count);
@@ -29,7 +34,7 @@ class ManagedAttributes : public WithManagedMemory {
       ADD_TEST(ManagedAttributes,
                "Attribute_" + std::to_string(attribute) + "_in_" + std::to_string(bytes) + "_bytes",
                [=](ManagedAttributes &t) {
-                 EXPECT_ANSWER(t.get(bytes, attribute, t.managed(), kPage), expected);
+                 t.expect(expected, bytes, attribute, t.managed(), kPage);
                  const std::size_t written = expected == CUDA_SUCCESS ? bytes / 4 : 0;
                  for (std::size_t i = 0; i < t.values.size(); ++i) {
                    const bool is_flag = attribute == 1, is_type = attribute == 5 || attribute == 7;
@@ -66,23 +71,23 @@ const RangeCase ranges[] = {
       ADD_TEST(ManagedAttributes, std::string(range.name) + "_with_attribute_" + std::to_string(attribute),
                [=](ManagedAttributes &t) {
                  const CUdeviceptr address = memory_of(t, range.kind, 2 * kPage) + range.offset;
-                 EXPECT_ANSWER(t.get(4, attribute, address, range.count), range.code);
+                 t.expect(range.code, 4, attribute, address, range.count);
                  RECORD_VALUE(t.values[0]);
                });
   return true;
 }();
 
-STATEMENT(ManagedAttributes, Null_has_none, get(4, 1, 0, kPage), CUDA_ERROR_INVALID_VALUE)
+TEST_F(ManagedAttributes, Null_has_none) { expect(CUDA_ERROR_INVALID_VALUE, 4, 1, 0, kPage); }
 TEST_F(ManagedAttributes, Are_not_read_without_a_context) {
   const CUdeviceptr of = managed();
   NEED(driver().cuCtxSetCurrent(nullptr));
-  EXPECT_ANSWER(get(4, 1, of, kPage), CUDA_ERROR_INVALID_CONTEXT);
-  EXPECT_ANSWER(get(3, 1, of, kPage), CUDA_ERROR_INVALID_VALUE);
+  expect(CUDA_ERROR_INVALID_CONTEXT, 4, 1, of, kPage);
+  expect(CUDA_ERROR_INVALID_VALUE, 3, 1, of, kPage);
 }
 TEST_F(ManagedAttributes, Are_read_in_another_context) {
   const CUdeviceptr of = managed();
   NEED(driver().cuCtxPushCurrent(other_context()));
-  EXPECT_ANSWER(get(4, 1, of, kPage), CUDA_SUCCESS);
+  expect(CUDA_SUCCESS, 4, 1, of, kPage);
   NEED(driver().cuCtxPopCurrent(&context_out));
 }
 

@@ -165,7 +165,7 @@ const BatchCase cases[] = {
 
 // Makes the call, and expects its code and the last prefetches of the first two pages.
 void expect(ManagedBatches &t, Call call, CUresult code, const std::array<Place, 2> &prefetched) {
-  expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), code);
+  expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), code);
   NEED(driver().cuCtxSynchronize());
   for (std::size_t page = 0; page < prefetched.size(); ++page) {
     const bool is_told = call != discard && code == CUDA_SUCCESS;
@@ -222,7 +222,8 @@ constexpr NullCase null_cases[] = {{"addresses", true, false, false, false},
                  if (each.sizes) t.sizes.clear(), t.sizes.shrink_to_fit();
                  if (each.locations) t.to.clear(), t.to.shrink_to_fit();
                  if (each.indices) t.indices.clear(), t.indices.shrink_to_fit();
-                 expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), CUDA_ERROR_INVALID_VALUE);
+                 expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call),
+                               CUDA_ERROR_INVALID_VALUE);
                });
     }
   return true;
@@ -236,14 +237,15 @@ constexpr NullCase null_cases[] = {{"addresses", true, false, false, false},
     ADD_TEST(ManagedBatches, name + "_without_a_context", [=](ManagedBatches &t) {
       t.prepare();
       NEED(driver().cuCtxSetCurrent(nullptr));
-      expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), CUDA_SUCCESS);
+      expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), CUDA_SUCCESS);
       t.work = nullptr;
-      expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), CUDA_ERROR_INVALID_CONTEXT);
+      expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call),
+                    CUDA_ERROR_INVALID_CONTEXT);
     });
     ADD_TEST(ManagedBatches, name + "_in_a_held_stream_returns", [=](ManagedBatches &t) {
       t.prepare();
       const LimitedHold held(t.work);
-      expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), CUDA_SUCCESS);
+      expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), CUDA_SUCCESS);
       EXPECT_ANSWER(driver().cuStreamQuery(t.work), CUDA_ERROR_NOT_READY);
       EXPECT_VALUE(state_of(t.pages, kPage),
                    text_of({false, {}, {}, call != discard ? kOnDevice : kNowhere}));
@@ -253,7 +255,7 @@ constexpr NullCase null_cases[] = {{"addresses", true, false, false, false},
       NEED(driver().cuMemAdvise_v2(t.pages, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, device_0));
       NEED(driver().cuMemAdvise_v2(t.pages, kPage, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, the_host));
       NEED(driver().cuMemAdvise_v2(t.pages, kPage, CU_MEM_ADVISE_SET_ACCESSED_BY, device_0));
-      expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), CUDA_SUCCESS);
+      expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), CUDA_SUCCESS);
       NEED(driver().cuCtxSynchronize());
       EXPECT_VALUE(state_of(t.pages, kPage),
                    text_of({true, kOnHost, {0}, call != discard ? kOnDevice : kNowhere}));
@@ -262,13 +264,13 @@ constexpr NullCase null_cases[] = {{"addresses", true, false, false, false},
       t.prepare();
       t.to = {the_host};
       NEED(driver().cuMemPrefetchAsync_v2(t.pages, kPage, device_0, 0, t.work));
-      expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), CUDA_SUCCESS);
+      expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), CUDA_SUCCESS);
       NEED(driver().cuCtxSynchronize());
       EXPECT_VALUE(state_of(t.pages, kPage), text_of({false, {}, {}, call != discard ? kOnHost : kOnDevice}));
     });
     ADD_TEST(ManagedBatches, name + "_before_a_write", [=](ManagedBatches &t) {
       t.prepare();
-      expect_answer(__FILE__, __LINE__, call_names[call], t.make(call), CUDA_SUCCESS);
+      expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), CUDA_SUCCESS);
       NEED(driver().cuMemsetD8Async(t.pages, 5, 2 * kPage, t.work));
       EXPECT_VALUE(take(Kind::managed, t.pages, 2 * kPage) == std::vector<unsigned char>(2 * kPage, 5), true);
     });
@@ -280,7 +282,7 @@ TEST_F(ManagedBatches, Of_prefetches_keep_the_bytes) {
   prepare();
   const auto bytes = pattern(2 * kPage);
   put(Kind::managed, pages, bytes);
-  EXPECT_ANSWER(make(prefetch), CUDA_SUCCESS);
+  expect_answer(__FILE__, __LINE__, "cuMemPrefetchBatchAsync(...)", make(prefetch), CUDA_SUCCESS);
   EXPECT_VALUE(take(Kind::managed, pages, 2 * kPage) == bytes, true);
 }
 TEST_F(ManagedBatches, Of_discards_keep_the_bytes_beside_them) {
@@ -288,7 +290,7 @@ TEST_F(ManagedBatches, Of_discards_keep_the_bytes_beside_them) {
   const auto bytes = pattern(3 * kPage);
   put(Kind::managed, pages, bytes);
   set_ranges({pages + kPage}, {kPage});
-  EXPECT_ANSWER(make(discard), CUDA_SUCCESS);
+  expect_answer(__FILE__, __LINE__, "cuMemDiscardBatchAsync(...)", make(discard), CUDA_SUCCESS);
   const auto after = take(Kind::managed, pages, 3 * kPage);
   EXPECT_VALUE(std::equal(after.begin(), after.begin() + kPage, bytes.begin()), true);
   EXPECT_VALUE(std::equal(after.begin() + 2 * kPage, after.end(), bytes.begin() + 2 * kPage), true);
