@@ -111,6 +111,9 @@ struct Call {
   // context.
   static std::vector<Work> works_of(const Allocation &allocation);
 
+  // Refuses with OUT_OF_MEMORY if the device has no memory for `size` more bytes in blocks of their own, or
+  // if a fault rule forbids it.
+  void require_room(const Device &device, std::size_t size);
   // Allocates device memory; null if out of memory or if a fault rule forbids it.
   Allocation *allocate(Device &device, std::size_t size);
 

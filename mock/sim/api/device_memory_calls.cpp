@@ -43,7 +43,8 @@ CUresult free(Call &call, CUdeviceptr address) {
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->base == address &&
           (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed) &&
-          allocation->is_usable() && allocation->imported == nullptr && !allocation->is_of_module);
+          allocation->is_usable() && allocation->imported == nullptr && allocation->mapping == nullptr &&
+          !allocation->is_of_module);
   if (const Context *const owner = allocation->context) require(owner->fault == CUDA_SUCCESS, owner->fault);
   call.release(*allocation);
   return CUDA_SUCCESS;

@@ -21,7 +21,7 @@ CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
   call.system.engine.wait_for_moves(call.lock);  // sharing remaps the addresses
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::device && allocation->pool == nullptr &&
-          allocation->imported == nullptr && allocation->is_usable());
+          allocation->imported == nullptr && allocation->mapping == nullptr && allocation->is_usable());
   if (allocation->exported == nullptr) {
     const auto table = call.system.sharing.own();
     if (table == nullptr) refuse_for_limit(call, errno);

@@ -23,7 +23,7 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
   require(reaches(*stream.context, *place.allocation));
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(*stream.context);
-  place.allocation->reserve_user();
+  reserve_users(memory, place);
   Work work = call.add(
       stream, {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),
                .resource = &stream.context->device->processors,
@@ -33,7 +33,7 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
                    for (std::size_t x = 0; x < width; ++x)
                      std::memcpy(first + y * pitch + x * sizeof value, &value, sizeof value);
                }});
-  place.allocation->add_user(work);
+  add_users(memory, place, work);
   call.start(work);
   return work;
 }

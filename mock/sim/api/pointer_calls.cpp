@@ -27,9 +27,18 @@ struct Mapping {
   std::size_t size;
 };
 Mapping mapping_of(const Allocation &allocation) {
+  if (allocation.mapping != nullptr) return {allocation.base, allocation.size};
   const CUdeviceptr page = allocation.kind == MemoryKind::device ? Memory::kBlock : 4096u;
   const CUdeviceptr base = allocation.base / page * page;
   return {base, rounded_up(allocation.end(), page) - base};
+}
+
+// Returns CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: for a mapping, the access of its own device.
+int access_of(const Allocation &allocation) {
+  const CUmemAccess_flags access = allocation.mapping != nullptr
+                                       ? allocation.mapping->access_of(*allocation.device)
+                                       : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return static_cast<int>(access);  // the values of both enumerations are the same
 }
 
 // Returns the size of the attribute's value; 0 for an unknown attribute.
@@ -100,7 +109,7 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
     }
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       store(out, static_cast<int>(allocation.kind == MemoryKind::device && allocation.pool == nullptr &&
-                                  allocation.imported == nullptr));
+                                  allocation.imported == nullptr && allocation.mapping == nullptr));
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       store(out, allocation.base);
@@ -112,13 +121,15 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       store(out, 1);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      store(out, std::uint64_t{0});
+      store(out, allocation.mapping != nullptr
+                     ? std::uint64_t{allocation.mapping->physical->properties.requestedHandleTypes}
+                     : std::uint64_t{0});
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
       store(out, static_cast<int>(!is_host && !is_managed));
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      store(out, static_cast<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE));
+      store(out, access_of(allocation));
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       store(out, allocation.pool != nullptr ? allocation.pool->handle : 0);

@@ -85,7 +85,7 @@ CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
   require(allocation != nullptr && allocation->base == address && allocation->is_usable());
   require(allocation->kind != MemoryKind::managed, CUDA_ERROR_NOT_SUPPORTED);
   require(allocation->kind == MemoryKind::device && allocation->imported == nullptr &&
-          !allocation->is_of_module);
+          allocation->mapping == nullptr && !allocation->is_of_module);
   // The context may be destroyed before this runs, without waiting for it, and the address may be reused.
   const Work work = call.add(stream, {.cost = call.costs(*stream.context).memory_operation,
                                       .run = [&system, address, id = allocation->id](Move &) {

@@ -106,6 +106,7 @@ Service::Service() {
   serve_host_memory(*this);
   serve_managed_memory(*this);
   serve_managed_batches(*this);
+  serve_virtual_memory(*this);
   serve_pointers(*this);
   serve_copies(*this);
   serve_3d_copies(*this);

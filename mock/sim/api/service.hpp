@@ -153,6 +153,7 @@ void serve_device_memory(Service &service);
 void serve_host_memory(Service &service);
 void serve_managed_memory(Service &service);
 void serve_managed_batches(Service &service);
+void serve_virtual_memory(Service &service);
 void serve_pointers(Service &service);
 void serve_copies(Service &service);
 void serve_3d_copies(Service &service);

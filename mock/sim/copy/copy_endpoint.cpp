@@ -3,16 +3,34 @@
 
 #include <algorithm>
 
-#include "api/batch.hpp"
-
 namespace cushim::sim {
+
+namespace {
+
+// Returns whether the current context's device has access to all mappings of a range.
+bool is_accessible(Call &call, CUdeviceptr address, std::size_t size) {
+  const Device &device = *call.context().device;
+  bool has_access = true;
+  const bool is_mapped = call.system.memory.for_each_in(address, size, [&](const Allocation &part) {
+    has_access =
+        has_access && part.is_usable() && part.mapping->access_of(device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  });
+  return is_mapped && has_access;
+}
+
+}  // namespace
 
 CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size) {
   require(address != 0);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr || !call.system.memory.is_of_device(address));
-  if (allocation != nullptr) require(allocation->is_usable() && size <= allocation->end() - address);
-  return {address, allocation};
+  if (allocation == nullptr) return {address, allocation, size};
+  require(allocation->is_usable());
+  if (allocation->mapping == nullptr)
+    require(size <= allocation->end() - address);
+  else
+    require(is_accessible(call, address, size));
+  return {address, allocation, size};
 }
 
 CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size) {
@@ -23,6 +41,15 @@ CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size) 
 
 namespace {
 
+template <class Visit>
+void for_each_allocation(Memory &memory, const CopyEndpoint &endpoint, Visit visit) {
+  if (endpoint.allocation == nullptr) return;
+  if (endpoint.allocation->mapping == nullptr)
+    visit(*endpoint.allocation);
+  else
+    memory.for_each_in(endpoint.address, endpoint.size, visit);
+}
+
 // Returns the bandwidth from one device to another, in GB/s.
 double between(const Device &source, const Device &target) {
   const double linked = source.peers[static_cast<std::size_t>(target.index)].bandwidth;
@@ -32,7 +59,16 @@ double between(const Device &source, const Device &target) {
 
 }  // namespace
 
+void reserve_users(Memory &memory, const CopyEndpoint &endpoint) {
+  for_each_allocation(memory, endpoint, [](Allocation &part) { part.reserve_user(); });
+}
+void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) noexcept {
+  for_each_allocation(memory, endpoint, [&](Allocation &part) { part.add_user(work); });
+}
+
 bool reaches(const Context &context, const Allocation &allocation) {
+  if (allocation.mapping != nullptr)
+    return allocation.mapping->access_of(*context.device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (allocation.kind != MemoryKind::device) return true;
   const bool is_opened = allocation.imported != nullptr;
   if (is_opened ? allocation.context == &context : allocation.device == context.device) return true;
@@ -88,8 +124,10 @@ void submit_copy(Call &call, Stream &stream, Operation &&operation, const CopyEn
     for (const Work &work : call.works_of(other)) operation.come_after(work);
     others.push_back(&other);
   }
-  const Work work = add(call, stream, std::move(operation), {to.allocation, from.allocation});
+  for (const CopyEndpoint *place : {&to, &from}) reserve_users(call.system.memory, *place);
+  const Work work = call.add(stream, std::move(operation));
   for (Stream *other : others) other->tail = work;
+  for (const CopyEndpoint *place : {&to, &from}) add_users(call.system.memory, *place, work);
   call.start(work);
   if (sync == Sync::waits || to.is_pageable()) call.wait(work);
 }

@@ -8,7 +8,8 @@ namespace cushim::sim {
 
 struct CopyEndpoint {
   CUdeviceptr address = 0;
-  Allocation *allocation = nullptr;  // null: pageable memory of the program
+  Allocation *allocation = nullptr;  // the first, if it extends over mappings; null: pageable memory
+  std::size_t size = 0;              // of the accessed bytes; 0 for an array
 
   bool is_device() const noexcept { return allocation != nullptr && allocation->kind == MemoryKind::device; }
   bool is_pageable() const noexcept { return allocation == nullptr; }
@@ -17,7 +18,7 @@ struct CopyEndpoint {
 };
 
 // Returns an endpoint in memory that devices can access. INVALID_VALUE for other memory, and for a range that
-// exceeds its allocation.
+// exceeds its allocation. A range in mapped memory may extend over adjacent mappings with access.
 CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size);
 
 // Returns an endpoint in memory of any kind (unified addressing). INVALID_VALUE for null, for a range that
@@ -30,6 +31,11 @@ enum class Sync { waits, returns };
 inline Sync host_waits(const CopyEndpoint &to, const CopyEndpoint &from) {
   return to.is_device() && from.is_device() ? Sync::returns : Sync::waits;
 }
+
+// Adds work to the users of all memory of an endpoint. reserve_users() must come first; it throws
+// std::bad_alloc.
+void reserve_users(Memory &memory, const CopyEndpoint &endpoint);
+void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) noexcept;
 
 // Returns whether a context's device may access the memory directly, as memsets and stream memory operations
 // do. It may not access another device's memory without peer access of the context, nor memory opened from

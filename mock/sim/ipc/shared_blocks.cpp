@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -76,23 +78,34 @@ SharedBlocks::SharedBlocks(SharedFile file, std::size_t size, std::byte *table) 
 
 SharedBlocks::~SharedBlocks() { munmap(table_, table_size(size_)); }
 
-std::shared_ptr<SharedBlocks> SharedBlocks::make(std::size_t size, std::uint64_t nonce) {
-  SharedFile file = SharedFile::make(size + table_size(size));
+std::shared_ptr<SharedBlocks> SharedBlocks::make(std::size_t size, std::uint64_t nonce,
+                                                 std::span<const std::byte> label) {
+  const std::size_t label_at = size + table_size(size);
+  SharedFile file = SharedFile::make(label_at + label.size());
   std::byte *const table = file ? file.map(size, table_size(size)) : nullptr;
   if (table == nullptr) return nullptr;
   std::shared_ptr<SharedBlocks> blocks(new SharedBlocks(std::move(file), size, table));
   *blocks->nonce_ = nonce;
-  return blocks;
+  const bool is_labelled = pwrite(blocks->file_.number(), label.data(), label.size(),
+                                  static_cast<off_t>(label_at)) == static_cast<ssize_t>(label.size());
+  return is_labelled ? blocks : nullptr;
 }
 
-std::shared_ptr<SharedBlocks> SharedBlocks::open(SharedFile file, std::size_t size, std::uint64_t nonce) {
+std::shared_ptr<SharedBlocks> SharedBlocks::open(SharedFile file, std::size_t size, std::uint64_t nonce,
+                                                 std::size_t label_size) {
   if (!file) return nullptr;
-  if (size % kBlock != 0 || size > file.size() || file.size() != size + table_size(size))
+  if (size % kBlock != 0 || size > file.size() || file.size() != size + table_size(size) + label_size)
     return errno = ESTALE, nullptr;
   std::byte *const table = file.map(size, table_size(size));
   if (table == nullptr) return nullptr;
   std::shared_ptr<SharedBlocks> blocks(new SharedBlocks(std::move(file), size, table));
   return blocks->nonce() == nonce ? blocks : (errno = ESTALE, nullptr);
+}
+
+bool SharedBlocks::read_label(const SharedFile &file, std::span<std::byte> label) {
+  return file.size() >= label.size() &&
+         pread(file.number(), label.data(), label.size(), static_cast<off_t>(file.size() - label.size())) ==
+             static_cast<ssize_t>(label.size());
 }
 
 std::optional<std::size_t> SharedBlocks::take(std::size_t size) noexcept {
@@ -143,6 +156,32 @@ void SharedBlocks::touch(std::size_t chunk, std::byte *bytes) {
     // If the process ended during its write, `seen` keeps its value, and the next exchange takes over.
     if (!wait->pause_or_is_gone()) seen = 0;
   }
+}
+
+void touch(SharedBlocks &blocks, std::size_t offset, std::size_t size, std::byte *mapped) {
+  constexpr std::size_t kChunk = SharedBlocks::kChunk;
+  for (std::size_t chunk = offset / kChunk; chunk * kChunk < offset + size; ++chunk)
+    if (!blocks.is_touched(chunk)) blocks.touch(chunk, mapped + chunk * kChunk - offset);
+}
+
+std::optional<std::uint64_t> make_nonce() {
+  std::uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce) return std::nullopt;
+  return nonce;
+}
+
+std::shared_ptr<SharedBlocks> BlockFiles::with_room(std::size_t size) {
+  if (const auto last = last_.lock(); last != nullptr && last->has_room(size)) return last;
+  const auto nonce = make_nonce();
+  if (!nonce) return nullptr;
+  constexpr std::size_t least = 128 << 20;
+  const std::size_t wanted = std::max(size, least << std::min(made_ / 8, 8u));
+  auto file = SharedBlocks::make(wanted, *nonce);
+  if (file == nullptr && errno == EFBIG) file = SharedBlocks::make(size, *nonce);
+  if (file == nullptr) return nullptr;
+  ++made_;
+  last_ = file;
+  return file;
 }
 
 }  // namespace cushim::sim

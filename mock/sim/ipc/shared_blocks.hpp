@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "ipc/shared_file.hpp"
 
@@ -20,12 +21,17 @@ class SharedBlocks {
   // The content of fresh device memory. Not zero, so that a read of uninitialized memory is noticeable.
   static constexpr int kPoison = 0xA5;
 
-  // Creates a file of `size` bytes, a multiple of kBlock. It takes no memory until it is written to. Returns
-  // null on failure, with the reason in errno.
-  static std::shared_ptr<SharedBlocks> make(std::size_t size, std::uint64_t nonce);
+  // Creates a file of `size` bytes, a multiple of kBlock, and a label of any bytes at its end. It takes no
+  // memory until it is written to. Returns null on failure, with the reason in errno.
+  static std::shared_ptr<SharedBlocks> make(std::size_t size, std::uint64_t nonce,
+                                            std::span<const std::byte> label = {});
   // Opens a file of another process. Returns null on failure, with the reason in errno; ESTALE if size or
   // nonce do not match.
-  static std::shared_ptr<SharedBlocks> open(SharedFile file, std::size_t size, std::uint64_t nonce);
+  static std::shared_ptr<SharedBlocks> open(SharedFile file, std::size_t size, std::uint64_t nonce,
+                                            std::size_t label_size = 0);
+  // Copies the last bytes of a file, where the label is if it has one. Returns false if the file is shorter
+  // or cannot be read.
+  static bool read_label(const SharedFile &file, std::span<std::byte> label);
   ~SharedBlocks();
   SharedBlocks(const SharedBlocks &) = delete;
   SharedBlocks &operator=(const SharedBlocks &) = delete;
@@ -56,13 +62,29 @@ class SharedBlocks {
   SharedBlocks(SharedFile file, std::size_t size, std::byte *table) noexcept;
 
   const SharedFile file_;
-  const std::size_t size_;
+  const std::size_t size_;  // of the bytes
   std::size_t taken_ = 0;
   std::byte *const table_;  // after the bytes: the nonce, the states of chunks, the holders of blocks
   std::uint64_t *const nonce_;
   std::atomic<std::uint64_t> *const states_;  // 0, kTouched, or the process that is poisoning the chunk
   std::atomic<std::uint32_t> *const holders_;
 };
+
+// The files of a process for blocks of many allocations. Later files are larger, so that the process has
+// enough file descriptors for a whole device: 8 of 128 MiB, 8 of 256 MiB, up to 32 GiB.
+class BlockFiles {
+ public:
+  // Returns a file with room for `size` bytes, a multiple of kBlock, and creates it if necessary. Returns
+  // null on failure, with the reason in errno.
+  std::shared_ptr<SharedBlocks> with_room(std::size_t size);
+
+ private:
+  std::weak_ptr<SharedBlocks> last_;
+  unsigned made_ = 0;
+};
+
+// Returns a random number that identifies a file; nothing on failure, with the reason in errno.
+std::optional<std::uint64_t> make_nonce();
 
 // Holds blocks for its lifetime.
 class BlocksHold {
@@ -87,5 +109,9 @@ struct Piece {
   std::size_t size = 0;
   std::shared_ptr<BlocksHold> hold{};  // set for an importer
 };
+
+// Poisons the untouched chunks in a part of mapped blocks. `mapped` is where the part that begins at `offset`
+// of the file is mapped.
+void touch(SharedBlocks &blocks, std::size_t offset, std::size_t size, std::byte *mapped);
 
 }  // namespace cushim::sim

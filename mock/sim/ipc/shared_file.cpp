@@ -74,6 +74,17 @@ SharedFile SharedFile::open(const Process &process, int number) {
   return file;
 }
 
+SharedFile SharedFile::duplicate(int number) {
+  SharedFile file(fcntl(number, F_DUPFD_CLOEXEC, 0), 0);
+  struct stat status = {};
+  if (!file || fstat(file.number_, &status) != 0) return {};
+  if (!S_ISREG(status.st_mode) || can_shrink(file.number_)) return errno = EINVAL, SharedFile();
+  file.size_ = static_cast<std::size_t>(status.st_size);
+  return file;
+}
+
+int SharedFile::new_descriptor() const { return fcntl(number_, F_DUPFD_CLOEXEC, 0); }
+
 bool SharedFile::can_shrink(int number) {
   const int seals = fcntl(number, F_GET_SEALS);
   return seals < 0 || (seals & F_SEAL_SHRINK) == 0;

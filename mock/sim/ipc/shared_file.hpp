@@ -29,12 +29,18 @@ class SharedFile {
   // such file or this user may not open it, with the reason in errno. The file is sealed against shrinking,
   // so that a mapping never faults.
   static SharedFile open(const Process &process, int number);
+  // Opens the file of a descriptor that the program received, as open() does; the descriptor stays the
+  // program's. Returns an empty object for a file of another kind, with the reason in errno.
+  static SharedFile duplicate(int number);
   // Returns whether a process may shrink the file.
   static bool can_shrink(int number);
 
   explicit operator bool() const noexcept { return number_ >= 0; }
   int number() const noexcept { return number_; }
   std::size_t size() const noexcept { return size_; }
+
+  // Returns a new descriptor of the file, which the caller closes; -1 on failure, with the reason in errno.
+  int new_descriptor() const;
 
   // Maps a part of the file, at `at` if it is not null. Returns null on failure.
   std::byte *map(std::size_t offset, std::size_t size, std::byte *at = nullptr) const;

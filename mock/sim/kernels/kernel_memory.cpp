@@ -14,11 +14,14 @@ constexpr std::uint64_t kWindow = 64 << 10;
 
 }  // namespace
 
-ptx::Resolved KernelMemory::resolve(std::uint64_t address, std::uint64_t bytes, ptx::Access) {
+ptx::Resolved KernelMemory::resolve(std::uint64_t address, std::uint64_t bytes, ptx::Access access) {
   const std::lock_guard lock(system_.mutex);
   const Allocation *const allocation = system_.memory.find(address);
   if (allocation == nullptr || allocation->is_freed || bytes > allocation->end() - address ||
       !reaches(context_, *allocation))
+    return {};
+  if (allocation->mapping != nullptr && access != ptx::Access::read &&
+      allocation->mapping->access_of(*context_.device) != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
     return {};
   const std::uint64_t first = std::max<std::uint64_t>(allocation->base, address / kWindow * kWindow);
   const std::uint64_t last = std::min<std::uint64_t>(

@@ -11,6 +11,7 @@ const char *words_of(const Allocation &allocation) {
     case MemoryKind::device:
       if (allocation.is_of_array) return "memory of arrays";
       if (allocation.imported != nullptr) return "memory of other processes";
+      if (allocation.mapping != nullptr) return "mapped memory";
       return allocation.pool != nullptr ? "stream-ordered memory" : "device memory";
     case MemoryKind::pinned:
       return "pinned memory";
@@ -50,6 +51,8 @@ Usage System::usage() {
   });
   handles.for_each<Stream>([&](const Stream &) { count(usage.alive, "streams", 0); });
   handles.for_each<Event>([&](const Event &) { count(usage.alive, "events", 0); });
+  handles.for_each<PhysicalHandle>(
+      [&](const PhysicalHandle &handle) { count(usage.alive, "physical memory", handle.memory->size()); });
   memory.for_each([&](const Allocation &allocation) {
     if (!allocation.is_freed) count(usage.alive, words_of(allocation), allocation.size);
   });

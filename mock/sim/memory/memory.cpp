@@ -3,7 +3,6 @@
 #include "memory/rounding.hpp"
 
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,7 +111,8 @@ Memory::Arena *Memory::arena_of(CUdeviceptr address) noexcept {
 }
 
 bool Memory::is_of_device(CUdeviceptr address) const noexcept {
-  return const_cast<Memory *>(this)->arena_of(address) != nullptr || import_of(address) != nullptr;
+  return const_cast<Memory *>(this)->arena_of(address) != nullptr || import_of(address) != nullptr ||
+         reserved.find(address) != nullptr;
 }
 
 Memory::Allocations::node_type Memory::make_node() {
@@ -209,6 +209,9 @@ void Memory::release(Allocation &allocation) {
     munmap(import.addresses, import.mapped);
     munmap(import.bytes, import.mapped);
     --imports_;
+  } else if (allocation.mapping != nullptr) {
+    unmap_bytes(allocation.mapping->bytes, allocation.size);
+    --mappings_;
   } else if (allocation.kind == MemoryKind::device) {
     Arena &arena = arenas_[static_cast<std::size_t>(allocation.device->index)];
     std::size_t offset = allocation.base - arena.begin;
@@ -268,7 +271,10 @@ bool Memory::overlaps(CUdeviceptr address, std::size_t size) {
 std::byte *Memory::bytes(CUdeviceptr address, std::size_t size) {
   Arena *const arena = arena_of(address);
   if (arena == nullptr) {
-    const MemoryImport *const import = import_of(address);
+    const Allocation *const allocation = imports_ + mappings_ != 0 ? find(address) : nullptr;
+    if (allocation != nullptr && allocation->mapping != nullptr)
+      return bytes_of_mapping(*allocation, address, size);
+    const MemoryImport *const import = allocation != nullptr ? allocation->imported.get() : nullptr;
     if (import == nullptr) return reinterpret_cast<std::byte *>(address);
     const std::size_t offset = address - reinterpret_cast<CUdeviceptr>(import->addresses);
     touch(*import, offset, size);
@@ -291,6 +297,35 @@ void Memory::touch(Arena &arena, std::size_t chunk) {
   arena.touched[chunk] = true;
 }
 
+// ---- Mapped into reserved ranges ----
+
+Allocation *Memory::map(CUdeviceptr address, std::size_t size, std::shared_ptr<PhysicalMemory> physical,
+                        std::size_t offset) {
+  auto node = make_node();
+  Allocation &made = *node.mapped();
+  std::byte *const bytes = reserved.find(address)->bytes_at(address);
+  made.mapping = std::make_unique<VirtualMapping>();
+  if (!physical->bytes->map(offset, size, bytes)) return nullptr;
+  made.base = address;
+  made.size = size;
+  made.device = physical->device;
+  made.mapping->physical = std::move(physical);
+  made.mapping->offset = offset;
+  made.mapping->bytes = bytes;
+  ++mappings_;
+  return &add(std::move(node));
+}
+
+std::byte *Memory::bytes_of_mapping(const Allocation &first, CUdeviceptr address, std::size_t size) {
+  for_each_in(address, size, [&](const Allocation &part) {
+    const VirtualMapping &mapping = *part.mapping;
+    const CUdeviceptr from = std::max(address, part.base), to = std::min(address + size, part.end());
+    const std::size_t skipped = from - part.base;
+    mapping.physical->bytes->touch(mapping.offset + skipped, to - from, mapping.bytes + skipped);
+  });
+  return first.mapping->bytes + (address - first.base);
+}
+
 // ---- Shared with other processes ----
 
 bool Memory::Arena::is_shared(std::size_t chunk) const { return shared.contains(chunk / kChunksOfBlock); }
@@ -310,26 +345,9 @@ void Memory::poison_shared(Arena &arena, std::size_t offset, std::size_t length)
   }
 }
 
-// Returns a file for shared blocks. Later files are larger, so that a process has enough file descriptors for
-// a whole device: 8 of 128 MiB, 8 of 256 MiB, up to 32 GiB. They take no memory until they are written to.
-// Returns null on failure, with the reason in errno.
-std::shared_ptr<SharedBlocks> Memory::file_with_room(Arena &arena, std::size_t size) {
-  if (const auto last = arena.last_file.lock(); last != nullptr && last->has_room(size)) return last;
-  std::uint64_t nonce = 0;
-  if (getrandom(&nonce, sizeof nonce, 0) < 0) return nullptr;
-  constexpr std::size_t least = 128 << 20;
-  const std::size_t wanted = std::max(size, least << std::min(arena.files / 8, 8u));
-  auto file = SharedBlocks::make(wanted, nonce);
-  if (file == nullptr && errno == EFBIG) file = SharedBlocks::make(size, nonce);
-  if (file == nullptr) return nullptr;
-  ++arena.files;
-  arena.last_file = file;
-  return file;
-}
-
 // Moves blocks into a file, at the same addresses. Returns false on failure, with the reason in errno.
 bool Memory::share(Arena &arena, std::size_t block, std::size_t count) {
-  const auto blocks = file_with_room(arena, count * kBlock);
+  const auto blocks = arena.files.with_room(count * kBlock);
   if (blocks == nullptr) return false;
   const std::size_t offset = *blocks->take(count * kBlock), index = offset / kBlock;
   std::vector<std::shared_ptr<BlocksHold>> holds;
@@ -434,10 +452,7 @@ void Memory::touch(const MemoryImport &import, std::size_t offset, std::size_t s
   std::size_t begin = 0;  // offset of the piece
   for (const Piece &piece : import.pieces) {
     const std::size_t from = std::max(offset, begin), to = std::min(offset + size, begin + piece.size);
-    for (std::size_t chunk = from < to ? (piece.offset + from - begin) / kChunk : 0;
-         from < to && chunk * kChunk < piece.offset + to - begin; ++chunk)
-      if (!piece.blocks->is_touched(chunk))
-        piece.blocks->touch(chunk, import.bytes + begin + chunk * kChunk - piece.offset);
+    if (from < to) sim::touch(*piece.blocks, piece.offset + from - begin, to - from, import.bytes + from);
     begin += piece.size;
   }
 }

@@ -13,6 +13,7 @@
 
 #include "ipc/share_table.hpp"
 #include "memory/managed_pages.hpp"
+#include "memory/virtual_memory.hpp"
 #include "memory/zeros.hpp"
 #include "objects/context.hpp"
 #include "objects/device.hpp"
@@ -46,9 +47,10 @@ struct Allocation {
   bool is_ending = false;     // a call waits for its users and then releases it
   bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 
-  std::unique_ptr<ManagedPages> pages;     // if it is managed memory
-  std::unique_ptr<MemoryExport> exported;  // if other processes may open it
-  std::unique_ptr<MemoryImport> imported;  // if another process exported it
+  std::unique_ptr<ManagedPages> pages;      // if it is managed memory
+  std::unique_ptr<MemoryExport> exported;   // if other processes may open it
+  std::unique_ptr<MemoryImport> imported;   // if another process exported it
+  std::unique_ptr<VirtualMapping> mapping;  // if it is mapped into a reserved range
 
   std::vector<Work> users;  // work that reads or writes it, also in other contexts
 
@@ -82,6 +84,10 @@ class Memory {
   std::size_t allocated(const Device &device) const noexcept {
     return arenas_[static_cast<std::size_t>(device.index)].allocated;
   }
+  // Returns whether the device has memory for `size` more bytes in blocks of their own.
+  static bool has_room(const Device &device, std::size_t size) noexcept {
+    return device.used <= device.profile.total_memory && size <= device.profile.total_memory - device.used;
+  }
 
   // allocate() and allocate_on_host() return null if out of memory.
   Allocation *allocate(Device &device, std::size_t size);
@@ -96,6 +102,16 @@ class Memory {
   // Maps an allocation of another process. Returns null if out of memory.
   Allocation *add_imported(Device &device, FoundMemory found, const ShareHandle &handle);
 
+  // Maps a part of physical memory into a reserved range. Requires that both are valid and that there is no
+  // mapping. release() unmaps it. Returns null if the system is out of mappings, with the reason in errno.
+  Allocation *map(CUdeviceptr address, std::size_t size, std::shared_ptr<PhysicalMemory> physical,
+                  std::size_t offset);
+
+  // Visits the allocation that contains `address` and, if it is a mapping, the adjacent mappings of its
+  // reserved range up to `size` bytes. Returns false if they do not contain all bytes.
+  template <class Visit>
+  bool for_each_in(CUdeviceptr address, std::size_t size, Visit visit);
+
   // Returns the program's allocation that contains the address; null if there is none. Ignores the memory of
   // arrays.
   Allocation *find(CUdeviceptr address);
@@ -105,11 +121,14 @@ class Memory {
   // around.
   bool overlaps(CUdeviceptr address, std::size_t size);
 
-  // Returns whether the address is in a device's address range, allocated or not.
+  // Returns whether the address is in a device's address range or a reserved range, allocated or not.
   bool is_of_device(CUdeviceptr address) const noexcept;
 
   // Returns the bytes at an address of any memory kind. Poisons device memory on first touch.
   std::byte *bytes(CUdeviceptr address, std::size_t size);
+
+  ReservedRanges reserved;
+  PhysicalFiles physical_files;
 
   template <class Visit>
   void for_each(Visit visit) {
@@ -132,9 +151,8 @@ class Memory {
       std::size_t index;  // index of the block in `blocks`
       std::shared_ptr<BlocksHold> hold;
     };
-    std::map<std::size_t, Shared> shared;   // by block: blocks that other processes may have mapped
-    std::weak_ptr<SharedBlocks> last_file;  // the newest file of shared blocks
-    unsigned files = 0;                     // number of files made
+    std::map<std::size_t, Shared> shared;  // by block: blocks that other processes may have mapped
+    BlockFiles files;
 
     bool is_shared(std::size_t chunk) const;
   };
@@ -143,7 +161,6 @@ class Memory {
   static bool has_room(const Arena &arena, const Device &device, std::size_t offset, std::size_t size);
   Arena *arena_of(CUdeviceptr address) noexcept;
   static void use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by);
-  static std::shared_ptr<SharedBlocks> file_with_room(Arena &arena, std::size_t size);
   static bool share(Arena &arena, std::size_t block, std::size_t count);
   static void unshare(Arena &arena, std::size_t offset, std::size_t length);
   static void poison_shared(Arena &arena, std::size_t offset, std::size_t length);
@@ -154,11 +171,31 @@ class Memory {
   static Allocations::node_type make_node();
   Allocation &add(Allocations::node_type &&node);
   MemoryImport *import_of(CUdeviceptr address) const;
+  std::byte *bytes_of_mapping(const Allocation &first, CUdeviceptr address, std::size_t size);
 
   std::vector<Arena> arenas_;  // by the device's index
   Allocations allocations_;
-  std::size_t imports_ = 0;  // number of imported allocations
+  std::size_t imports_ = 0;   // number of imported allocations
+  std::size_t mappings_ = 0;  // number of allocations that are mappings
   unsigned long long last_id_ = 0;
 };
+
+template <class Visit>
+bool Memory::for_each_in(CUdeviceptr address, std::size_t size, Visit visit) {
+  Allocation *const first = find(address);
+  if (first == nullptr) return false;
+  visit(*first);
+  if (size <= first->end() - address) return true;
+  if (first->mapping == nullptr) return false;
+  const ReservedRange &range = *reserved.find(address);
+  if (size > range.end() - address) return false;
+  CUdeviceptr reached = first->end();
+  for (auto next = allocations_.find(reached); reached < address + size; ++next) {
+    if (next == allocations_.end() || next->first != reached) return false;
+    visit(*next->second);
+    reached = next->second->end();
+  }
+  return true;
+}
 
 }  // namespace cushim::sim

@@ -27,6 +27,8 @@ const char *name_of(Kind kind) noexcept {
       return "kernel";
     case Kind::link:
       return "link";
+    case Kind::physical_memory:
+      return "physical memory";
   }
   return "object";
 }

@@ -27,8 +27,9 @@ enum class Kind : std::uint8_t {
   library,
   kernel,
   link,
+  physical_memory,
 };
-inline constexpr Kind kLastKind = Kind::link;
+inline constexpr Kind kLastKind = Kind::physical_memory;
 
 const char *name_of(Kind kind) noexcept;
 

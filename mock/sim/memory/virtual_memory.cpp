@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/virtual_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "memory/rounding.hpp"
+#include "objects/device.hpp"
+
+namespace cushim::sim {
+
+namespace {
+
+// The end of an exported file. All members are fixed by the exporter and checked by the importer.
+struct Label {
+  static constexpr char kMagic[16] = "cushim memory 1";
+
+  char magic[16] = {};
+  std::uint64_t size = 0;
+  std::uint64_t nonce = 0;
+  CUuuid device = {};
+  CUmemAllocationProp properties = {};
+};
+
+constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+// Reserves addresses that the process cannot access: at `at`, if that is not null. Returns null on failure.
+std::byte *map_nothing(std::size_t size, std::byte *at = nullptr) {
+  const int placed = at != nullptr ? MAP_FIXED_NOREPLACE : 0;
+  void *const made = mmap(at, size, PROT_NONE, kAnonymous | placed, -1, 0);
+  if (made == MAP_FAILED) return nullptr;
+  auto *const bytes = static_cast<std::byte *>(made);
+  if (at != nullptr && bytes != at) return munmap(bytes, size), nullptr;  // a kernel before 4.17
+  madvise(bytes, size, MADV_DONTDUMP);
+  return bytes;
+}
+
+// Reserves addresses with an alignment that may exceed the system's.
+std::byte *map_aligned(std::size_t size, std::size_t alignment) {
+  if (size > SIZE_MAX - alignment) return nullptr;
+  std::byte *const whole = map_nothing(size + alignment);
+  if (whole == nullptr) return nullptr;
+  const auto start = reinterpret_cast<std::uintptr_t>(whole);
+  const std::size_t before = rounded_up(start, alignment) - start;
+  if (before != 0) munmap(whole, before);
+  munmap(whole + before + size, alignment - before);
+  return whole + before;
+}
+
+}  // namespace
+
+// ---- Physical memory ----
+
+PhysicalBytes::PhysicalBytes(std::shared_ptr<SharedBlocks> blocks, std::size_t offset, std::size_t size,
+                             Device *counted_on, Holder holder)
+    : blocks_(std::move(blocks)),
+      offset_(offset),
+      size_(size),
+      counted_on_(counted_on),
+      hold_(holder == Holder::file ? nullptr : std::make_unique<BlocksHold>(blocks_, offset, size)) {
+  if (counted_on_ == nullptr) return;
+  counted_on_->used += size_;
+  counted_on_->peak = std::max(counted_on_->peak, counted_on_->used);
+}
+
+PhysicalBytes::~PhysicalBytes() {
+  if (counted_on_ != nullptr) counted_on_->used -= size_;
+}
+
+bool PhysicalBytes::map(std::size_t offset, std::size_t size, std::byte *at) const {
+  return blocks_->file().map(offset_ + offset, size, at) != nullptr;
+}
+
+void PhysicalBytes::touch(std::size_t offset, std::size_t size, std::byte *mapped) const {
+  sim::touch(*blocks_, offset_ + offset, size, mapped);
+}
+
+std::shared_ptr<PhysicalBytes> PhysicalFiles::make(std::size_t size, const CUmemAllocationProp &properties,
+                                                   Device &device) {
+  if (properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
+    return make_exportable(size, properties, device);
+  const auto blocks = shared_.with_room(size);
+  if (blocks == nullptr) return nullptr;
+  return std::make_shared<PhysicalBytes>(blocks, *blocks->take(size), size, &device,
+                                         PhysicalBytes::Holder::this_object);
+}
+
+std::shared_ptr<PhysicalBytes> PhysicalFiles::make_exportable(std::size_t size,
+                                                              const CUmemAllocationProp &properties,
+                                                              Device &device) {
+  const auto nonce = make_nonce();
+  if (!nonce) return nullptr;
+  Label label{.size = size, .nonce = *nonce, .device = device.uuid, .properties = properties};
+  std::memcpy(label.magic, Label::kMagic, sizeof label.magic);
+  label.properties.win32HandleMetaData = nullptr;
+  auto blocks = SharedBlocks::make(size, *nonce, std::as_bytes(std::span(&label, 1)));
+  if (blocks == nullptr) return nullptr;
+  if (exportable_.size() >= exportable_swept_at_) {
+    std::erase_if(exportable_, [](const auto &entry) { return entry.second.expired(); });
+    exportable_swept_at_ = std::max<std::size_t>(32, 2 * exportable_.size());
+  }
+  auto made =
+      std::make_shared<PhysicalBytes>(std::move(blocks), 0, size, &device, PhysicalBytes::Holder::file);
+  exportable_[*nonce] = made;
+  return made;
+}
+
+std::optional<PhysicalFiles::Opened> PhysicalFiles::open(int descriptor) {
+  SharedFile file = SharedFile::duplicate(descriptor);
+  Label label;
+  if (!file || !SharedBlocks::read_label(file, std::as_writable_bytes(std::span(&label, 1)))) return {};
+  if (std::memcmp(label.magic, Label::kMagic, sizeof label.magic) != 0 || label.size == 0) return {};
+  auto blocks = SharedBlocks::open(std::move(file), label.size, label.nonce, sizeof label);
+  if (blocks == nullptr) return {};
+  const auto own = exportable_.find(label.nonce);
+  std::shared_ptr<PhysicalBytes> bytes = own != exportable_.end() ? own->second.lock() : nullptr;
+  if (bytes == nullptr)
+    bytes = std::make_shared<PhysicalBytes>(std::move(blocks), 0, label.size, nullptr,
+                                            PhysicalBytes::Holder::file);
+  return Opened{std::move(bytes), label.properties, label.device};
+}
+
+// ---- Mappings ----
+
+CUmemAccess_flags VirtualMapping::access_of(const Device &device) const {
+  const auto found = access.find(device.index);
+  return found != access.end() ? found->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+void unmap_bytes(std::byte *bytes, std::size_t size) noexcept {
+  mmap(bytes, size, PROT_READ | PROT_WRITE, kAnonymous | MAP_FIXED, -1, 0);
+}
+
+// ---- Reserved ranges ----
+
+ReservedRanges::~ReservedRanges() {
+  while (!ranges_.empty()) free(ranges_.begin()->second);
+}
+
+const ReservedRange *ReservedRanges::reserve(std::size_t size, std::size_t alignment, CUdeviceptr wanted) {
+  std::byte *addresses = nullptr;
+  if (wanted != 0) addresses = map_nothing(size, reinterpret_cast<std::byte *>(wanted));
+  if (addresses == nullptr) addresses = map_aligned(size, alignment);
+  std::byte *const bytes = addresses != nullptr ? map_nothing(size) : nullptr;
+  if (bytes == nullptr) {
+    if (addresses != nullptr) munmap(addresses, size);
+    return nullptr;
+  }
+  const auto base = reinterpret_cast<CUdeviceptr>(addresses);
+  return &ranges_.emplace(base, ReservedRange{base, size, bytes}).first->second;
+}
+
+void ReservedRanges::free(const ReservedRange &range) {
+  munmap(reinterpret_cast<void *>(range.base), range.size);
+  munmap(range.bytes, range.size);
+  ranges_.erase(range.base);
+}
+
+const ReservedRange *ReservedRanges::find(CUdeviceptr address) const noexcept {
+  const auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return nullptr;
+  const ReservedRange &range = std::prev(after)->second;
+  return address < range.end() ? &range : nullptr;
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Virtual memory management: physical memory (cuMemCreate), reserved address ranges (cuMemAddressReserve),
+// and the parts of an Allocation that is a mapping of one into the other (cuMemMap).
+//
+// A reserved range is two ranges of the same size in this process: the addresses, which the host cannot
+// access, and the bytes. A mapping maps a part of a file of physical memory into the bytes. So two mappings
+// of one physical memory show the same bytes, and accesses may cross from one mapping to the next.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ipc/shared_blocks.hpp"
+#include "objects/handle.hpp"
+
+namespace cushim::sim {
+
+struct Device;
+struct PhysicalHandle;
+
+// The granularity of physical memory, mappings and reserved ranges: minimum and recommended, measured on an
+// H200.
+inline constexpr std::size_t kGranularity = SharedBlocks::kBlock;
+
+// A part of a file that holds the bytes of physical memory. Counts in the used memory of its device for its
+// lifetime. Handles that the process imports from its own exports share it.
+class PhysicalBytes {
+ public:
+  enum class Holder { file, this_object };  // frees the bytes when it ends
+  // `counted_on` is null for memory of another process.
+  PhysicalBytes(std::shared_ptr<SharedBlocks> blocks, std::size_t offset, std::size_t size,
+                Device *counted_on, Holder holder);
+  ~PhysicalBytes();
+  PhysicalBytes(const PhysicalBytes &) = delete;
+  PhysicalBytes &operator=(const PhysicalBytes &) = delete;
+
+  std::size_t size() const noexcept { return size_; }
+
+  // Maps a part at `at`, over what is mapped there. Returns false on failure, with the reason in errno.
+  bool map(std::size_t offset, std::size_t size, std::byte *at) const;
+  // Poisons the untouched bytes of a part that is mapped at `mapped`.
+  void touch(std::size_t offset, std::size_t size, std::byte *mapped) const;
+  // Returns a new file descriptor, which the caller closes; -1 on failure, with the reason in errno. Only for
+  // exportable memory.
+  int new_descriptor() const { return blocks_->file().new_descriptor(); }
+
+ private:
+  const std::shared_ptr<SharedBlocks> blocks_;
+  const std::size_t offset_, size_;
+  Device *const counted_on_;
+  const std::unique_ptr<BlocksHold> hold_;  // null if the file is the holder
+};
+
+// Physical memory. Lives while it has a handle or a mapping.
+struct PhysicalMemory {
+  std::shared_ptr<PhysicalBytes> bytes;
+  CUmemAllocationProp properties = {};
+  Device *device = nullptr;
+  PhysicalHandle *handle = nullptr;  // null after the program has released it
+
+  std::size_t size() const noexcept { return bytes->size(); }
+};
+
+// A handle of physical memory. The program releases it as often as it was returned.
+struct PhysicalHandle : Object {
+  static constexpr Kind kKind = Kind::physical_memory;
+  explicit PhysicalHandle(std::shared_ptr<PhysicalMemory> of) : Object(kKind), memory(std::move(of)) {
+    memory->handle = this;
+  }
+  ~PhysicalHandle() override { memory->handle = nullptr; }
+
+  const std::shared_ptr<PhysicalMemory> memory;
+  unsigned long references = 1;
+};
+
+// The files with the bytes of physical memory. Memory that can be exported has a file of its own, which a
+// descriptor of the program may keep after the last handle.
+class PhysicalFiles {
+ public:
+  // Returns null on failure, with the reason in errno.
+  std::shared_ptr<PhysicalBytes> make(std::size_t size, const CUmemAllocationProp &properties,
+                                      Device &device);
+
+  // Exported memory behind a file descriptor.
+  struct Opened {
+    std::shared_ptr<PhysicalBytes> bytes;
+    CUmemAllocationProp properties;
+    CUuuid device;
+  };
+  // Returns nothing for other and for damaged files. Does not close the descriptor.
+  std::optional<Opened> open(int descriptor);
+
+ private:
+  std::shared_ptr<PhysicalBytes> make_exportable(std::size_t size, const CUmemAllocationProp &properties,
+                                                 Device &device);
+
+  BlockFiles shared_;                                                 // of memory that cannot be exported
+  std::map<std::uint64_t, std::weak_ptr<PhysicalBytes>> exportable_;  // by the file's nonce
+  std::size_t exportable_swept_at_ = 32;
+};
+
+// The part of an Allocation that is a mapping.
+struct VirtualMapping {
+  std::shared_ptr<PhysicalMemory> physical;
+  std::size_t offset = 0;      // in the physical memory
+  std::byte *bytes = nullptr;  // of the first address
+  // The access of each device that cuMemSetAccess has named, by the device's index.
+  std::map<int, CUmemAccess_flags> access{};
+
+  CUmemAccess_flags access_of(const Device &device) const;
+};
+
+// A range of addresses that the program has reserved.
+struct ReservedRange {
+  CUdeviceptr base = 0;
+  std::size_t size = 0;
+  std::byte *bytes = nullptr;
+
+  CUdeviceptr end() const noexcept { return base + size; }
+  std::byte *bytes_at(CUdeviceptr address) const noexcept { return bytes + (address - base); }
+};
+
+// The reserved ranges of a machine. Lookups take O(log n) of the ranges.
+class ReservedRanges {
+ public:
+  ReservedRanges() = default;
+  ~ReservedRanges();
+  ReservedRanges(const ReservedRanges &) = delete;
+  ReservedRanges &operator=(const ReservedRanges &) = delete;
+
+  // Reserves a range: at `wanted` if all of it is free, else anywhere. `alignment` is a power of two of at
+  // least the granularity. Returns null if address space is exhausted.
+  const ReservedRange *reserve(std::size_t size, std::size_t alignment, CUdeviceptr wanted);
+  // Requires that the range has no mapping.
+  void free(const ReservedRange &range);
+  // Returns the range that contains the address; null if there is none.
+  const ReservedRange *find(CUdeviceptr address) const noexcept;
+
+ private:
+  std::map<CUdeviceptr, ReservedRange> ranges_;
+};
+
+// Replaces a mapping's bytes by memory that no program sees. A kernel that still runs in another thread then
+// does not crash the process.
+void unmap_bytes(std::byte *bytes, std::size_t size) noexcept;
+
+}  // namespace cushim::sim
