@@ -5,10 +5,10 @@ namespace cushim::check {
 namespace {
 
 struct Side {
-  CUmemorytype type;
-  std::uint64_t host, device;
-  CUarray array;
-  std::uint64_t x, y, z, pitch, height;  // pitch and height are unused for arrays
+  CUmemorytype type{};
+  std::uint64_t host = 0, device = 0;
+  CUarray array = nullptr;
+  std::uint64_t x = 0, y = 0, z = 0, pitch = 0, height = 0;  // pitch and height are unused for arrays
 };
 
 HazardModel::Use use_of(const Side &side, std::uint64_t width, std::uint64_t rows, std::uint64_t layers,
@@ -76,6 +76,28 @@ HazardModel::Use use_of(const CUDA_MEMCPY3D &copy, bool is_target) { return use_
 HazardModel::Use use_of(const CUDA_MEMCPY3D_PEER &copy, bool is_target) {
   return use_of_box(copy, is_target);
 }
+
+#if CUDA_VERSION >= 12080
+HazardModel::Use use_of(const CUDA_MEMCPY3D_BATCH_OP &copy, std::uint64_t element, bool is_target) {
+  const CUmemcpy3DOperand &operand = is_target ? copy.dst : copy.src;
+  Side side{};
+  if (operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+    const auto &end = operand.op.array;
+    side = {.type = CU_MEMORYTYPE_ARRAY,
+            .array = end.array,
+            .x = end.offset.x * element,
+            .y = end.offset.y,
+            .z = end.offset.z};
+  } else {
+    const auto &end = operand.op.ptr;
+    side = {.type = CU_MEMORYTYPE_UNIFIED,
+            .device = end.ptr,
+            .pitch = end.rowLength * element,
+            .height = end.layerHeight};
+  }
+  return use_of(side, copy.extent.width * element, copy.extent.height, copy.extent.depth, is_target);
+}
+#endif
 
 HazardModel::Use use_of_array(CUarray array, std::uint64_t offset, std::uint64_t size, Access::Kind kind) {
   return {.extent = Extent::of(offset, size), .kind = kind, .array = array};

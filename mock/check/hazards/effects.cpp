@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hazards/batch_effects.hpp"
 #include "hazards/copy_extents.hpp"
 
 namespace cushim::check {
@@ -49,6 +50,26 @@ std::uint64_t CallView::size_of(std::uint64_t address) const {
   CUdeviceptr base = 0;
   std::size_t size = 0;
   return driver_.cuMemGetAddressRange(&base, &size, address) == CUDA_SUCCESS ? base + size - address : 0;
+}
+
+std::uint64_t CallView::element_size(CUarray array) const {
+  CUDA_ARRAY3D_DESCRIPTOR shape = {};
+  if (driver_.cuArray3DGetDescriptor(&shape, array) != CUDA_SUCCESS) return 0;
+  switch (shape.Format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return shape.NumChannels;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+      return 2 * shape.NumChannels;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT:
+      return 4 * shape.NumChannels;
+    default:
+      return 0;
+  }
 }
 
 void CallView::work(const StreamRef &stream, std::span<const HazardModel::Use> uses, HazardModel::Host host) {
@@ -261,17 +282,6 @@ void copy_async(CallView &call) {
        target(call.argument(0), size, kWrite));
 }
 
-void copy_batch(CallView &call) {
-  const auto *const targets = call.pointed<CUdeviceptr>(0), *const sources = call.pointed<CUdeviceptr>(1);
-  const auto *const sizes = call.pointed<std::size_t>(2);
-  std::vector<Use> uses;
-  for (std::uint64_t i = 0; i < call.argument(3); ++i) {
-    uses.push_back(host(sources[i], sizes[i], kRead));
-    uses.push_back(host(targets[i], sizes[i], kWrite));
-  }
-  call.work(call.last_stream(), uses, Host::goes_on);
-}
-
 // Runs after all earlier work of both contexts, and before all later work.
 void copy_peers(CallView &call, ContextKey one, ContextKey other, const Use &source, const Use &target) {
   const StreamRef stream = call.null_stream();
@@ -421,10 +431,9 @@ constexpr Effect kEffects[] = {
     {"cuLaunchCooperativeKernelMultiDevice", nullptr, kernels},
     {"cuGraphLaunch", nullptr, unknown_in_last},
     {"cuMemBatchDecompressAsync", nullptr, unknown_in_last},
-    {"cuMemDiscardBatchAsync", nullptr, unknown_in_last},
-    {"cuMemDiscardAndPrefetchBatchAsync", nullptr, unknown_in_last},
+    {"cuMemDiscardBatchAsync", nullptr, discard_batch},
+    {"cuMemDiscardAndPrefetchBatchAsync", nullptr, discard_batch},
     {"cuMemMapArrayAsync", nullptr, unknown_in_last},
-    {"cuMemcpy3DBatchAsync", nullptr, unknown_in_last},
     {"cuMemcpy3DWithAttributesAsync", nullptr, unknown_in_last},
     {"cuSignalExternalSemaphoresAsync", nullptr, signal},
     {"cuWaitExternalSemaphoresAsync", nullptr, await},
@@ -453,6 +462,7 @@ constexpr Effect kEffects[] = {
     {"cuMemcpyAsync", nullptr, copy_async<host, host>},
     {"cuMemcpyWithAttributesAsync", nullptr, copy_async<host, host>},
     {"cuMemcpyBatchAsync", nullptr, copy_batch},
+    {"cuMemcpy3DBatchAsync", nullptr, copy_3d_batch},
     {"cuMemcpyHtoD", nullptr, copy<device, host>},
     {"cuMemcpyHtoDAsync", nullptr, copy_async<device, host>},
     {"cuMemcpyDtoH", nullptr, copy<host, device>},

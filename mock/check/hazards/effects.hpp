@@ -42,6 +42,9 @@ class CallView {
   void work(const StreamRef &stream, std::span<const HazardModel::Use> uses, HazardModel::Host host);
   // Returns the size of memory that another call created; 0 if unknown.
   std::uint64_t size_of(std::uint64_t address) const;
+  // Returns the size of an array's elements in bytes; 0 for other formats than integers and floats of 8 to 32
+  // bits.
+  std::uint64_t element_size(CUarray array) const;
 
  private:
   Driver &driver_;
