@@ -116,6 +116,7 @@ TEST_F(Launches, Run_in_the_order_of_the_stream) {
 TEST_F(Launches, Come_after_what_holds_the_stream) {
   CUdeviceptr to = memory();
   NEED(driver().cuMemsetD32(to, 0, 1));
+  NEED(driver().cuCtxSynchronize());  // the stream does not wait for the null stream
   const CUstream work = stream();
   Hold held = hold(work);
   unsigned value = 5;
