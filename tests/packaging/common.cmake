@@ -30,6 +30,14 @@ function(configure source build)
   configure_command(${source} ${build} ${ARGN})
   run(${command})
 endfunction()
+# configure_like_cushim(<source> <option>...): configures in BESIDE, with the options of cushim's own build
+function(configure_like_cushim source)
+  file(REMOVE_RECURSE ${BESIDE})
+  string(TOUPPER "${BUILD_TYPE}" type)
+  configure_command(${source} ${BESIDE} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} "-DCMAKE_C_FLAGS_${type}=${FLAGS}"
+    "-DCMAKE_CXX_FLAGS_${type}=${FLAGS}" -DCUSHIM_WERROR=${WERROR} ${ARGN})
+  run(${command})
+endfunction()
 
 # run_programs(<build>): runs the user's programs. Checks that they do not link the driver, and that the C
 # programs do not link the C++ library.

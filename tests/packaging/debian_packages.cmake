@@ -4,6 +4,7 @@
 # warnings.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 configure(${SOURCE} ${WORK}/build -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Release -DCUSHIM_WERROR=ON
+  -DCUSHIM_PRECOMPILE_HEADERS=ON
   -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS} -DCUSHIM_BUILD_TOOLS=ON -DCUSHIM_BUILD_MOCK=${MOCK}
   -DCUSHIM_BUILD_TESTS=OFF -DCUSHIM_BUILD_EXAMPLES=OFF -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON)
 set(targets cushim cushim_cuda_driver cushim-command)  # without the targets that users build themselves

@@ -24,8 +24,8 @@ endif()
 if(GOOGLETEST)
   set(own -DGOOGLETEST=${GOOGLETEST} -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
 endif()
-configure(${CMAKE_CURRENT_LIST_DIR}/mock ${WORK}/user ${own} -DINSTALLED=${is_installed}
+configure_like_cushim(${CMAKE_CURRENT_LIST_DIR}/mock ${own} -DINSTALLED=${is_installed}
   -DCMAKE_PREFIX_PATH=${INSTALLED} -DCUSHIM_SOURCE_DIR=${SOURCE} -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS})
-run(${CMAKE_COMMAND} --build ${WORK}/user --target ${targets})
+run(${CMAKE_COMMAND} --build ${BESIDE} --target ${targets})
 list(JOIN targets "|" tests)
-run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/user -R "^(${tests})$" --no-tests=error --output-on-failure)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${BESIDE} -R "^(${tests})$" --no-tests=error --output-on-failure)

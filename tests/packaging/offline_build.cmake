@@ -9,5 +9,5 @@ if(lines)
   message(FATAL_ERROR "this must run without a network, and there is one:\n${routes}")
 endif()
 
-configure(${SOURCE} ${WORK}/build -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS})
-run(${CMAKE_COMMAND} --build ${WORK}/build --target cushim cushim-command)
+configure_like_cushim(${SOURCE} -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS})
+run(${CMAKE_COMMAND} --build ${BESIDE} --target cushim cushim-command)

@@ -4,17 +4,19 @@
 # one.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 if(INSTALLED)
-  set(from -DCMAKE_PREFIX_PATH=${INSTALLED} -DCUSHIM_SOURCE_DIR=/nonexistent)
+  set(build ${WORK}/build)
+  configure(${SOURCE}/examples/user_suite ${build} -DCMAKE_PREFIX_PATH=${INSTALLED} -DCUSHIM_SOURCE_DIR=/nonexistent
+    -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS} -DCUSHIM_TEST_GPU=ON)
 else()
-  set(from -DCUSHIM_SOURCE_DIR=${SOURCE} -DFETCHCONTENT_TRY_FIND_PACKAGE_MODE=NEVER)
+  set(build ${BESIDE})
+  configure_like_cushim(${SOURCE}/examples/user_suite -DCUSHIM_SOURCE_DIR=${SOURCE}
+    -DFETCHCONTENT_TRY_FIND_PACKAGE_MODE=NEVER -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS} -DCUSHIM_TEST_GPU=ON)
 endif()
-configure(${SOURCE}/examples/user_suite ${WORK}/build ${from} -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS}
-  -DCUSHIM_TEST_GPU=ON)
-run(${CMAKE_COMMAND} --build ${WORK}/build --target user_suite)
+run(${CMAKE_COMMAND} --build ${build} --target user_suite)
 
 # ctest(<argument>...): sets code and output
 function(ctest)
-  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build --no-tests=error --output-on-failure ${ARGN}
+  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${build} --no-tests=error --output-on-failure ${ARGN}
     RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   set(code ${code} PARENT_SCOPE)
   set(output "${output}" PARENT_SCOPE)
