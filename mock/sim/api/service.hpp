@@ -96,6 +96,9 @@ class Service {
   }
 
   [[noreturn]] static void fail_served_twice(int slot);
+  static constexpr bool is_per_thread(std::string_view symbol) {
+    return symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
+  }
 
   template <auto function, When when, class Signature>
   static std::unique_ptr<mock::AnyReceiver> make_served(System &system, int slot) {
@@ -108,9 +111,9 @@ class Service {
   template <auto function, When when, class... Arguments>
   class Served<function, when, CUresult(Arguments...)> final : public mock::Receiver<CUresult(Arguments...)> {
    public:
-    Served(System &system, int slot) : system_(system), slot_(slot) {}
+    Served(System &system, int slot)
+        : system_(system), slot_(slot), is_per_thread_(is_per_thread(cushim::detail::symbols[slot])) {}
     CUresult receive(Arguments... arguments) override {
-      const std::string_view symbol = cushim::detail::symbols[slot_];
       try {
         if constexpr (when != When::anytime) {
           if (const CUresult code = admit(system_, when); code != CUDA_SUCCESS) {
@@ -118,7 +121,7 @@ class Service {
             return code;
           }
         }
-        Call call(system_, symbol.data(), symbol.ends_with("_ptsz") || symbol.ends_with("_ptds"));
+        Call call(system_, cushim::detail::symbols[slot_].data(), is_per_thread_);
         ++system_.calls[slot_];
         return function(call, arguments...);
       } catch (const CallError &error) {
@@ -131,6 +134,7 @@ class Service {
    private:
     System &system_;
     const std::size_t slot_;
+    const bool is_per_thread_;
   };
 
   Service();
