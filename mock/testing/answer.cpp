@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <cushim/error.hpp>
 #include <cushim/testing/answer.hpp>
 
 #include <algorithm>
@@ -46,13 +47,8 @@ std::string running_test() {
 }
 
 std::string name_of(CUresult code) {
-  switch (static_cast<int>(code)) {
-#define CUSHIM_RESULT(code, name) \
-  case code:                      \
-    return #name " (" #code ")";
-#include <cushim/results.inc>
-  }
-  return "unknown (" + std::to_string(static_cast<int>(code)) + ")";
+  const std::string_view name = cushim::name_of(code);
+  return std::string(name.empty() ? "unknown" : name) + " (" + std::to_string(static_cast<int>(code)) + ")";
 }
 
 void detail::record(std::string_view key, std::string value) {

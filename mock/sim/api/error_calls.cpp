@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cushim/error.hpp>
+
 #include "api/service.hpp"
 
 namespace cushim::sim {
 namespace {
 
-struct Text {
-  int code;
-  const char *name;
-  const char *text;
-};
-
-constexpr Text kTexts[] = {
-#define CUSHIM_ERROR_TEXT(code, name, text) {code, #name, text},
+// Returns null for a code that the driver does not know.
+const char *description(CUresult code) {
+  switch (static_cast<int>(code)) {
+#define CUSHIM_ERROR_TEXT(code, text) \
+  case code:                          \
+    return text;
 #include "api/error_texts.inc"
-};
-
-const Text *find(CUresult code) {
-  for (const Text &text : kTexts)
-    if (text.code == static_cast<int>(code)) return &text;
-  return nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 CUresult get_name(Call &, CUresult code, const char **name) {
   require(name != nullptr);  // the real driver crashes
-  const Text *const text = find(code);
-  *name = text != nullptr ? text->name : nullptr;
-  return text != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const bool is_known = description(code) != nullptr;
+  *name = is_known ? cushim::name_of(code).data()
+                   : nullptr;  // a string literal, which ends with a null character
+  return is_known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult get_string(Call &, CUresult code, const char **string) {
   require(string != nullptr);
-  const Text *const text = find(code);
-  *string = text != nullptr ? text->text : nullptr;
-  return text != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  *string = description(code);
+  return *string != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
