@@ -170,8 +170,9 @@ std::vector<Work> Call::works_of(Stream &stream) {
 
 void Call::require_room(const Device &device, std::size_t size) {
   require(Memory::has_room(device, size), CUDA_ERROR_OUT_OF_MEMORY);
+  const std::size_t in_use = system.memory.allocated(device);
   const bool is_forbidden =
-      system.faults != nullptr && system.faults->forbids(device.index, device.used + size, name);
+      system.faults != nullptr && system.faults->forbids(device.index, in_use + size, name);
   require(!is_forbidden, CUDA_ERROR_OUT_OF_MEMORY);
 }
 

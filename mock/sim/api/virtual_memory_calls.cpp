@@ -232,6 +232,7 @@ CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *o
   memory->properties = opened->properties;
   memory->device = &device_of(call, opened->device);
   memory->properties.location.id = memory->device->ordinal;
+  check(call, memory->properties);  // the file may be damaged
   *handle = new_handle(call, std::move(memory));
   return CUDA_SUCCESS;
 }

@@ -112,7 +112,7 @@ Memory::Arena *Memory::arena_of(CUdeviceptr address) noexcept {
 
 bool Memory::is_of_device(CUdeviceptr address) const noexcept {
   return const_cast<Memory *>(this)->arena_of(address) != nullptr || import_of(address) != nullptr ||
-         reserved.find(address) != nullptr;
+         reserved.has(address);
 }
 
 Memory::Allocations::node_type Memory::make_node() {

@@ -80,9 +80,9 @@ class Memory {
   explicit Memory(const std::vector<std::unique_ptr<Device>> &devices);
   ~Memory();
 
-  // Returns the bytes of a device's memory in allocations.
+  // Returns the bytes of a device's memory in allocations and in physical memory.
   std::size_t allocated(const Device &device) const noexcept {
-    return arenas_[static_cast<std::size_t>(device.index)].allocated;
+    return arenas_[static_cast<std::size_t>(device.index)].allocated + device.physical;
   }
   // Returns whether the device has memory for `size` more bytes in blocks of their own.
   static bool has_room(const Device &device, std::size_t size) noexcept {

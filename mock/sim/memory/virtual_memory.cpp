@@ -64,12 +64,15 @@ PhysicalBytes::PhysicalBytes(std::shared_ptr<SharedBlocks> blocks, std::size_t o
       counted_on_(counted_on),
       hold_(holder == Holder::file ? nullptr : std::make_unique<BlocksHold>(blocks_, offset, size)) {
   if (counted_on_ == nullptr) return;
+  counted_on_->physical += size_;
   counted_on_->used += size_;
   counted_on_->peak = std::max(counted_on_->peak, counted_on_->used);
 }
 
 PhysicalBytes::~PhysicalBytes() {
-  if (counted_on_ != nullptr) counted_on_->used -= size_;
+  if (counted_on_ == nullptr) return;
+  counted_on_->physical -= size_;
+  counted_on_->used -= size_;
 }
 
 bool PhysicalBytes::map(std::size_t offset, std::size_t size, std::byte *at) const {
@@ -140,25 +143,75 @@ void unmap_bytes(std::byte *bytes, std::size_t size) noexcept {
 
 ReservedRanges::~ReservedRanges() {
   while (!ranges_.empty()) free(ranges_.begin()->second);
+  for (const auto &[base, size] : freed_) munmap(reinterpret_cast<void *>(base), size);
+}
+
+// Takes a part of freed addresses.
+CUdeviceptr ReservedRanges::take_freed(Freed::iterator from, CUdeviceptr base, std::size_t size) {
+  const auto [start, length] = *from;
+  const CUdeviceptr end = base + size;
+  if (start + length > end) freed_.emplace(end, start + length - end);
+  if (base > start)
+    from->second = base - start;
+  else
+    freed_.erase(from);
+  return base;
+}
+
+void ReservedRanges::give_addresses(CUdeviceptr base, std::size_t size) {
+  const auto given = freed_.emplace(base, size).first;
+  const auto after = std::next(given);
+  if (after != freed_.end() && base + size == after->first) {
+    given->second += after->second;
+    freed_.erase(after);
+  }
+  if (given == freed_.begin()) return;
+  const auto before = std::prev(given);
+  if (before->first + before->second != base) return;
+  before->second += given->second;
+  freed_.erase(given);
+}
+
+// Returns addresses at `wanted` if all of them are free, else anywhere; 0 if address space is exhausted.
+CUdeviceptr ReservedRanges::take_addresses(std::size_t size, std::size_t alignment, CUdeviceptr wanted) {
+  const auto after = freed_.upper_bound(wanted);
+  if (wanted != 0 && after != freed_.begin()) {
+    const auto around = std::prev(after);
+    const std::size_t skipped = wanted - around->first;
+    if (skipped < around->second && size <= around->second - skipped) return take_freed(around, wanted, size);
+  }
+  if (wanted != 0 && map_nothing(size, reinterpret_cast<std::byte *>(wanted)) != nullptr) return wanted;
+  for (auto place = freed_.begin(); place != freed_.end(); ++place) {
+    const CUdeviceptr base = rounded_up(place->first, alignment);
+    const std::size_t skipped = base - place->first;
+    if (skipped < place->second && size <= place->second - skipped) return take_freed(place, base, size);
+  }
+  return reinterpret_cast<CUdeviceptr>(map_aligned(size, alignment));
 }
 
 const ReservedRange *ReservedRanges::reserve(std::size_t size, std::size_t alignment, CUdeviceptr wanted) {
-  std::byte *addresses = nullptr;
-  if (wanted != 0) addresses = map_nothing(size, reinterpret_cast<std::byte *>(wanted));
-  if (addresses == nullptr) addresses = map_aligned(size, alignment);
-  std::byte *const bytes = addresses != nullptr ? map_nothing(size) : nullptr;
-  if (bytes == nullptr) {
-    if (addresses != nullptr) munmap(addresses, size);
+  std::byte *const bytes = map_nothing(size);
+  const CUdeviceptr base = bytes != nullptr ? take_addresses(size, alignment, wanted) : 0;
+  if (base == 0) {
+    if (bytes != nullptr) munmap(bytes, size);
     return nullptr;
   }
-  const auto base = reinterpret_cast<CUdeviceptr>(addresses);
   return &ranges_.emplace(base, ReservedRange{base, size, bytes}).first->second;
 }
 
 void ReservedRanges::free(const ReservedRange &range) {
-  munmap(reinterpret_cast<void *>(range.base), range.size);
-  munmap(range.bytes, range.size);
-  ranges_.erase(range.base);
+  const ReservedRange freed = range;
+  give_addresses(freed.base, freed.size);
+  munmap(freed.bytes, freed.size);
+  ranges_.erase(freed.base);
+}
+
+bool ReservedRanges::has(CUdeviceptr address) const noexcept {
+  if (find(address) != nullptr) return true;
+  const auto after = freed_.upper_bound(address);
+  if (after == freed_.begin()) return false;
+  const auto &[base, size] = *std::prev(after);
+  return address - base < size;
 }
 
 const ReservedRange *ReservedRanges::find(CUdeviceptr address) const noexcept {

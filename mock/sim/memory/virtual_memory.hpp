@@ -126,7 +126,9 @@ struct ReservedRange {
   std::byte *bytes_at(CUdeviceptr address) const noexcept { return bytes + (address - base); }
 };
 
-// The reserved ranges of a machine. Lookups take O(log n) of the ranges.
+// The reserved ranges of a machine. Lookups take O(log n) of the ranges. Freed addresses are kept, out of the
+// host's reach, for later ranges: other mappings of the process never take them, so that a program can
+// reserve them again.
 class ReservedRanges {
  public:
   ReservedRanges() = default;
@@ -141,9 +143,17 @@ class ReservedRanges {
   void free(const ReservedRange &range);
   // Returns the range that contains the address; null if there is none.
   const ReservedRange *find(CUdeviceptr address) const noexcept;
+  // Returns whether the address is in a range, or was in one that has been freed.
+  bool has(CUdeviceptr address) const noexcept;
 
  private:
+  using Freed = std::map<CUdeviceptr, std::size_t>;
+  CUdeviceptr take_addresses(std::size_t size, std::size_t alignment, CUdeviceptr wanted);
+  CUdeviceptr take_freed(Freed::iterator from, CUdeviceptr base, std::size_t size);
+  void give_addresses(CUdeviceptr base, std::size_t size);
+
   std::map<CUdeviceptr, ReservedRange> ranges_;
+  Freed freed_;  // base to size; none are adjacent
 };
 
 // Replaces a mapping's bytes by memory that no program sees. A kernel that still runs in another thread then

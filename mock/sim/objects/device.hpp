@@ -26,8 +26,9 @@ struct Device {
   bool is_gone = false;           // lost permanently: a reset does not revive it
   unsigned primary_flags = 0;
 
-  std::size_t used = 0;  // bytes of its memory in blocks with at least one allocation
-  std::size_t peak = 0;  // the highest value of `used`
+  std::size_t used = 0;      // bytes of its memory in blocks with at least one allocation
+  std::size_t peak = 0;      // the highest value of `used`
+  std::size_t physical = 0;  // bytes of physical memory that the program has created (cuMemCreate)
   Pool *default_pool = nullptr;
   Pool *pool = nullptr;
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Physical memory that processes share by file descriptors.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <vector>
+
+#include "pair.hpp"
+
+namespace cushim::processes {
+namespace {
+
+constexpr std::size_t kGranule = 2 << 20;
+constexpr auto kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+CUmemAllocationProp properties() {
+  CUmemAllocationProp made = {};
+  made.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  made.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  made.requestedHandleTypes = kFile;
+  return made;
+}
+
+CUmemGenericAllocationHandle exportable() {
+  const CUmemAllocationProp of = properties();
+  CUmemGenericAllocationHandle made = 0;
+  need(driver().cuMemCreate(&made, 2 * kGranule, &of, 0));
+  return made;
+}
+
+CUdeviceptr map(CUmemGenericAllocationHandle memory) {
+  CUdeviceptr at = 0;
+  CUmemAccessDesc access = {};
+  access.location = properties().location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  need(driver().cuMemAddressReserve(&at, 2 * kGranule, 0, 0, 0));
+  need(driver().cuMemMap(at, 2 * kGranule, 0, memory, 0));
+  need(driver().cuMemSetAccess(at, 2 * kGranule, &access, 1));
+  return at;
+}
+
+// Returns a descriptor that exec does not close.
+int exported(CUmemGenericAllocationHandle memory) {
+  int file = -1;
+  need(driver().cuMemExportToShareableHandle(&file, memory, kFile, 0));
+  if (fcntl(file, F_SETFD, 0) != 0) throw std::runtime_error("F_SETFD failed");
+  return file;
+}
+
+CUresult import(CUmemGenericAllocationHandle *memory, int file) {
+  return driver().cuMemImportFromShareableHandle(memory, reinterpret_cast<void *>(std::intptr_t{file}),
+                                                 kFile);
+}
+
+unsigned word_at(CUdeviceptr address) {
+  unsigned word = 0;
+  need(driver().cuMemcpyDtoH(&word, address, sizeof word));
+  return word;
+}
+
+// Imports an inherited descriptor, sends the word at its start, and writes one at its end.
+CUSHIM_CHILD(imports_memory) {
+  begin();
+  CUmemGenericAllocationHandle memory = 0;
+  const CUresult code = import(&memory, parent.receive<int>());
+  parent.send(code);
+  if (code != CUDA_SUCCESS) return;
+  const CUdeviceptr at = map(memory);
+  parent.send(word_at(at));
+  parent.send(word_at(at + kGranule));
+  need(driver().cuMemsetD32(at + 2 * kGranule - 4, 8, 1));
+  parent.send(true);
+}
+
+TEST(ExportedMemory, Shows_the_same_bytes_in_another_process) {
+  begin();
+  const CUmemGenericAllocationHandle memory = exportable();
+  const CUdeviceptr at = map(memory);
+  need(driver().cuMemsetD32(at, 7, 1));
+  const int file = exported(memory);
+  Child child("imports_memory");
+  child.send(file);
+  EXPECT_EQ(child.receive<CUresult>(), CUDA_SUCCESS);
+  EXPECT_EQ(child.receive<unsigned>(), 7u);
+  EXPECT_EQ(child.receive<unsigned>(), word_at(at + kGranule + 64)) << "not poisoned";
+  child.receive<bool>();
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_EQ(word_at(at + 2 * kGranule - 4), 8u);
+  close(file);
+}
+
+// Exports memory to a descriptor of its parent's number and ends.
+TEST(ExportedMemory, Is_imported_after_its_release) {
+  begin();
+  const CUmemGenericAllocationHandle memory = exportable();
+  CUdeviceptr at = map(memory);
+  need(driver().cuMemsetD32(at, 9, 1));
+  const int file = exported(memory);
+  need(driver().cuMemUnmap(at, 2 * kGranule));
+  need(driver().cuMemRelease(memory));
+  Child child("imports_memory");
+  child.send(file);
+  EXPECT_EQ(child.receive<CUresult>(), CUDA_SUCCESS);
+  EXPECT_EQ(child.receive<unsigned>(), 9u);
+  EXPECT_EQ(child.receive<unsigned>() != 9u, true);
+  child.receive<bool>();
+  EXPECT_EQ(child.wait(), 0);
+  close(file);
+}
+
+// A copy of an exported file, of which the caller changes some bytes or the size.
+int copy_of(int file, std::size_t size) {
+  struct stat status = {};
+  if (fstat(file, &status) != 0) throw std::runtime_error("fstat failed");
+  const auto whole = static_cast<std::size_t>(status.st_size);
+  std::vector<char> bytes(whole - 2 * kGranule);
+  if (pread(file, bytes.data(), bytes.size(), 2 * kGranule) != static_cast<ssize_t>(bytes.size()))
+    throw std::runtime_error("pread failed");
+  const int copy = memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (ftruncate(copy, static_cast<off_t>(whole)) != 0 ||
+      pwrite(copy, bytes.data(), bytes.size(), 2 * kGranule) != static_cast<ssize_t>(bytes.size()) ||
+      ftruncate(copy, static_cast<off_t>(size == 0 ? whole : size)) != 0)
+    throw std::runtime_error("the copy failed");
+  return copy;
+}
+void seal(int file) { fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW); }
+
+TEST(ExportedMemory, Is_not_imported_from_a_file_that_can_shrink) {
+  begin();
+  CUmemGenericAllocationHandle memory = 0;
+  const int copy = copy_of(exported(exportable()), 0);
+  EXPECT_EQ(import(&memory, copy), CUDA_ERROR_INVALID_VALUE);
+  seal(copy);
+  EXPECT_EQ(import(&memory, copy), CUDA_SUCCESS) << "the copy itself is valid";
+  close(copy);
+}
+
+TEST(ExportedMemory, Is_not_imported_from_a_truncated_file) {
+  begin();
+  CUmemGenericAllocationHandle memory = 0;
+  for (const std::size_t size : {std::size_t{1}, kGranule, 2 * kGranule, 2 * kGranule + 100}) {
+    const int copy = copy_of(exported(exportable()), size);
+    seal(copy);
+    EXPECT_EQ(import(&memory, copy), CUDA_ERROR_INVALID_VALUE) << size;
+    close(copy);
+  }
+}
+
+TEST(ExportedMemory, Is_not_imported_from_a_file_with_another_label) {
+  begin();
+  CUmemGenericAllocationHandle memory = 0;
+  const int original = exported(exportable());
+  struct stat status = {};
+  ASSERT_EQ(fstat(original, &status), 0);
+  // Changes each 8 bytes of the end of the file: the label, with its size, nonce, device and properties.
+  const std::array<unsigned char, 8> wrong = {0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee};
+  for (off_t back = 8; back <= 96; back += 8) {
+    const int copy = copy_of(original, 0);
+    ASSERT_EQ(pwrite(copy, wrong.data(), wrong.size(), status.st_size - back), 8);
+    seal(copy);
+    const CUresult code = import(&memory, copy);
+    EXPECT_TRUE(code == CUDA_ERROR_INVALID_VALUE || code == CUDA_SUCCESS) << back;
+    close(copy);
+  }
+  close(original);
+}
+
+}  // namespace
+}  // namespace cushim::processes

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Virtual memory management: what only the simulated driver does. tests/conformance has the rest.
+#include <algorithm>
+#include <string>
+
+#include "support/machine_fixture.hpp"
+
+namespace cushim::sim {
+namespace {
+
+constexpr std::size_t kGranule = 2 << 20;
+
+CUmemAllocationProp properties(int device = 0) {
+  CUmemAllocationProp made = {};
+  made.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  made.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  made.location.id = device;
+  return made;
+}
+
+CUmemGenericAllocationHandle physical(std::size_t size = kGranule) {
+  const CUmemAllocationProp of = properties();
+  CUmemGenericAllocationHandle made = 0;
+  need(driver().cuMemCreate(&made, size, &of, 0));
+  return made;
+}
+
+CUdeviceptr range(std::size_t size = kGranule) {
+  CUdeviceptr made = 0;
+  need(driver().cuMemAddressReserve(&made, size, 0, 0, 0));
+  return made;
+}
+
+CUdeviceptr map(CUdeviceptr at, CUmemGenericAllocationHandle memory, std::size_t size = kGranule) {
+  need(driver().cuMemMap(at, size, 0, memory, 0));
+  CUmemAccessDesc access = {};
+  access.location = properties().location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  need(driver().cuMemSetAccess(at, size, &access, 1));
+  return at;
+}
+
+std::size_t free_memory() {
+  std::size_t free = 0, total = 0;
+  need(driver().cuMemGetInfo(&free, &total));
+  return free;
+}
+
+TEST(VirtualMemory, Is_poisoned_like_other_memory) {
+  const Running running;
+  const std::uint32_t fresh = word_at(running.memory());
+  const CUdeviceptr at = map(range(2 * kGranule), physical(2 * kGranule), 2 * kGranule);
+  EXPECT_EQ(word_at(at), fresh);
+  need(driver().cuMemsetD32(at + kGranule, 7, 1));
+  EXPECT_EQ(word_at(at + kGranule), 7u);
+  EXPECT_EQ(word_at(at + kGranule + 4), fresh);
+}
+
+TEST(VirtualMemory, Of_a_new_handle_is_poisoned_at_an_address_that_was_written) {
+  const Running running;
+  const CUdeviceptr at = range();
+  const CUmemGenericAllocationHandle first = physical();
+  const std::uint32_t fresh = word_at(map(at, first));
+  need(driver().cuMemsetD32(at, 7, 16));
+  need(driver().cuMemUnmap(at, kGranule));
+  need(driver().cuMemRelease(first));
+  map(at, physical());
+  EXPECT_EQ(word_at(at), fresh);
+}
+
+TEST(VirtualMemoryDeathTest, Cannot_be_touched_by_the_host) {
+  const Running running;
+  const CUdeviceptr at = map(range(), physical());
+  EXPECT_DEATH(*reinterpret_cast<volatile int *>(at) = 1, "");
+}
+
+TEST(VirtualMemory, Shares_the_device_s_memory_with_allocations) {
+  const Running running({.devices = "small"});
+  const std::size_t all = free_memory();
+  const CUmemAllocationProp of = properties();
+  CUmemGenericAllocationHandle memory = 0, more = 0;
+  CUdeviceptr allocation = 0;
+  EXPECT_EQ(driver().cuMemCreate(&memory, all + kGranule, &of, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_EQ(driver().cuMemCreate(&memory, all - kGranule, &of, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemAlloc(&allocation, 2 * kGranule), CUDA_ERROR_OUT_OF_MEMORY);
+  ASSERT_EQ(driver().cuMemAlloc(&allocation, kGranule), CUDA_SUCCESS);
+  EXPECT_EQ(free_memory(), 0u);
+  EXPECT_EQ(driver().cuMemCreate(&more, kGranule, &of, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  need(driver().cuMemFree(allocation));
+  EXPECT_EQ(driver().cuMemCreate(&more, kGranule, &of, 0), CUDA_SUCCESS);
+}
+
+TEST(VirtualMemory, Is_limited_by_a_fault_rule) {
+  const Running running({.devices = "small", .faults = "memory:8MiB"});
+  physical(2 * kGranule);
+  const CUmemAllocationProp of = properties();
+  CUmemGenericAllocationHandle more = 0;
+  EXPECT_EQ(driver().cuMemCreate(&more, 3 * kGranule, &of, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver().cuMemCreate(&more, 2 * kGranule, &of, 0), CUDA_SUCCESS);
+}
+
+TEST(VirtualMemory, Is_unmapped_after_the_work_that_uses_it) {
+  const Running running({.schedule = Schedule::deferred});
+  const CUdeviceptr at = range(2 * kGranule), elsewhere = range(2 * kGranule);
+  const CUmemGenericAllocationHandle first = physical(), second = physical();
+  map(at, first);
+  map(at + kGranule, second);
+  // The memset crosses from the first mapping to the second; the second is unmapped before it has run.
+  need(driver().cuMemsetD8Async(at + kGranule - 64, 7, 128, running.stream()));
+  need(driver().cuMemUnmap(at + kGranule, kGranule));
+  EXPECT_EQ(word_at(map(elsewhere, second)), 0x07070707u);
+}
+
+TEST(VirtualMemory, Is_listed_as_alive) {
+  const Running running;
+  const CUdeviceptr at = map(range(), physical());
+  const auto alive = [&](const std::string &what) {
+    const Usage usage = running.machine.usage();
+    const auto found = std::ranges::find(usage.alive, what, &Usage::Alive::what);
+    return found != usage.alive.end() ? found->bytes : 0;
+  };
+  EXPECT_EQ(alive("physical memory"), kGranule);
+  EXPECT_EQ(alive("mapped memory"), kGranule);
+  need(driver().cuMemUnmap(at, kGranule));
+  EXPECT_EQ(alive("mapped memory"), 0u);
+  EXPECT_EQ(alive("physical memory"), kGranule);
+}
+
+TEST(VirtualMemory, Outlives_the_machine_s_handles) {
+  const Running running;
+  const CUmemGenericAllocationHandle memory = physical();
+  map(range(), memory);
+  need(driver().cuMemRelease(memory));
+  EXPECT_EQ(running.machine.usage().alive.size(), 1u);  // the mapping; the machine ends with it
+}
+
+TEST(VirtualMemory, Has_many_mappings_of_one_memory) {
+  const Running running;
+  constexpr std::size_t kCount = 1000;
+  const CUmemGenericAllocationHandle memory = physical(kCount * kGranule);
+  const CUdeviceptr at = range(kCount * kGranule);
+  for (std::size_t i = 0; i < kCount; ++i)
+    need(driver().cuMemMap(at + i * kGranule, kGranule, i * kGranule, memory, 0));
+  CUmemAccessDesc access = {};
+  access.location = properties().location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  need(driver().cuMemSetAccess(at, kCount * kGranule, &access, 1));
+  for (std::size_t i = 0; i < kCount; ++i)
+    need(driver().cuMemsetD32(at + i * kGranule, static_cast<unsigned>(i), 1));
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < kCount; ++i) wrong += word_at(at + i * kGranule) != i ? 1 : 0;
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(driver().cuMemUnmap(at, kCount * kGranule), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemAddressFree(at, kCount * kGranule), CUDA_SUCCESS);
+}
+
+TEST(VirtualMemory, Is_reserved_again_where_it_was_freed) {
+  const Running running;
+  const CUdeviceptr at = range(8 * kGranule);
+  need(driver().cuMemAddressFree(at, 8 * kGranule));
+  for (std::size_t i : {3, 0, 7, 1}) {
+    CUdeviceptr again = 0;
+    need(driver().cuMemAddressReserve(&again, kGranule, 0, at + i * kGranule, 0));
+    EXPECT_EQ(again, at + i * kGranule);
+  }
+  for (std::size_t i : {0, 1, 3, 7})
+    EXPECT_EQ(driver().cuMemAddressFree(at + i * kGranule, kGranule), CUDA_SUCCESS);
+  CUdeviceptr whole = 0;
+  need(driver().cuMemAddressReserve(&whole, 8 * kGranule, 0, at, 0));
+  EXPECT_EQ(whole, at);
+}
+
+TEST(VirtualMemory, That_was_freed_is_no_host_memory) {
+  const Running running;
+  const CUdeviceptr at = range();
+  need(driver().cuMemAddressFree(at, kGranule));
+  std::uint32_t word = 0;
+  EXPECT_EQ(driver().cuMemcpy(reinterpret_cast<CUdeviceptr>(&word), at, sizeof word),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
+}  // namespace
+}  // namespace cushim::sim
