@@ -8,9 +8,7 @@
 #include "others.hpp"
 #include "receive.hpp"
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 void print_call_after_end(const char *symbol, const char *driver) {
@@ -191,6 +189,4 @@ void DriverSlot::on_call_after_end(Report new_report) noexcept {
   report = new_report != nullptr ? new_report : print_call_after_end;
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

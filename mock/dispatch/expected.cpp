@@ -6,9 +6,7 @@
 
 #include <cushim/detail/lookup.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 template <class Signature>
@@ -55,6 +53,4 @@ constexpr Make kRows[] = {
 
 std::unique_ptr<AnyReceiver> ExpectedCalls::make_receiver(int slot) { return kRows[slot](*this, slot); }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -2,9 +2,7 @@
 // The functions of the driver slots: 16 for each entry point, each a jump with its own index.
 #include "receive.hpp"
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 template <unsigned packed_index, class Signature>
@@ -36,6 +34,4 @@ static_assert(sizeof driver_slots / sizeof *driver_slots == DriverSlot::kCount);
 
 Function function_of(int driver_slot, int slot) noexcept { return driver_slots[driver_slot][slot]; }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -10,9 +10,7 @@
 
 #include <cushim/detail/inside_call.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 namespace {
 
@@ -66,6 +64,4 @@ bool is_inside_call() noexcept {
                              [](const std::atomic<int> &count) { return count != 0; });
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -6,9 +6,7 @@
 
 #include "pool.hpp"
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // A thread's counts, by driver slot number. Never freed; the counts of a thread that has ended are reused
 // by another.
@@ -84,6 +82,4 @@ class DriverSlot::Inside {
   bool taken_;
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -5,9 +5,7 @@
 
 #include <cstring>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 // Flag bit 1 requests the per-thread default stream variant, bit 0 the legacy one; no flag means bit 0.
@@ -94,6 +92,4 @@ void answer_lookups_below(DriverSlot &driver_slot) {
 #endif
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

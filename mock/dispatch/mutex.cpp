@@ -5,9 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 void futex(std::atomic<int> &state, int operation, int value) noexcept {
@@ -25,6 +23,4 @@ void Mutex::wait() noexcept {
 
 void Mutex::wake_one() noexcept { futex(state_, FUTEX_WAKE_PRIVATE, 1); }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

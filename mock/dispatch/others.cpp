@@ -7,9 +7,7 @@
 #include <cushim/driver.hpp>
 #include <string_view>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 bool is_driver_or_runtime(std::string_view library) {
@@ -65,6 +63,4 @@ void warn_of_others() {
   warn("what is linked to libcuda or to NVIDIA's runtime library", other_users());
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

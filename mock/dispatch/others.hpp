@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // Returns the paths of the mapped files that link libcuda or NVIDIA's runtime library: their calls reach the
 // real driver, whichever driver is current. Cannot detect files that open libcuda themselves.
@@ -19,6 +17,4 @@ std::vector<std::string> other_copies();
 // Writes a warning to stderr for each of the two lists that is not empty. Call once in a process.
 void warn_of_others();
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -6,9 +6,7 @@
 
 #include <unordered_map>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 struct Pool {
   std::mutex mutex;  // guards taking and retiring slots
@@ -26,6 +24,4 @@ extern constinit Pool *made_pool;
 
 inline int DriverSlot::number() const noexcept { return static_cast<int>(this - pool().driver_slots); }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -6,9 +6,7 @@
 
 #include "inside.hpp"
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 template <class... Arguments>
 CUresult receive(unsigned packed_index, Arguments... arguments) {
@@ -56,6 +54,4 @@ bool is_entry_function(const void *start_of_function) {
   return start != 0 && std::ranges::binary_search(starts, start);
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -5,9 +5,7 @@
 
 #include <cushim/mock/driver_slot.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // Packs a driver slot's number and an entry point's slot into one argument.
 constexpr unsigned packed_index(int driver_slot, int slot) {
@@ -26,6 +24,4 @@ CUresult receive(unsigned packed_index, Arguments... arguments);
 // Returns the function of a driver slot for an entry point; null if the CUDA headers lack its types.
 Function function_of(int driver_slot, int slot) noexcept;
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -8,9 +8,7 @@
 #include <cstdio>
 #include <string_view>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 struct Flag {
@@ -159,6 +157,4 @@ std::string Call::in_words() const {
   return words + ")";
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

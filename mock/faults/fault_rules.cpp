@@ -13,9 +13,7 @@
 
 #include <cushim/detail/nearest.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -412,6 +410,4 @@ bool is_sticky(CUresult result) noexcept {
   }
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

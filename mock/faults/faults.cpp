@@ -14,9 +14,7 @@
 #include <cushim/error.hpp>
 #include <cushim/mock/around.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
@@ -311,6 +309,4 @@ std::vector<InjectedFault> Faults::injected() const { return injector_->injected
 
 void Faults::note_limit(const std::string &rule, const char *call) { injector_->note_limit(rule, call); }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

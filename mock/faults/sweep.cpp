@@ -13,9 +13,7 @@
 #include <optional>
 #include <string_view>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 std::string_view base_of(Entry entry) { return cushim_entry(static_cast<int>(entry))->base; }
@@ -247,6 +245,4 @@ std::string Sweep::text() const {
   return text;
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -3,9 +3,7 @@
 // them.
 #include <cushim/mock/mock_driver.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // clang-format off
 #define CUSHIM_COMMON_SIGNATURE(...)                                                               \
@@ -17,6 +15,4 @@ namespace mock {
 CUSHIM_COMMON_SIGNATURES(CUSHIM_COMMON_SIGNATURE)
 // clang-format on
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

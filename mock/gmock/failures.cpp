@@ -7,9 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 void report(const testing::TestPartResult &result, const std::string &message) {
@@ -107,6 +105,4 @@ Failures::~Failures() {
   }
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

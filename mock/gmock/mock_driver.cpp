@@ -3,9 +3,7 @@
 
 #include <cstdio>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 namespace {
 
 void add_failure(const std::string &message) {
@@ -92,6 +90,4 @@ AnyExpected &MockDriver::expected(int slot, Make make) {
 
 std::string MockDriver::set_variants(int slot) const { return state_->set_variants(slot); }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

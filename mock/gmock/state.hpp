@@ -5,9 +5,7 @@
 #include <cushim/mock/expected.hpp>
 #include <cushim/mock/mock_driver.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 class MockDriver::State final : public ExpectedCalls {
  public:
@@ -23,6 +21,4 @@ class MockDriver::State final : public ExpectedCalls {
   DriverSlot &driver_slot_;  // last member: calls may arrive as soon as it is taken
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -4,9 +4,7 @@
 
 #include <cushim/detail/receivers.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace hook {
+namespace cushim::hook {
 namespace {
 
 // One call through an Around. Not inline, since there is a layer for each signature.
@@ -86,6 +84,4 @@ Hook around(Driver &driver, int slot, Around &around) {
           detail::make_receiver_of(slot)};
 }
 
-}  // namespace hook
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::hook

@@ -11,9 +11,7 @@
 
 #include <cushim/detail/lookup.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace hook {
+namespace cushim::hook {
 namespace {
 
 // Serializes installing and removing hooks. Not held while a hook runs or is waited for.
@@ -96,6 +94,4 @@ Hook::~Hook() {
   }
 }
 
-}  // namespace hook
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::hook

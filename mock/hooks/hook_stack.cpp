@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 namespace {
 
@@ -62,6 +60,4 @@ void HookStack::erase(const AnyLayer &layer) {
 
 bool HookStack::is_empty() const { return layers()->empty(); }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

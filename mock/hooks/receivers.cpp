@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/detail/receivers.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace hook {
+namespace cushim::hook {
 namespace detail {
 namespace {
 
@@ -20,6 +18,4 @@ constexpr MakeReceiver kMake[] = {
 MakeReceiver make_receiver_of(int slot) noexcept { return kMake[slot]; }
 
 }  // namespace detail
-}  // namespace hook
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::hook

@@ -100,7 +100,7 @@ Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
     json["faults"].push_back({{"rule", fault.rule},
                               {"call", fault.call},
                               {"number", fault.number},
-                              {"result", std::string(v1::name_of(fault.result))},
+                              {"result", std::string(cushim::name_of(fault.result))},
                               {"late", fault.is_late},
                               {"told_by", fault.told_by},
                               {"place", json_of(fault.place)}});

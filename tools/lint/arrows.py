@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "mock/check/core": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check"],
     "mock/check/leaks": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "check"],
     "mock/check/misuse": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "check"],
-    "mock/check/hazards": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "check"],
+    "mock/check/hazards": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check"],
     "mock/check/deadlock": ["mock/check/core", "mock/check/hazards", "include", PUBLIC + "mock", PUBLIC + "check"],
     "mock/faults": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults"],
     "mock/ptx": [PUBLIC + "ptx"],

@@ -92,6 +92,8 @@ def violations(name):
             yield number, "trailing white space"
         if THEIR_TEXT.search(line):
             yield number, "NVIDIA's licence text: remove the copied source"
+        if line.startswith("inline namespace v1") and not name.startswith("include/"):
+            yield number, "only include/ is versioned: docs/architecture.md, Namespaces"
         if name.startswith("tests/") and SLEEP.search(line):
             yield number, "a test sleeps: wait for the condition instead"
 

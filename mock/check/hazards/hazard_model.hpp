@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cushim/check/finding.hpp>
+#include <cushim/detail/memory_kind.hpp>
 #include <cushim/driver.hpp>
 
 #include <deque>
@@ -27,8 +28,6 @@
 #include "hazards/stream_names.hpp"
 
 namespace cushim::check {
-
-enum class MemoryKind : std::uint8_t { device, pinned, registered, managed };
 
 class HazardModel {
  public:

@@ -21,8 +21,7 @@ const char *description(CUresult code) {
 CUresult get_name(Call &, CUresult code, const char **name) {
   require(name != nullptr);  // the real driver crashes
   const bool is_known = description(code) != nullptr;
-  *name = is_known ? cushim::name_of(code).data()
-                   : nullptr;  // a string literal, which ends with a null character
+  *name = is_known ? cushim::name_of(code).data() : nullptr;  // data() is a string literal
   return is_known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cushim/detail/memory_kind.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +20,6 @@
 #include "objects/device.hpp"
 
 namespace cushim::sim {
-
-enum class MemoryKind { device, pinned, registered, managed };
 
 // The mapping of an allocation that another process exported.
 struct MemoryImport {

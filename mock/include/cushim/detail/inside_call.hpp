@@ -2,9 +2,7 @@
 // Whether a thread is inside a call of an in-process driver.
 #pragma once
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // Returns whether the calling thread is inside a call of an in-process driver. True in a signal handler that
 // interrupted such a call: locks that the call holds are then never released.
@@ -14,6 +12,4 @@ bool is_inside_call() noexcept;
 // driver. The caller of such a function is the program.
 bool is_entry_function(const void *start_of_function);
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

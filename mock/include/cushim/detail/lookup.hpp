@@ -5,9 +5,7 @@
 
 #include <cushim/mock/driver_slot.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // The entry points of both ABIs of cuGetProcAddress.
 inline constexpr int kLookups[] = {static_cast<int>(Entry::cuGetProcAddress_v11030),
@@ -26,6 +24,4 @@ CUresult look_up(const DriverSlot &driver_slot, const char *base, void **functio
 // slot.
 void answer_lookups_below(DriverSlot &driver_slot);
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // Returns the edit distance: the fewest single-letter edits (insert, delete, replace) that turn one into
 // the other.
@@ -44,6 +42,4 @@ inline std::string nearest(std::string_view word, const std::vector<std::string>
   return *found;
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

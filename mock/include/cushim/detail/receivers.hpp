@@ -4,15 +4,11 @@
 
 #include <cushim/mock/hook.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace hook {
+namespace cushim::hook {
 namespace detail {
 
 // Returns the factory of the entry point's receiver; null if the CUDA headers lack one of its types.
 MakeReceiver make_receiver_of(int slot) noexcept;
 
 }  // namespace detail
-}  // namespace hook
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::hook

@@ -22,9 +22,7 @@
 #include <variant>
 #include <vector>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // A range of calls by number, counted from 1 over all entry points of the rule.
 struct CountedCalls {
@@ -86,6 +84,4 @@ FaultRules read_fault_rules(const std::string &text_or_file);
 // ILLEGAL_ADDRESS and similar. A rule with such an error is sticky by default.
 bool is_sticky(CUresult result) noexcept;
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -16,9 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // A failure that a rule has injected.
 struct InjectedFault {
@@ -72,6 +70,4 @@ class Faults {
   std::unique_ptr<Injector> injector_;
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -18,9 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // Returns the default error of an entry point: CUDA_ERROR_NO_DEVICE for cuInit, OUT_OF_MEMORY for calls
 // that create or map something, LAUNCH_FAILED for calls that enqueue or wait for work, else UNKNOWN.
@@ -70,6 +68,4 @@ struct Sweep {
 Sweep sweep(const std::function<std::shared_ptr<Driver>()> &make, const std::function<void()> &body,
             const SweepOptions &options = {});
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -14,9 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // Returns the code and writes nothing.
 inline auto Returns(CUresult code) { return testing::Return(code); }
@@ -119,6 +117,4 @@ inline auto GivesText(std::string text) {
   return testing::MakePolymorphicAction(detail::GivesTextAction(std::move(text)));
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

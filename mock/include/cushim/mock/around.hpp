@@ -7,9 +7,7 @@
 
 #include <optional>
 
-namespace cushim {
-inline namespace v1 {
-namespace hook {
+namespace cushim::hook {
 
 // The code around calls. May be called by many threads at once, like the driver. Skipped for calls that are
 // made inside another call: by before() and after() themselves, or by other hooks.
@@ -28,6 +26,4 @@ class Around {
 // Throws as mock::DriverSlot::over().
 [[nodiscard]] Hook around(Driver &driver, int slot, Around &around);
 
-}  // namespace hook
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::hook

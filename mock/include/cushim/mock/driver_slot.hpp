@@ -13,9 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // A function of the driver, with its type erased.
 using Function = void (*)();
@@ -154,6 +152,4 @@ class DriverSlot {
   unsigned long retired_at_ = 0;
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -12,9 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // The expectations for one entry point.
 class AnyExpected {
@@ -69,6 +67,4 @@ class ExpectedCalls : public Owner {
   std::vector<std::unique_ptr<AnyExpected>> kept_;
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

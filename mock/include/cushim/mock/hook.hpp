@@ -29,9 +29,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // One hook, with its type erased.
 class AnyLayer {
@@ -149,9 +147,9 @@ CUresult Next<CUresult(Arguments...)>::operator()(Arguments... arguments) const 
   return newest.run(Next(receiver_, layers_, count_ - 1), arguments...);
 }
 
-}  // namespace mock
+}  // namespace cushim::mock
 
-namespace hook {
+namespace cushim::hook {
 
 namespace detail {
 
@@ -316,6 +314,4 @@ requires std::is_pointer_v<decltype(function)> CUSHIM_ONLY_NAMED Hook after(Driv
 }
 #undef CUSHIM_ONLY_NAMED
 
-}  // namespace hook
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::hook

@@ -7,9 +7,7 @@
 #include <cushim/error.hpp>
 #include <cushim/mock/printers.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // EXPECT_THAT(driver.cuInit(0), Succeeds());
 inline testing::Matcher<CUresult> Succeeds() { return testing::Eq(CUDA_SUCCESS); }
@@ -45,6 +43,4 @@ MATCHER_P2(WaitsForValue64, address, value, "") {
          arg.waitValue.value64 == cuuint64_t(value);
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

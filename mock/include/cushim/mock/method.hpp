@@ -20,9 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 class MockDriver;
 
@@ -286,6 +284,4 @@ class UntypedMethod {
   int unused_number_ = 0;
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

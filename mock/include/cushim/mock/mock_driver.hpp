@@ -17,9 +17,7 @@
 #include <cushim/mock/matchers.hpp>
 #include <cushim/mock/method.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // The type that GoogleMock registers the mock as: a NiceMock, since MockDriver reports unexpected calls
 // itself.
@@ -77,6 +75,4 @@ AnyExpected &Method<CUresult(Arguments...)>::mocker() {
   return mock_.expected(slot_, &make_mocker<Signature>);
 }
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

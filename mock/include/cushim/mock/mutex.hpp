@@ -7,9 +7,7 @@
 
 #include <atomic>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // A mutex for locks that each driver call takes for some nanoseconds and usually finds free. Uncontended,
 // it takes a few inline instructions; none of them is atomic while the process has one thread, as in the C
@@ -58,6 +56,4 @@ class Mutex {
   std::atomic<int> state_{kFree};
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -6,9 +6,7 @@
 
 #include <atomic>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 inline std::atomic<long> own_threads{0};
 
@@ -22,6 +20,4 @@ struct OwnThread {
   OwnThread &operator=(const OwnThread &) = delete;
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

@@ -4,9 +4,7 @@
 
 #include <cushim/driver.hpp>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 template <int slot>
 struct SignatureOf;  // undefined for an entry point whose types the CUDA headers lack
@@ -21,6 +19,4 @@ struct SignatureOf;  // undefined for an entry point whose types the CUDA header
 template <Entry entry>
 using Signature = typename SignatureOf<static_cast<int>(entry)>::type;
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock

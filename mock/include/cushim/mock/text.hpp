@@ -10,9 +10,7 @@
 #include <string>
 #include <type_traits>
 
-namespace cushim {
-inline namespace v1 {
-namespace mock {
+namespace cushim::mock {
 
 // The handle types and their nouns: CUSHIM_HANDLE(type, noun).
 #define CUSHIM_HANDLES_11080(CUSHIM_HANDLE)                \
@@ -123,6 +121,4 @@ struct Call {
   std::string in_words() const;
 };
 
-}  // namespace mock
-}  // namespace v1
-}  // namespace cushim
+}  // namespace cushim::mock
