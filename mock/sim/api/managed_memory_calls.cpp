@@ -34,14 +34,12 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, unsigned flags
   require(out != nullptr);
   require(size != 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
   Context &context = call.context();
-  auto pages = std::make_unique<ManagedPages>();
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::managed, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
   made->device = context.device;
   made->flags = flags;
   made->synchronizes = true;  // reported value, measured on driver 580
-  made->pages = std::move(pages);
   *out = made->base;
   return CUDA_SUCCESS;
 }
@@ -52,6 +50,7 @@ Allocation &managed_range(Call &call, CUdeviceptr address, std::size_t size) {
   Allocation *const allocation = call.system.memory.find(address);
   require(size != 0 && allocation != nullptr && allocation->kind == MemoryKind::managed &&
           size <= allocation->end() - address);
+  if (allocation->pages == nullptr) allocation->pages = std::make_unique<ManagedPages>();
   return *allocation;
 }
 

@@ -46,7 +46,7 @@ struct Allocation {
   bool is_ending = false;     // a call waits for its users and then releases it
   bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 
-  std::unique_ptr<ManagedPages> pages;      // if it is managed memory
+  std::unique_ptr<ManagedPages> pages;      // null until a call needs them
   std::unique_ptr<MemoryExport> exported;   // if other processes may open it
   std::unique_ptr<MemoryImport> imported;   // if another process exported it
   std::unique_ptr<VirtualMapping> mapping;  // if it is mapped into a reserved range
