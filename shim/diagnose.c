@@ -38,13 +38,13 @@ void cushim_reset(CushimDiagnosis *diagnosis) {
   diagnosis->advice[0] = '\0';
 }
 
-void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *place,
-                         const char *library, const char *detail) {
+void cushim_add_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *source,
+                        const char *library, const char *detail) {
   /* When the array is full, the newest attempt replaces the last one: it may be the accepted one. */
   if (diagnosis->attempt_count == CUSHIM_MAX_ATTEMPTS) --diagnosis->attempt_count;
   CushimAttempt *attempt = &diagnosis->attempts[diagnosis->attempt_count++];
   attempt->outcome = outcome;
-  cushim_copy_text(attempt->place, sizeof attempt->place, place);
+  cushim_copy_text(attempt->source, sizeof attempt->source, source);
   cushim_copy_text(attempt->library, sizeof attempt->library, library);
   cushim_copy_text(attempt->detail, sizeof attempt->detail, detail);
 }
@@ -71,29 +71,30 @@ static const CushimAttempt *telling_attempt(const CushimDiagnosis *diagnosis) {
 void cushim_conclude_search(CushimDiagnosis *diagnosis) {
   const CushimAttempt *attempt = telling_attempt(diagnosis);
   const char *library = attempt->library;
-  const bool by_name = strcmp(attempt->place, "CUSHIM_LIBRARY") == 0;
-  const bool given = by_name || strcmp(attempt->place, "given") == 0;
+  const bool by_name = strcmp(attempt->source, "CUSHIM_LIBRARY") == 0;
+  const bool given = by_name || strcmp(attempt->source, "given") == 0;
   diagnosis->code = CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
   switch (attempt->outcome) {
     case CUSHIM_DRIVER_DISABLED:
       cushim_conclude(diagnosis, CUSHIM_DRIVER_DISABLED,
                       by_name ? "Unset CUSHIM_LIBRARY to use the installed driver."
-                              : "Give another library to use a driver.",
-                      by_name ? "CUSHIM_LIBRARY=none switches the driver off"
-                              : "the library given is \"none\": the driver is switched off");
+                              : "Pass another library name to use a driver.",
+                      by_name ? "CUSHIM_LIBRARY=none disables the driver"
+                              : "the library name \"none\" disables the driver");
       break;
     case CUSHIM_RELATIVE_PATH:
       cushim_conclude(diagnosis, CUSHIM_RELATIVE_PATH,
-                      given ? "Give an absolute path, or a library name without a slash."
-                            : "Take empty and relative folders off LD_LIBRARY_PATH.",
-                      "%s is a relative path, which would mean another file in another directory", library);
+                      given ? "Use an absolute path, or a library name without a slash."
+                            : "Remove empty and relative directories from LD_LIBRARY_PATH.",
+                      "%s is a relative path, which names a different file in each working directory",
+                      library);
       break;
     case CUSHIM_STUB_LIBRARY:
       cushim_conclude(
           diagnosis, CUSHIM_STUB_LIBRARY,
-          given ? "Name the NVIDIA driver's own libcuda.so.1 instead."
-                : "Take the toolkit's stubs folder off the library search path, and install the NVIDIA "
-                  "driver if there is none.",
+          given ? "Use the NVIDIA driver's libcuda.so.1 instead."
+                : "Remove the toolkit's stubs directory from the library search path, and install the "
+                  "NVIDIA driver if it is missing.",
           "%s is the CUDA toolkit's link stub, not a driver", library);
       break;
     case CUSHIM_WRONG_ARCHITECTURE:
@@ -104,25 +105,25 @@ void cushim_conclude_search(CushimDiagnosis *diagnosis) {
     case CUSHIM_NOT_A_LIBRARY:
       cushim_conclude(
           diagnosis, CUSHIM_NOT_A_LIBRARY,
-          "Remove it or reinstall the driver, and look for a broken copy or an unfinished download.",
+          "Remove it or reinstall the driver; check for a truncated copy or an unfinished download.",
           "%s is not a usable shared library", library);
       break;
     case CUSHIM_NOT_A_DRIVER:
       cushim_conclude(diagnosis, CUSHIM_NOT_A_DRIVER,
-                      "Name the NVIDIA driver's own libcuda.so.1, or take this library off the search path.",
+                      "Use the NVIDIA driver's libcuda.so.1, or remove this library from the search path.",
                       "%s is not an NVIDIA driver", library);
       break;
     case CUSHIM_NOT_LOADABLE:
       cushim_conclude(
           diagnosis, CUSHIM_NOT_LOADABLE,
-          "See the message in brackets: a library that the driver needs is missing, or a file may not be "
-          "read.",
+          "See the message in parentheses: a library that the driver needs is missing, or a file is not "
+          "readable.",
           "%s exists but cannot be loaded", library);
       break;
     default:
       cushim_conclude(diagnosis, CUSHIM_NO_DRIVER,
                       by_name ? "Correct CUSHIM_LIBRARY, or unset it to use the installed driver."
-                      : given ? "Give the path of an existing library."
+                      : given ? "Pass the path of an existing library."
                               : "Install the NVIDIA driver, or start the container with --gpus all.",
                       "%s not found", library);
       break;
@@ -133,7 +134,7 @@ void cushim_conclude_too_old(CushimDiagnosis *diagnosis, int version, int at_lea
   diagnosis->code = CUDA_ERROR_SYSTEM_DRIVER_MISMATCH;
   cushim_conclude(diagnosis, CUSHIM_DRIVER_TOO_OLD,
                   "Update the NVIDIA driver, or install the cuda-compat package of the newer release.",
-                  "the driver serves CUDA %d.%d, but CUDA %d.%d is needed", version / 1000,
+                  "the driver supports CUDA %d.%d, but CUDA %d.%d is required", version / 1000,
                   version % 1000 / 10, at_least / 1000, at_least % 1000 / 10);
 }
 
@@ -157,7 +158,7 @@ __attribute__((format(printf, 2, 3))) static void append(Line *line, const char 
 }
 
 static void append_attempt(Line *line, const CushimAttempt *attempt) {
-  append(line, "%s: ", attempt->place);
+  append(line, "%s: ", attempt->source);
   if (attempt->outcome == CUSHIM_OK)
     append(line, "%s", attempt->library);
   else if (attempt->detail[0] == '\0')

@@ -253,7 +253,7 @@ size_t cushim_why_missing(CushimDriver *driver, int slot, char *text, size_t cap
   const CushimEntryInfo *entry = cushim_entry(slot);
   int length;
   if (entry == NULL) {
-    length = snprintf(text, capacity, "cushim knows no entry point with slot %d", slot);
+    length = snprintf(text, capacity, "slot %d is not an entry point", slot);
   } else if (cushim_supports(driver, slot)) {
     length = snprintf(text, capacity, "%s", "");
   } else if (!is_open(driver->state)) {
@@ -262,11 +262,11 @@ size_t cushim_why_missing(CushimDriver *driver, int slot, char *text, size_t cap
     cushim_unlock();
     char why[1024];
     cushim_diagnosis_text(&failure, why, sizeof why);
-    length = snprintf(text, capacity, "%s is not served, for there is no driver: %s", entry->symbol, why);
+    length = snprintf(text, capacity, "%s is missing because no driver was found: %s", entry->symbol, why);
   } else {
     const CushimResolver *resolver = &driver->state->resolver;
     if (entry->version > resolver->version)
-      length = snprintf(text, capacity, "%s came with CUDA %d.%d; the driver %s serves CUDA %d.%d",
+      length = snprintf(text, capacity, "%s was added in CUDA %d.%d; the driver %s supports CUDA %d.%d",
                         entry->symbol, entry->version / 1000, entry->version % 1000 / 10, driver->state->name,
                         resolver->version / 1000, resolver->version % 1000 / 10);
     else

@@ -30,7 +30,7 @@ static const char *machine_name(unsigned machine) {
     case EM_PPC64:
       return "POWER";
     default:
-      return "another machine";
+      return "another architecture";
   }
 }
 
@@ -75,7 +75,7 @@ static CushimDiagnosisId inspect(int file, char *detail, size_t capacity) {
     return CUSHIM_NOT_A_LIBRARY;
   }
   if (start.size < sizeof *header) {
-    snprintf(detail, capacity, "is cut short");
+    snprintf(detail, capacity, "is truncated");
     return CUSHIM_NOT_A_LIBRARY;
   }
   if (header->e_ident[EI_CLASS] != ELFCLASS64) {
@@ -92,7 +92,7 @@ static CushimDiagnosisId inspect(int file, char *detail, size_t capacity) {
     return CUSHIM_NOT_A_LIBRARY;
   }
   if (!is_whole(&start, (unsigned long long)status.st_size)) {
-    snprintf(detail, capacity, "is cut short");
+    snprintf(detail, capacity, "is truncated");
     return CUSHIM_NOT_A_LIBRARY;
   }
   return CUSHIM_OK;

@@ -43,7 +43,7 @@ static void conclude_no_permission(CushimDiagnosis *diagnosis, const Nodes *node
       diagnosis, CUSHIM_NO_PERMISSION,
       "Give this user access to the NVIDIA device nodes (group video or render, or the container's "
       "device rules).",
-      "%s may not be opened by this user", nodes->closed);
+      "this user has no permission to open %s", nodes->closed);
 }
 
 static void explain_no_device(CushimDiagnosis *diagnosis) {
@@ -69,7 +69,7 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
     *diagnosis = driver->state->failure;
     cushim_unlock();
     if (diagnosis->id == CUSHIM_OK)
-      cushim_conclude(diagnosis, CUSHIM_NO_DRIVER, "Call load() first.", "no driver was opened yet");
+      cushim_conclude(diagnosis, CUSHIM_NO_DRIVER, "Call load() first.", "no driver has been opened");
     diagnosis->code = code;
     return;
   }
@@ -78,14 +78,14 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
   diagnosis->driver_version = cushim_driver_version(driver);
   switch ((int)code) {
     case CUDA_SUCCESS:
-      cushim_conclude(diagnosis, CUSHIM_OK, "", "nothing is wrong");
+      cushim_conclude(diagnosis, CUSHIM_OK, "", "no problem was found");
       break;
     case CUDA_ERROR_NO_DEVICE:
       explain_no_device(diagnosis);
       break;
     case CUDA_ERROR_STUB_LIBRARY:
       cushim_conclude(diagnosis, CUSHIM_STUB_LIBRARY,
-                      "Take the toolkit's stubs folder off the library search path.",
+                      "Remove the toolkit's stubs directory from the library search path.",
                       "%s is the CUDA toolkit's link stub, not a driver", driver->state->name);
       break;
     case CUDA_ERROR_SYSTEM_NOT_READY:
@@ -93,18 +93,18 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
           diagnosis, CUSHIM_FABRIC_MANAGER,
           "Start nvidia-fabricmanager of the same version as the driver, and wait until nvidia-smi -q "
           "shows the fabric's state as completed.",
-          "the driver says that the system is not ready (802): the fabric manager is not running");
+          "cuInit returned CUDA_ERROR_SYSTEM_NOT_READY (802): the fabric manager is not ready");
       break;
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
       cushim_conclude(
           diagnosis, CUSHIM_KERNEL_MISMATCH,
           "Reboot or reload the nvidia kernel modules after a driver update; in a container, use the "
           "host's libcuda.",
-          "%s and the loaded kernel module are of different versions (803)", driver->state->name);
+          "%s and the loaded kernel module have different versions (803)", driver->state->name);
       break;
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
       cushim_conclude(diagnosis, CUSHIM_COMPAT_UNSUPPORTED,
-                      "Take the cuda-compat folder off the library search path, or update the driver itself.",
+                      "Remove the cuda-compat directory from the library search path, or update the driver.",
                       "%s is a forward-compatibility library, which this GPU does not support (804)",
                       driver->state->name);
       break;
@@ -112,16 +112,17 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
       if (getpid() != driver->state->opened_by)
         cushim_conclude(
             diagnosis, CUSHIM_FORKED,
-            "Start the child with exec (multiprocessing's spawn method), or fork before the first use "
-            "of the driver.",
-            "this process was forked from one that had opened the driver, which does not survive that");
+            "Start the child with exec (multiprocessing's spawn method), or fork before the first driver "
+            "call.",
+            "this process was forked after its parent initialized the driver, which does not work in the "
+            "child");
       else
         cushim_conclude(diagnosis, CUSHIM_INIT_FAILED, "Call cuInit(0) before any other call.",
                         "the driver was not initialized (3)");
       break;
     case CUDA_ERROR_DEINITIALIZED:
       cushim_conclude(diagnosis, CUSHIM_TORN_DOWN,
-                      "Release what uses the driver before main returns, or ignore this error at exit.",
+                      "Release GPU objects before main returns, or ignore this error at exit.",
                       "the driver has shut down because the process is ending");
       break;
     case CUDA_ERROR_UNKNOWN:
@@ -133,11 +134,12 @@ void cushim_explain(CushimDriver *driver, CUresult code, CushimDiagnosis *diagno
         cushim_conclude(diagnosis, CUSHIM_UNKNOWN,
                         "See the kernel log (dmesg | grep -i nvrm). Usual causes: the GPU fell off the bus, "
                         "nvidia-uvm is not loaded, or the machine was suspended.",
-                        "the driver failed without saying why (%d, %s)", (int)code, cushim_result_name(code));
+                        "the driver failed without a specific reason (%d, %s)", (int)code,
+                        cushim_result_name(code));
       break;
     }
     default:
-      cushim_conclude(diagnosis, CUSHIM_INIT_FAILED, "cushim explain says what the code means.",
+      cushim_conclude(diagnosis, CUSHIM_INIT_FAILED, "Run cushim explain with the code.",
                       "the driver returned %d, %s", (int)code, cushim_result_name(code));
       break;
   }

@@ -59,7 +59,7 @@ static void *open_library(const char *library, char *detail, size_t capacity) {
   void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (handle != NULL) return handle;
   const char *error = dlerror();
-  if (error == NULL) error = "dlopen failed without a reason";
+  if (error == NULL) error = "dlopen failed without a message";
   /* If the message is too long, drops the path before the reason. */
   const size_t length = strlen(library);
   const bool is_prefixed = strncmp(error, library, length) == 0 && strncmp(error + length, ": ", 2) == 0;
@@ -77,7 +77,7 @@ static char *path_of(void *handle, const char *library) {
 
 /* Opens and validates a library, and records the attempt. Returns whether it is a driver. The library must
  * be loaded already or accepted by cushim_inspect_elf. */
-static bool accept(const char *place, const char *library, CushimFound *found, CushimDiagnosis *diagnosis) {
+static bool accept(const char *source, const char *library, CushimFound *found, CushimDiagnosis *diagnosis) {
   char detail[256] = "";
   CushimDiagnosisId outcome = CUSHIM_NOT_LOADABLE;
   void *handle = open_library(library, detail, sizeof detail);
@@ -87,50 +87,50 @@ static bool accept(const char *place, const char *library, CushimFound *found, C
     found->path = path_of(handle, library);
     if (found->path == NULL) {
       outcome = CUSHIM_NOT_LOADABLE;
-      cushim_copy_text(detail, sizeof detail, "there is no memory left for its path");
+      cushim_copy_text(detail, sizeof detail, "out of memory for its path");
     }
   }
   if (handle != NULL && outcome != CUSHIM_OK) dlclose(handle);
-  cushim_note_attempt(diagnosis, outcome, place, library, detail);
+  cushim_add_attempt(diagnosis, outcome, source, library, detail);
   return outcome == CUSHIM_OK;
 }
 
 /* Tries the file at an absolute path. Returns whether it is a driver. */
-static bool try_file(const char *place, const char *path, bool notes_absence, CushimFound *found,
+static bool try_file(const char *source, const char *path, bool reports_absence, CushimFound *found,
                      CushimDiagnosis *diagnosis) {
   char detail[256];
   const CushimDiagnosisId outcome = cushim_inspect_elf(path, detail, sizeof detail);
-  if (outcome == CUSHIM_OK) return accept(place, path, found, diagnosis);
-  if (outcome != CUSHIM_NO_DRIVER || notes_absence)
-    cushim_note_attempt(diagnosis, outcome, place, path, detail);
+  if (outcome == CUSHIM_OK) return accept(source, path, found, diagnosis);
+  if (outcome != CUSHIM_NO_DRIVER || reports_absence)
+    cushim_add_attempt(diagnosis, outcome, source, path, detail);
   return false;
 }
 
 /* Arguments of try_candidate(). */
 typedef struct ByName {
-  const char *place;
+  const char *source;
   CushimFound *found;
   CushimDiagnosis *diagnosis;
 } ByName;
 
 static bool try_candidate(void *data, const char *path) {
   const ByName *search = data;
-  if (path[0] == '/') return try_file(search->place, path, false, search->found, search->diagnosis);
+  if (path[0] == '/') return try_file(search->source, path, false, search->found, search->diagnosis);
   /* A relative path would name another file in another current directory. */
   if (access(path, F_OK) == 0)
-    cushim_note_attempt(search->diagnosis, CUSHIM_RELATIVE_PATH, search->place, path,
-                        "relative to the current directory");
+    cushim_add_attempt(search->diagnosis, CUSHIM_RELATIVE_PATH, search->source, path,
+                       "relative to the current directory");
   return false;
 }
 
 /* Tries the files that the dynamic linker would find under a name, and skips those that are not drivers.
  * Passes the name to the linker itself only if the object is already loaded. */
-static bool try_name(const char *place, const char *name, CushimFound *found, CushimDiagnosis *diagnosis) {
-  ByName search = {place, found, diagnosis};
+static bool try_name(const char *source, const char *name, CushimFound *found, CushimDiagnosis *diagnosis) {
+  ByName search = {source, found, diagnosis};
   const int before = diagnosis->attempt_count;
-  if (cushim_is_loaded(name) && accept(place, name, found, diagnosis)) return true;
+  if (cushim_is_loaded(name) && accept(source, name, found, diagnosis)) return true;
   if (cushim_each_candidate(name, try_candidate, &search)) return true;
-  if (diagnosis->attempt_count == before) cushim_note_attempt(diagnosis, CUSHIM_NO_DRIVER, place, name, "");
+  if (diagnosis->attempt_count == before) cushim_add_attempt(diagnosis, CUSHIM_NO_DRIVER, source, name, "");
   return false;
 }
 
@@ -151,25 +151,25 @@ static const char *environment(void) {
 }
 
 bool cushim_find(const char *library, CushimFound *found, CushimDiagnosis *diagnosis) {
-  const char *place = "given";
+  const char *source = "given";
   if (library == NULL) {
     library = environment();
-    place = "CUSHIM_LIBRARY";
+    source = "CUSHIM_LIBRARY";
   }
   bool accepted;
   if (library == NULL) {
     accepted = search(found, diagnosis);
   } else if (strcmp(library, "none") == 0) {
-    cushim_note_attempt(diagnosis, CUSHIM_DRIVER_DISABLED, place, library, "");
+    cushim_add_attempt(diagnosis, CUSHIM_DRIVER_DISABLED, source, library, "");
     accepted = false;
   } else if (library[0] == '/') {
-    accepted = try_file(place, library, true, found, diagnosis);
+    accepted = try_file(source, library, true, found, diagnosis);
   } else if (strchr(library, '/') != NULL) {
     /* A relative path would name another file in another current directory. */
-    cushim_note_attempt(diagnosis, CUSHIM_RELATIVE_PATH, place, library, "relative to the current directory");
+    cushim_add_attempt(diagnosis, CUSHIM_RELATIVE_PATH, source, library, "relative to the current directory");
     accepted = false;
   } else {
-    accepted = try_name(place, library, found, diagnosis);
+    accepted = try_name(source, library, found, diagnosis);
   }
   if (!accepted) cushim_conclude_search(diagnosis);
   return accepted;

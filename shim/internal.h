@@ -149,8 +149,8 @@ void cushim_resolve_all(CushimDriver *driver);
 void cushim_reset(CushimDiagnosis *diagnosis);
 
 /* Records one library that was tried. */
-void cushim_note_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *place,
-                         const char *library, const char *detail);
+void cushim_add_attempt(CushimDiagnosis *diagnosis, CushimDiagnosisId outcome, const char *source,
+                        const char *library, const char *detail);
 
 /* Sets id and advice, and what from a format of printf. */
 __attribute__((format(printf, 4, 5))) void cushim_conclude(CushimDiagnosis *diagnosis, CushimDiagnosisId id,

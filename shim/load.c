@@ -24,7 +24,7 @@ static CushimDriver *open_driver(const char *library, CushimDiagnosis *diagnosis
   if (driver == NULL) {
     diagnosis->id = CUSHIM_NOT_LOADABLE;
     diagnosis->code = CUDA_ERROR_OUT_OF_MEMORY;
-    strcpy(diagnosis->what, "there is no memory left for a driver's table");
+    strcpy(diagnosis->what, "out of memory for the table of a driver");
   }
   return driver;
 }

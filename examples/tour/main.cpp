@@ -33,7 +33,7 @@ int walk(const char *program) {
   }
   enter("driver");
   show("library", std::string(loaded->name()));
-  show("serves CUDA",
+  show("supports CUDA",
        std::to_string(loaded->version() / 1000) + "." + std::to_string(loaded->version() % 1000 / 10));
 
   const cushim::Device first = cushim::Device::get(0);

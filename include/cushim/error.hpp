@@ -80,7 +80,8 @@ constexpr std::string_view advice_on(CUresult result) noexcept {
       return "Call cuInit(0) and check its result before anything else. Create worker processes with exec "
              "(\"spawn\"), or before the parent first uses the driver.";
     case CUDA_ERROR_INVALID_CONTEXT:
-      return "Call cuCtxSetCurrent in each thread that uses the driver, and keep the context alive as long.";
+      return "Call cuCtxSetCurrent in each thread that uses the driver, and keep the context alive during "
+             "its calls.";
     default:
       return {};
   }

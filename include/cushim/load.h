@@ -53,7 +53,7 @@ CUSHIM_API const char *cushim_diagnosis_name(CushimDiagnosisId id);
 /* A library that was tried. */
 typedef struct CushimAttempt {
   CushimDiagnosisId outcome; /* CUSHIM_OK for the library that was accepted */
-  char place[24];            /* why it was tried: "soname", "CUSHIM_LIBRARY", "WSL", ... */
+  char source[24];           /* why it was tried: "soname", "CUSHIM_LIBRARY", "WSL", ... */
   char library[256];         /* as given to dlopen, cut to fit */
   char detail[256];          /* text of dlerror() or the result of validation; empty if the id says it all */
 } CushimAttempt;

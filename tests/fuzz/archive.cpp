@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
   try {
     const ArchiveVisitor visitor{[](const std::string &name, std::string_view bytes) {
                                    try {
-                                     static_cast<void>(look_at(name, bytes));
+                                     static_cast<void>(inspect(name, bytes));
                                    } catch (const BrokenElf &) {
                                    }
                                  },

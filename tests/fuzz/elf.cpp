@@ -7,10 +7,10 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
   using namespace cushim::command;
   try {
-    const FileFacts facts = look_at("file", fuzz::text_of(data, size));
+    const FileFacts facts = inspect("file", fuzz::text_of(data, size));
     static_cast<void>(facts.floor());
     static_cast<void>(facts.would_use());
-    static_cast<void>(facts.is_concerned());
+    static_cast<void>(facts.uses_cuda());
   } catch (const BrokenElf &broken) {
     fuzz::promise(*broken.what() != '\0', "an error has words");
   }

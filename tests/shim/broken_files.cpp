@@ -54,7 +54,7 @@ auto not_a_library(const std::string &fault) {
   return [fault](const std::string &path) {
     return "cushim[not-a-library]: " + path + " is not a usable shared library (CUSHIM_LIBRARY: " + path +
            " " + fault +
-           "). Remove it or reinstall the driver, and look for a broken copy or an unfinished download.";
+           "). Remove it or reinstall the driver; check for a truncated copy or an unfinished download.";
   };
 }
 
@@ -68,7 +68,7 @@ auto wrong_architecture(const std::string &fault) {
 auto not_a_driver(const std::string &fault) {
   return [fault](const std::string &path) {
     return "cushim[not-a-driver]: " + path + " is not an NVIDIA driver (CUSHIM_LIBRARY: " + path + " " +
-           fault + "). Name the NVIDIA driver's own libcuda.so.1, or take this library off the search path.";
+           fault + "). Use the NVIDIA driver's libcuda.so.1, or remove this library from the search path.";
   };
 }
 
@@ -89,7 +89,7 @@ std::vector<BrokenFile> broken_files() {
        not_a_library("is not an ELF file")},
       {"truncated",
        [](const std::string &path) { write(path, bytes_of(fake_path("12040")).substr(0, 5000)); },
-       not_a_library("is cut short")},
+       not_a_library("is truncated")},
       {"program",
        [](const std::string &path) {
          write(path, with_header([](Elf64_Ehdr &header) { header.e_type = ET_REL; }));
@@ -115,15 +115,15 @@ std::vector<BrokenFile> foreign_libraries() {
        [](const std::string &path) {
          return "cushim[stub-library]: " + path +
                 " is the CUDA toolkit's link stub, not a driver (CUSHIM_LIBRARY: " + path +
-                " is the CUDA toolkit's link stub). Name the NVIDIA driver's own libcuda.so.1 instead.";
+                " is the CUDA toolkit's link stub). Use the NVIDIA driver's libcuda.so.1 instead.";
        }},
       {"library_that_needs_what_is_nowhere", link_to("unresolved"),
        [](const std::string &path) {
          return "cushim[not-loadable]: " + path + " exists but cannot be loaded (CUSHIM_LIBRARY: " + path +
-                ": undefined symbol: cushim_test_defined_nowhere). See the message in brackets: a library "
+                ": undefined symbol: cushim_test_defined_nowhere). See the message in parentheses: a library "
                 "that "
                 "the "
-                "driver needs is missing, or a file may not be read.";
+                "driver needs is missing, or a file is not readable.";
        }},
   };
 }

@@ -60,20 +60,19 @@ TEST(Diagnosis, No_driver_under_the_name_that_the_program_gives) {
   EXPECT_EQ(loaded.diagnosis.driver_version(), 0);
   EXPECT_EQ(
       loaded.diagnosis.text(),
-      "cushim[no-driver]: /nowhere/libcuda.so.1 not found (given: absent). Give the path of an existing "
+      "cushim[no-driver]: /nowhere/libcuda.so.1 not found (given: absent). Pass the path of an existing "
       "library.");
 }
 
 TEST(Diagnosis, Nothing_was_opened_yet) {
   EXPECT_EQ(probe({"explain", "3"}),
-            lines({"cushim[no-driver]: no driver was opened yet. Call load() first."}));
+            lines({"cushim[no-driver]: no driver has been opened. Call load() first."}));
 }
 
 TEST(Diagnosis, Driver_disabled_by_the_program) {
   EXPECT_EQ(cushim::Driver::load({.library = "none"}).diagnosis.text(),
-            "cushim[driver-disabled]: the library given is \"none\": the driver is switched off (given: "
-            "none). Give "
-            "another library to use a driver.");
+            "cushim[driver-disabled]: the library name \"none\" disables the driver (given: "
+            "none). Pass another library name to use a driver.");
 }
 
 TEST(Diagnosis, Not_loadable_because_it_may_not_be_read) {
@@ -82,19 +81,20 @@ TEST(Diagnosis, Not_loadable_because_it_may_not_be_read) {
   std::filesystem::permissions(path, std::filesystem::perms::none);
   EXPECT_EQ(probe({"nobody", "load", "leave"}, {{"CUSHIM_LIBRARY", path}}),
             lines({"cushim[not-loadable]: " + path + " exists but cannot be loaded (CUSHIM_LIBRARY: " + path +
-                   " cannot be read: Permission denied). See the message in brackets: a library that the "
+                   " cannot be read: Permission denied). See the message in parentheses: a library that the "
                    "driver needs "
-                   "is missing, or a file may not be read."}));
+                   "is missing, or a file is not readable."}));
 }
 
 // ---- Driver too old -----------------------------------------------------------------------------
 
 TEST(Diagnosis, Driver_too_old_though_raw_calls_still_reach_it) {
-  EXPECT_EQ(probe({"at-least", "13010", "call", "cuInit", "version", "at-least", "13000"},
-                  {{"CUSHIM_LIBRARY", kDriver}}),
-            lines({"cushim[driver-too-old]: the driver serves CUDA 13.0, but CUDA 13.1 is needed" + kTried +
-                       "Update the NVIDIA driver, or install the cuda-compat package of the newer release.",
-                   "0", "13000", "cushim[ok]: the driver is usable (CUSHIM_LIBRARY: " + kDriver + ")."}));
+  EXPECT_EQ(
+      probe({"at-least", "13010", "call", "cuInit", "version", "at-least", "13000"},
+            {{"CUSHIM_LIBRARY", kDriver}}),
+      lines({"cushim[driver-too-old]: the driver supports CUDA 13.0, but CUDA 13.1 is required" + kTried +
+                 "Update the NVIDIA driver, or install the cuda-compat package of the newer release.",
+             "0", "13000", "cushim[ok]: the driver is usable (CUSHIM_LIBRARY: " + kDriver + ")."}));
 }
 
 TEST(Diagnosis, Driver_too_old_as_a_value) {
@@ -170,8 +170,9 @@ class DeviceNodes : public testing::TestWithParam<int> {
 
 TEST_P(DeviceNodes, That_are_closed_are_a_lack_of_permission) {
   for (const char *node : {"nvidia0", "nvidiactl", "nvidia-uvm", "nvidia12"}) {
-    EXPECT_EQ(explain_with_closed(node), "cushim[no-permission]: " + folder_.path(node) +
-                                             " may not be opened by this user. Give this user access to the "
+    EXPECT_EQ(explain_with_closed(node), "cushim[no-permission]: this user has no permission to open " +
+                                             folder_.path(node) +
+                                             ". Give this user access to the "
                                              "NVIDIA device nodes (group video or "
                                              "render, or the container's device rules).\n");
   }
@@ -193,8 +194,8 @@ INSTANTIATE_TEST_SUITE_P(After, DeviceNodes, testing::Values(100, 999, 304),
 TEST(Diagnosis, Fabric_manager) {
   EXPECT_EQ(
       initialize(802),
-      "cushim[fabric-manager]: the driver says that the system is not ready (802): the fabric manager is not "
-      "running" +
+      "cushim[fabric-manager]: cuInit returned CUDA_ERROR_SYSTEM_NOT_READY (802): the fabric manager is not "
+      "ready" +
           kTried +
           "Start nvidia-fabricmanager of the same version as the driver, and wait until nvidia-smi -q shows "
           "the "
@@ -204,7 +205,7 @@ TEST(Diagnosis, Fabric_manager) {
 TEST(Diagnosis, Kernel_mismatch) {
   EXPECT_EQ(initialize(803),
             "cushim[kernel-mismatch]: " + kDriver +
-                " and the loaded kernel module are of different versions (803)" + kTried +
+                " and the loaded kernel module have different versions (803)" + kTried +
                 "Reboot or reload the nvidia kernel modules after a driver update; in a container, "
                 "use the host's libcuda.\n");
 }
@@ -213,34 +214,35 @@ TEST(Diagnosis, Compat_unsupported) {
   EXPECT_EQ(initialize(804),
             "cushim[compat-unsupported]: " + kDriver +
                 " is a forward-compatibility library, which this GPU does not support (804)" + kTried +
-                "Take the cuda-compat folder off the library search path, or update the driver "
-                "itself.\n");
+                "Remove the cuda-compat directory from the library search path, or update the driver.\n");
 }
 
 TEST(Diagnosis, Torn_down) {
-  EXPECT_EQ(initialize(4),
-            "cushim[torn-down]: the driver has shut down because the process is ending" + kTried +
-                "Release what uses the driver before main returns, or ignore this error at exit.\n");
+  EXPECT_EQ(initialize(4), "cushim[torn-down]: the driver has shut down because the process is ending" +
+                               kTried +
+                               "Release GPU objects before main returns, or ignore this error at exit.\n");
 }
 
 TEST(Diagnosis, Stub_library_as_a_code) {
   EXPECT_EQ(initialize(34), "cushim[stub-library]: " + kDriver +
                                 " is the CUDA toolkit's link stub, not a driver" + kTried +
-                                "Take the toolkit's stubs folder off the library search path.\n");
+                                "Remove the toolkit's stubs directory from the library search path.\n");
 }
 
 TEST(Diagnosis, Unknown) {
   EXPECT_EQ(initialize(999),
-            "cushim[unknown]: the driver failed without saying why (999, CUDA_ERROR_UNKNOWN)" + kTried +
+            "cushim[unknown]: the driver failed without a specific reason (999, CUDA_ERROR_UNKNOWN)" +
+                kTried +
                 "See the kernel log (dmesg | grep -i nvrm). Usual causes: the GPU fell off the bus, "
                 "nvidia-uvm is not loaded, or the machine was suspended.\n");
-  EXPECT_THAT(initialize(304), StartsWith("cushim[unknown]: the driver failed without saying why (304, "
-                                          "CUDA_ERROR_OPERATING_SYSTEM)"));
+  EXPECT_THAT(initialize(304),
+              StartsWith("cushim[unknown]: the driver failed without a specific reason (304, "
+                         "CUDA_ERROR_OPERATING_SYSTEM)"));
 }
 
 TEST(Diagnosis, Init_failed_for_every_other_code) {
   EXPECT_EQ(initialize(101), "cushim[init-failed]: the driver returned 101, CUDA_ERROR_INVALID_DEVICE" +
-                                 kTried + "cushim explain says what the code means.\n");
+                                 kTried + "Run cushim explain with the code.\n");
   EXPECT_THAT(
       initialize(36),
       StartsWith("cushim[init-failed]: the driver returned 36, CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER"));

@@ -14,7 +14,7 @@ const Environment kDriver{{"CUSHIM_LIBRARY", fake_path("12040")}};
 const Environment kNoDriver{{"CUSHIM_LIBRARY", "none"}};
 const std::string kLoaded = "cushim[ok]: the driver is usable (CUSHIM_LIBRARY: " + fake_path("12040") + ").";
 const std::string kDisabled =
-    "cushim[driver-disabled]: CUSHIM_LIBRARY=none switches the driver off (CUSHIM_LIBRARY: none). Unset "
+    "cushim[driver-disabled]: CUSHIM_LIBRARY=none disables the driver (CUSHIM_LIBRARY: none). Unset "
     "CUSHIM_LIBRARY to use the installed driver.";
 
 TEST(Lazy, The_first_call_opens_the_driver_and_not_before) {
@@ -43,7 +43,7 @@ TEST(Lazy, A_driver_that_was_missing_at_the_first_call_can_be_loaded_later) {
 
 TEST(Lazy, Why_an_entry_is_missing_without_a_driver_is_the_diagnosis) {
   EXPECT_EQ(probe({"why-missing", "cuInit"}, kNoDriver),
-            lines({"cuInit is not served, for there is no driver: " + kDisabled}));
+            lines({"cuInit is missing because no driver was found: " + kDisabled}));
 }
 
 TEST(Lazy, Eight_threads_may_make_the_first_calls_at_once) {
@@ -57,10 +57,12 @@ TEST(Lazy, Threads_may_load_and_swap_and_call_at_once) {
 TEST(Fork, A_child_of_a_process_that_used_the_driver_is_told_so) {
   EXPECT_EQ(
       probe({"initialize", "in-child", "call", "cuInit", "explain", "3"}, kDriver),
-      lines({kLoaded, "3",
-             "cushim[forked]: this process was forked from one that had opened the driver, which does not "
-             "survive that. Start the child with exec (multiprocessing's spawn method), or fork before the "
-             "first use of the driver."}));
+      lines(
+          {kLoaded, "3",
+           "cushim[forked]: this process was forked after its parent initialized the driver, which does not "
+           "work in the child. Start the child with exec (multiprocessing's spawn method), or fork before "
+           "the "
+           "first driver call."}));
 }
 
 TEST(Fork, A_child_that_loads_with_initialization_is_refused_with_that_reason) {
@@ -82,12 +84,11 @@ TEST(Teardown, The_first_call_of_all_may_come_from_an_exit_handler) {
 }
 
 TEST(Teardown, Calls_after_the_driver_s_own_destructors_still_answer) {
-  EXPECT_EQ(
-      probe({"load", "at-the-very-end", "call", "cuCtxGetCurrent", "explain", "4", "version"}, kDriver),
-      lines({kLoaded, "4",
-             "cushim[torn-down]: the driver has shut down because the process is ending. Release what uses "
-             "the driver before main returns, or ignore this error at exit.",
-             "12040"}));
+  EXPECT_EQ(probe({"load", "at-the-very-end", "call", "cuCtxGetCurrent", "explain", "4", "version"}, kDriver),
+            lines({kLoaded, "4",
+                   "cushim[torn-down]: the driver has shut down because the process is ending. Release GPU "
+                   "objects before main returns, or ignore this error at exit.",
+                   "12040"}));
 }
 
 }  // namespace

@@ -77,11 +77,12 @@ TEST(Resolution, A_driver_without_one_function_serves_the_others) {
 TEST(Resolution, Why_an_entry_is_missing_is_said_in_words) {
   Driver &complete = open("12040");
   EXPECT_EQ(complete.why_missing(Entry::cuMemAllocAsync), "");
-  EXPECT_EQ(complete.why_missing(Entry::cuMemcpyBatchAsync_v12080),
-            "cuMemcpyBatchAsync came with CUDA 12.8; the driver " + fake_path("12040") + " serves CUDA 12.4");
+  EXPECT_EQ(
+      complete.why_missing(Entry::cuMemcpyBatchAsync_v12080),
+      "cuMemcpyBatchAsync was added in CUDA 12.8; the driver " + fake_path("12040") + " supports CUDA 12.4");
   EXPECT_EQ(open("incomplete").why_missing(Entry::cuMemAllocAsync),
             "the driver " + fake_path("incomplete") + " (CUDA 12.4) does not have cuMemAllocAsync");
-  EXPECT_EQ(complete.why_missing(static_cast<Entry>(1000)), "cushim knows no entry point with slot 1000");
+  EXPECT_EQ(complete.why_missing(static_cast<Entry>(1000)), "slot 1000 is not an entry point");
 }
 
 TEST(Resolution, A_text_too_long_for_its_buffer_is_cut_and_its_length_still_told) {

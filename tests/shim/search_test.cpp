@@ -144,7 +144,8 @@ TEST(Search, The_current_directory_is_not_searched_if_the_path_has_an_empty_elem
         probe({"folder", folder.path(), "load", "name"}, {{"LD_LIBRARY_PATH", path + ":/nowhere"}});
     EXPECT_THAT(outcome.out, testing::Not(HasSubstr("usable"))) << path;
     EXPECT_THAT(outcome.out, HasSubstr("cushim[relative-path]: ")) << path;
-    EXPECT_THAT(outcome.out, HasSubstr("Take empty and relative folders off LD_LIBRARY_PATH.")) << path;
+    EXPECT_THAT(outcome.out, HasSubstr("Remove empty and relative directories from LD_LIBRARY_PATH."))
+        << path;
   }
   EXPECT_EQ(probe({"folder", folder.path(), "call", "cuInit", "name"},
                   {{"LD_LIBRARY_PATH", ":" + fake_folder("12040")}}),
@@ -331,7 +332,7 @@ TEST(CushimLibrary, Empty_is_as_good_as_unset) {
 TEST(CushimLibrary, None_switches_the_driver_off_though_there_is_one) {
   EXPECT_EQ(probe({"load", "call", "cuInit"},
                   {{"CUSHIM_LIBRARY", "none"}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
-            lines({"cushim[driver-disabled]: CUSHIM_LIBRARY=none switches the driver off (CUSHIM_LIBRARY: "
+            lines({"cushim[driver-disabled]: CUSHIM_LIBRARY=none disables the driver (CUSHIM_LIBRARY: "
                    "none). Unset "
                    "CUSHIM_LIBRARY to use the installed driver.",
                    "303"}));
@@ -349,8 +350,9 @@ TEST(CushimLibrary, A_name_that_does_not_exist_never_falls_back_to_the_installed
 TEST(CushimLibrary, A_relative_path_is_refused_though_it_exists) {
   EXPECT_EQ(
       probe({"load"}, {{"CUSHIM_LIBRARY", "./libcuda.so.1"}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
-      lines({"cushim[relative-path]: ./libcuda.so.1 is a relative path, which would mean another file in "
-             "another directory (CUSHIM_LIBRARY: ./libcuda.so.1 relative to the current directory). Give an "
+      lines({"cushim[relative-path]: ./libcuda.so.1 is a relative path, which names a different file in "
+             "each working directory (CUSHIM_LIBRARY: ./libcuda.so.1 relative to the current directory). Use "
+             "an "
              "absolute path, or a library name without a slash."}));
 }
 

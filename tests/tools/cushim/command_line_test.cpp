@@ -14,8 +14,8 @@ using testing::HasSubstr;
 TEST(CommandLine, Help_names_every_verb_and_the_exit_codes) {
   const Finished help = run({"--help"});
   EXPECT_EQ(help.exit, 0);
-  for (const char *word :
-       {"doctor", "symbols", "explain", "ctest-resources", "0 good, 1 a finding, 2 usage, 3 no driver"})
+  for (const char *word : {"doctor", "symbols", "explain", "ctest-resources",
+                           "0 no finding, 1 a finding, 2 a usage error, 3 no driver"})
     EXPECT_THAT(help.out, HasSubstr(word));
 }
 

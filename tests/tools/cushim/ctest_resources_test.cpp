@@ -41,7 +41,7 @@ TEST(CTestResources, Go_into_a_file) {
   const Finished written = run({"ctest-resources", "--output", file},
                                {"CUSHIM_LIBRARY=" FAKE_GPU_SIMULATED, "FAKE_GPU_DEVICES=3"});
   EXPECT_EQ(written.exit, 0);
-  EXPECT_EQ(written.out, file + ": 3 SIMULATED GPUs, 1 test at once on each\n");
+  EXPECT_EQ(written.out, file + ": 3 SIMULATED GPUs with 1 slot each\n");
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
   std::filesystem::remove(file);
@@ -49,7 +49,7 @@ TEST(CTestResources, Go_into_a_file) {
 
   const Finished not_written = run({"ctest-resources", "--output", "/nonexistent/file"}, {library});
   EXPECT_EQ(not_written.exit, 2);
-  EXPECT_THAT(not_written.error, HasSubstr("/nonexistent/file cannot be written: No such file"));
+  EXPECT_THAT(not_written.error, HasSubstr("cannot write /nonexistent/file: No such file"));
 }
 
 TEST(CTestResources, Without_a_driver_or_a_device_are_not_written) {

@@ -28,13 +28,13 @@ TEST(Doctor, A_good_driver_is_reported_with_its_device) {
   EXPECT_THAT(unwrapped(doctor.out), HasSubstr(FAKE_GPU " (CUSHIM_LIBRARY): accepted"));
   EXPECT_THAT(doctor.out, HasSubstr(on_fake));
   EXPECT_THAT(doctor.out, HasSubstr("12.4 (12040)"));
-  EXPECT_THAT(doctor.out, HasSubstr("the driver's own library, all entry points"));
+  EXPECT_THAT(doctor.out, HasSubstr("all in the driver's own library"));
   EXPECT_THAT(doctor.out, HasSubstr("Device 0      Fake GPU\n"));
   EXPECT_THAT(doctor.out, HasSubstr("8.0 GiB (8589934592 bytes)"));
   EXPECT_THAT(doctor.out, HasSubstr("9.1\n"));
   EXPECT_THAT(doctor.out, HasSubstr("GPU-a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf\n"));
   EXPECT_THAT(doctor.out, HasSubstr("0000:1B:00.0\n"));
-  EXPECT_THAT(doctor.out, HasSubstr("Nothing is wrong.\n"));
+  EXPECT_THAT(doctor.out, HasSubstr("No problems found.\n"));
   EXPECT_THAT(doctor.out, Not(HasSubstr("SIMULATED")));
 }
 
@@ -73,7 +73,7 @@ TEST(Doctor, Releases_add_up_to_all_entry_points) {
 
 TEST(Doctor, The_library_option_goes_before_the_environment) {
   const json found = run({"doctor", "--json", "--library", FAKE_GPU}, {"CUSHIM_LIBRARY=none"}).json();
-  EXPECT_EQ(found["tried"][0]["place"], "given");
+  EXPECT_EQ(found["tried"][0]["source"], "given");
   EXPECT_EQ(found["driver"]["path"], FAKE_GPU);
 }
 
@@ -123,14 +123,14 @@ TEST(Doctor, Every_problem_is_told) {
 }
 
 TEST(Doctor, A_name_sets_no_title_and_forges_no_line) {
-  const std::string name = "\x1b]0;owned\a\nNothing is wrong.";
+  const std::string name = "\x1b]0;owned\a\nNo problems found.";
   const Finished missing = run({"doctor", "--library", "/nowhere/" + name});
   const Finished opened = run({"doctor"}, {on_fake, "CUDA_VISIBLE_DEVICES=" + name});
   for (const Finished &doctor : {missing, opened}) {
     EXPECT_EQ(doctor.out.find('\x1b'), std::string::npos);
-    EXPECT_THAT(doctor.out, HasSubstr("\\x1b]0;owned\\x07\\nNothing is wrong."));
+    EXPECT_THAT(doctor.out, HasSubstr("\\x1b]0;owned\\x07\\nNo problems found."));
   }
-  EXPECT_EQ(missing.out.find("\nNothing is wrong."), std::string::npos);
+  EXPECT_EQ(missing.out.find("\nNo problems found."), std::string::npos);
 }
 
 TEST(Doctor, No_device_is_a_finding) {
@@ -143,8 +143,8 @@ TEST(Doctor, No_device_is_a_finding) {
 TEST(Doctor, Entry_points_of_another_library_are_told_by_name) {
   const Finished doctor = run({"doctor"}, {on_fake, "FAKE_GPU_INTERPOSED=1"});
   EXPECT_EQ(doctor.exit, 0);
-  EXPECT_THAT(doctor.out, ContainsRegex("  interposed +2 entry points by"));
-  EXPECT_THAT(doctor.out, Not(HasSubstr("the driver's own library, all entry points")));
+  EXPECT_THAT(doctor.out, ContainsRegex("  interposed +2 entry points are in"));
+  EXPECT_THAT(doctor.out, Not(HasSubstr("all in the driver's own library")));
   const json driver = run({"doctor", "--json"}, {on_fake, "FAKE_GPU_INTERPOSED=1"}).json()["driver"];
   EXPECT_EQ(driver["interposed"], true);
   const auto other = std::find_if(driver["objects"].begin(), driver["objects"].end(),
@@ -179,10 +179,10 @@ TEST(Doctor, Texts_without_an_end_and_not_in_utf8_do_no_harm) {
 TEST(Doctor, A_count_of_devices_beyond_belief_is_told_and_not_followed) {
   const json found = run({"doctor", "--json"}, {on_fake, "FAKE_GPU_DEVICES=2000000000"}).json();
   EXPECT_EQ(found["devices"].size(), 1024u);
-  EXPECT_THAT(found["failures"][0].get<std::string>(), HasSubstr("2000000000 devices"));
+  EXPECT_THAT(found["failures"][0].get<std::string>(), HasSubstr("returned 2000000000 devices"));
   const json negative = run({"doctor", "--json"}, {on_fake, "FAKE_GPU_DEVICES=-1"}).json();
   EXPECT_EQ(negative["devices"], json::array());
-  EXPECT_THAT(negative["failures"][0].get<std::string>(), HasSubstr("-1 devices"));
+  EXPECT_THAT(negative["failures"][0].get<std::string>(), HasSubstr("returned -1 devices"));
 }
 
 TEST(Doctor, A_driver_before_11_4_is_asked_for_the_first_form_of_the_uuid) {

@@ -154,7 +154,8 @@ void visit_archive(const std::filesystem::path &path, const ArchiveVisitor &visi
 bool reads_archives() { return false; }
 
 void visit_archive(const std::filesystem::path &, const ArchiveVisitor &) {
-  throw BrokenArchive("is an archive, and this build of cushim reads none (it was built without libarchive)");
+  throw BrokenArchive(
+      "is an archive, and this build of cushim cannot read archives: it was built without libarchive");
 }
 
 #endif

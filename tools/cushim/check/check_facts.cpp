@@ -64,13 +64,13 @@ const CushimEntryInfo *newest(const EntryList &entries) {
 }
 
 // Sorts by symbol and removes duplicates.
-void tidy(EntryList &entries) {
+void sort_unique(EntryList &entries) {
   std::sort(entries.begin(), entries.end(),
             [](const auto *a, const auto *b) { return std::strcmp(a->symbol, b->symbol) < 0; });
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
 }
 
-void look_at_dynamic_symbols(const ElfFile &file, FileFacts &facts) {
+void inspect_dynamic_symbols(const ElfFile &file, FileFacts &facts) {
   std::set<std::string> unknown;
   for (const ElfSymbol &symbol : file.dynamic_symbols) {
     const CushimEntryInfo *entry = entry_named(symbol.name);
@@ -82,8 +82,8 @@ void look_at_dynamic_symbols(const ElfFile &file, FileFacts &facts) {
     if (entry == nullptr && facts.links_driver && !symbol.is_defined && is_entry_like(symbol.name))
       unknown.emplace(symbol.name);
   }
-  tidy(facts.imports);
-  tidy(facts.weak_imports);
+  sort_unique(facts.imports);
+  sort_unique(facts.weak_imports);
   facts.unknown.assign(unknown.begin(), unknown.end());
 }
 
@@ -98,7 +98,7 @@ int glibc_version(std::string_view name) {
   return minor < 1000 ? 2000 + minor : 0;
 }
 
-void look_at_glibc(const ElfFile &file, FileFacts &facts) {
+void inspect_glibc(const ElfFile &file, FileFacts &facts) {
   for (const ElfVersion &version : file.needed_versions) {
     const int number = glibc_version(version.name);
     if (number <= facts.glibc) continue;
@@ -107,7 +107,7 @@ void look_at_glibc(const ElfFile &file, FileFacts &facts) {
   }
 }
 
-void look_at_cushim(const ElfFile &file, FileFacts &facts) {
+void inspect_cushim(const ElfFile &file, FileFacts &facts) {
   for (const ElfNote &note : file.notes) {
     std::uint32_t version[3];
     if (note.name != "cushim" || note.content.size() != sizeof version) continue;
@@ -122,9 +122,9 @@ void look_at_cushim(const ElfFile &file, FileFacts &facts) {
 
 // Collects the entry points named in the file's strings. Returns the number of runtime error names among
 // them.
-std::size_t look_at_texts(const ElfFile &file, FileFacts &facts) {
+std::size_t inspect_strings(const ElfFile &file, FileFacts &facts) {
   std::unordered_set<std::string_view> error_names;
-  for_each_text(file, [&](std::string_view text) {
+  for_each_string(file, [&](std::string_view text) {
     if (!text.starts_with("cu")) {
       if (is_library(text, driver_library)) facts.names_library = true;
       return;
@@ -133,7 +133,7 @@ std::size_t look_at_texts(const ElfFile &file, FileFacts &facts) {
     if (const CushimEntryInfo *entry = entry_named(text)) facts.names.push_back(entry);
   });
   if (!facts.cushim.empty() || facts.exports != 0) facts.names.clear();
-  tidy(facts.names);
+  sort_unique(facts.names);
   return error_names.size();
 }
 
@@ -143,7 +143,7 @@ bool defines_runtime(const std::vector<ElfSymbol> &symbols) {
   });
 }
 
-void look_at_runtime(const ElfFile &file, std::size_t error_names, FileFacts &facts) {
+void inspect_runtime(const ElfFile &file, std::size_t error_names, FileFacts &facts) {
   RuntimeFacts &runtime = facts.runtime;
   for (const std::string &library : file.needed)
     if (is_library(library, runtime_library)) runtime.shared = library;
@@ -162,13 +162,13 @@ const CushimEntryInfo *FileFacts::floor() const { return newest(imports); }
 
 const CushimEntryInfo *FileFacts::would_use() const { return newest(names); }
 
-bool FileFacts::is_concerned() const {
+bool FileFacts::uses_cuda() const {
   return links_driver || !imports.empty() || !weak_imports.empty() || exports != 0 || names_library ||
          !names.empty() || runtime.is_carried() || runtime.is_itself || runtime.has_device_code ||
          !cushim.empty() || !linked_cushim.empty();
 }
 
-FileFacts look_at(const std::string &name, std::string_view bytes) {
+FileFacts inspect(const std::string &name, std::string_view bytes) {
   const ElfFile file = read_elf(bytes);
   FileFacts facts;
   facts.name = name;
@@ -178,11 +178,11 @@ FileFacts look_at(const std::string &name, std::string_view bytes) {
   if (file.kind == ElfFile::Kind::other) return facts;
   facts.links_driver = std::any_of(file.needed.begin(), file.needed.end(),
                                    [](const std::string &each) { return is_library(each, driver_library); });
-  look_at_dynamic_symbols(file, facts);
-  look_at_glibc(file, facts);
-  look_at_cushim(file, facts);
-  const std::size_t error_names = look_at_texts(file, facts);
-  look_at_runtime(file, error_names, facts);
+  inspect_dynamic_symbols(file, facts);
+  inspect_glibc(file, facts);
+  inspect_cushim(file, facts);
+  const std::size_t error_names = inspect_strings(file, facts);
+  inspect_runtime(file, error_names, facts);
   return facts;
 }
 

@@ -56,10 +56,10 @@ struct FileFacts {
   const CushimEntryInfo *would_use() const;
 
   // Returns whether there is anything to report about the file.
-  bool is_concerned() const;
+  bool uses_cuda() const;
 };
 
 // Throws BrokenElf.
-FileFacts look_at(const std::string &name, std::string_view bytes);
+FileFacts inspect(const std::string &name, std::string_view bytes);
 
 }  // namespace cushim::command

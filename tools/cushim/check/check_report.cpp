@@ -38,23 +38,23 @@ std::vector<std::string> without_gpu(const FileFacts &facts) {
   std::vector<std::string> sentences;
   const auto say = [&sentences](std::string sentence) { sentences.push_back(std::move(sentence)); };
   if (facts.links_driver)
-    say(fmt::format("It {} where there is no NVIDIA driver.", not_started(facts)));
+    say(fmt::format("It {} without the NVIDIA driver.", not_started(facts)));
   else if (!facts.imports.empty())
-    say("Whoever loads it must bring the driver's functions: it does not link libcuda itself.");
+    say("The process that loads it must provide the driver's functions: it does not link libcuda.");
   if (!facts.runtime.shared.empty())
-    say(fmt::format("It {} where there is no {}.", not_started(facts), facts.runtime.shared));
+    say(fmt::format("It {} without {}.", not_started(facts), facts.runtime.shared));
   if (facts.runtime.is_carried()) {
     if (!facts.links_driver && facts.imports.empty())
       say(
-          fmt::format("It {} without the driver; the runtime library's calls then return an error "
-                      "(cudaErrorInsufficientDriver).",
+          fmt::format("It {} without the driver; calls of the runtime library then return "
+                      "cudaErrorInsufficientDriver (35).",
                       started(facts)));
-    say("NVIDIA's runtime library accepts only NVIDIA's driver: no stand-in works under it.");
+    say("NVIDIA's runtime library works with NVIDIA's driver only, not with a mock or simulated driver.");
   } else if (!facts.links_driver && facts.imports.empty() &&
              (!facts.cushim.empty() || !facts.linked_cushim.empty())) {
     say(
-        fmt::format("It {} without the driver, as far as it goes through cushim, and can be "
-                    "tested with a stand-in for the driver.",
+        fmt::format("It {} without the driver if all its driver calls go through cushim. It can be tested "
+                    "with a mock or simulated driver.",
                     started(facts)));
   }
   return sentences;
@@ -68,7 +68,7 @@ std::string some_of(const EntryList &entries) {
   return text;
 }
 
-std::vector<std::string> facts_text(const FileFacts &facts) {
+std::vector<std::string> sentences_about(const FileFacts &facts) {
   std::vector<std::string> lines;
   const auto say = [&lines](std::string line) { lines.push_back(std::move(line)); };
   if (facts.links_driver) say("Links libcuda.");
@@ -79,28 +79,29 @@ std::vector<std::string> facts_text(const FileFacts &facts) {
     say(fmt::format("Needs a driver of CUDA {} or later, for {}.", release_text(floor->version),
                     floor->symbol));
   if (!facts.weak_imports.empty())
-    say(fmt::format("Imports weakly, so that they may be missing: {}.", some_of(facts.weak_imports)));
+    say(fmt::format("Imports weakly: {}. These may be missing.", some_of(facts.weak_imports)));
   if (!facts.unknown.empty())
-    say(fmt::format("Imports {} that look like the driver's and that this cushim does not know: {}{}.",
-                    facts.unknown.size(), facts.unknown.front(), facts.unknown.size() > 1 ? ", ..." : ""));
+    say(fmt::format(
+        "Imports {} symbols with the driver's prefix that this version of cushim does not know: {}{}.",
+        facts.unknown.size(), facts.unknown.front(), facts.unknown.size() > 1 ? ", ..." : ""));
   if (facts.exports != 0) say(fmt::format("Exports {} of the driver's functions itself.", facts.exports));
   if (!facts.links_driver && facts.names_library)
-    say("Names libcuda, so it may open the driver at run time.");
+    say("Contains the name libcuda.so: it may open the driver at run time.");
   if (const CushimEntryInfo *newest = facts.would_use())
     say(
-        fmt::format("Names {} of the driver's functions, so it may look them up at run time; the newest that "
-                    "it would use is {}, of CUDA {}.",
+        fmt::format("Contains the names of {} of the driver's functions: it may look them up at run time. "
+                    "The newest is {}, of CUDA {}.",
                     facts.names.size(), newest->symbol, release_text(newest->version)));
   if (facts.runtime.is_itself) say("Is NVIDIA's runtime library.");
   if (!facts.runtime.shared.empty())
     say(fmt::format("Links NVIDIA's runtime library, {}.", facts.runtime.shared));
   if (facts.runtime.is_static)
-    say(fmt::format("Holds a copy of NVIDIA's runtime library{}.",
-                    facts.runtime.is_hint ? ", by the texts in it" : ""));
-  if (facts.runtime.has_device_code) say("Holds device code that the runtime library registers.");
-  if (!facts.cushim.empty()) say(fmt::format("Holds cushim {}.", facts.cushim));
+    say(fmt::format("Contains a copy of NVIDIA's runtime library{}.",
+                    facts.runtime.is_hint ? " (detected by its strings)" : ""));
+  if (facts.runtime.has_device_code) say("Contains device code that the runtime library registers.");
+  if (!facts.cushim.empty()) say(fmt::format("Contains cushim {}.", facts.cushim));
   if (!facts.linked_cushim.empty()) say(fmt::format("Links cushim, {}.", facts.linked_cushim));
-  if (facts.has_drop_in) say("Has the driver's functions from cushim's drop-in library.");
+  if (facts.has_drop_in) say("Contains cushim's drop-in library, which defines the driver's functions.");
   for (const std::string &sentence : without_gpu(facts)) say(sentence);
   return lines;
 }
@@ -108,7 +109,7 @@ std::vector<std::string> facts_text(const FileFacts &facts) {
 std::string file_text(const FileFacts &facts) {
   std::string text = fmt::format("{} ({}, {}-bit {})\n", printable(facts.name), kind_text(facts.kind),
                                  facts.bits, facts.machine);
-  for (const std::string &line : facts_text(facts)) text += "  " + wrap(line, 2) + "\n";
+  for (const std::string &line : sentences_about(facts)) text += "  " + wrap(line, 2) + "\n";
   return text;
 }
 
@@ -128,7 +129,7 @@ Json to_json(const EntryList &entries) {
 Json text_or_null(const std::string &text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 const char *copy_text(const RuntimeFacts &runtime) {
-  return !runtime.is_static ? "no" : runtime.is_hint ? "by its texts" : "by its symbols";
+  return !runtime.is_static ? "no" : runtime.is_hint ? "detected by strings" : "detected by symbols";
 }
 
 Json to_json(const FileFacts &facts) {
@@ -151,11 +152,11 @@ Json to_json(const FileFacts &facts) {
             {"names", to_json(facts.names)}}},
           {"runtime",
            {{"links", text_or_null(facts.runtime.shared)},
-            {"holds_copy", copy_text(facts.runtime)},
+            {"contains_copy", copy_text(facts.runtime)},
             {"is_itself", facts.runtime.is_itself},
             {"device_code", facts.runtime.has_device_code}}},
           {"cushim",
-           {{"holds", text_or_null(facts.cushim)},
+           {{"contains", text_or_null(facts.cushim)},
             {"links", text_or_null(facts.linked_cushim)},
             {"drop_in", facts.has_drop_in}}},
           {"without_gpu", without_gpu(facts)}};
@@ -188,7 +189,7 @@ Outcome report(const CheckReport &report) {
   std::size_t concerned = 0;
   for (const FileFacts &facts : report.files) {
     outcome.json["files"].push_back(to_json(facts));
-    if (!facts.is_concerned()) continue;
+    if (!facts.uses_cuda()) continue;
     ++concerned;
     outcome.text += file_text(facts) + "\n";
   }
@@ -203,7 +204,7 @@ Outcome report(const CheckReport &report) {
         fmt::format("finding[{}]: {} {}\n", finding.rule, printable(finding.name), printable(finding.text));
   }
   outcome.text +=
-      fmt::format("files checked: {}, concerned with CUDA: {}, findings: {}, unchecked: {}\n",
+      fmt::format("files checked: {}, files that use CUDA: {}, findings: {}, unchecked: {}\n",
                   report.files.size(), concerned, report.findings.size(), report.unchecked.size());
   if (const FileFacts *most = most_demanding(report)) {
     outcome.json["floor"] = to_json(most->floor());

@@ -62,7 +62,7 @@ std::string machine_name(unsigned machine) {
 // ---- Bytes ----------------------------------------------------------------------------------------
 
 std::string_view slice(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
-  if (offset > bytes.size() || size > bytes.size() - offset) throw BrokenElf("is cut short");
+  if (offset > bytes.size() || size > bytes.size() - offset) throw BrokenElf("is truncated");
   return bytes.substr(offset, size);
 }
 
@@ -75,7 +75,7 @@ Structure get(std::string_view bytes, std::uint64_t offset) {
 
 template <class Structure>
 std::vector<Structure> get_table(std::string_view bytes, std::uint64_t offset, std::uint64_t count) {
-  if (count > bytes.size() / sizeof(Structure)) throw BrokenElf("is cut short");
+  if (count > bytes.size() / sizeof(Structure)) throw BrokenElf("is truncated");
   const std::string_view table = slice(bytes, offset, count * sizeof(Structure));
   std::vector<Structure> structures(count);
   if (count != 0) std::memcpy(structures.data(), table.data(), table.size());
@@ -162,7 +162,7 @@ class Reader {
       const std::uint64_t into = address - segment.p_vaddr;
       if (into < segment.p_filesz) return slice(bytes_, segment.p_offset, segment.p_filesz).substr(into);
     }
-    throw BrokenElf("points outside of its segments");
+    throw BrokenElf("has an offset outside its segments");
   }
 
   // ---- Data for the dynamic linker ----
@@ -198,7 +198,7 @@ class Reader {
       if (entry.d_tag == DT_FLAGS_1 && (value & DF_1_PIE) != 0) is_pie_ = true;
     }
     if (names_address == 0) {
-      if (!needed.empty()) throw BrokenElf("has no table of names");
+      if (!needed.empty()) throw BrokenElf("has no string table");
       return;
     }
     const std::string_view names = slice(at_address(names_address), 0, names_size);
@@ -286,7 +286,7 @@ class Reader {
     const auto table = std::find_if(sections_.begin(), sections_.end(),
                                     [](const auto &section) { return section.sh_type == SHT_SYMTAB; });
     if (table == sections_.end()) return;
-    if (table->sh_link >= sections_.size()) throw BrokenElf("has symbols without names");
+    if (table->sh_link >= sections_.size()) throw BrokenElf("has a symbol table without a string table");
     file.static_symbols = symbols(content(*table), content(sections_[table->sh_link]));
   }
 
@@ -362,11 +362,11 @@ bool is_elf(std::string_view bytes) { return bytes.starts_with(std::string_view(
 
 ElfFile read_elf(std::string_view bytes) {
   if (!is_elf(bytes)) throw BrokenElf("is not an ELF file");
-  if (bytes.size() < EI_NIDENT) throw BrokenElf("is cut short");
+  if (bytes.size() < EI_NIDENT) throw BrokenElf("is truncated");
   const auto ident = [bytes](int index) { return static_cast<unsigned char>(bytes[index]); };
-  if (ident(EI_VERSION) != EV_CURRENT) throw BrokenElf("is of an unknown version of ELF");
+  if (ident(EI_VERSION) != EV_CURRENT) throw BrokenElf("has an unknown ELF version");
   if (ident(EI_DATA) != ELFDATA2LSB && ident(EI_DATA) != ELFDATA2MSB)
-    throw BrokenElf("is of an unknown byte order");
+    throw BrokenElf("has an unknown byte order");
 
   ElfFile file;
   file.is_little_endian = ident(EI_DATA) == ELFDATA2LSB;

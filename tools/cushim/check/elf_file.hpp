@@ -67,7 +67,7 @@ ElfFile read_elf(std::string_view bytes);
 // Calls visit(text) for each string: printable characters before a null byte. Other constants may directly
 // precede them.
 template <class Visit>
-void for_each_text(const ElfFile &file, Visit visit) {
+void for_each_string(const ElfFile &file, Visit visit) {
   const auto is_printable = [](char letter) { return letter >= ' ' && letter <= '~'; };
   for (const std::string_view part : file.constants) {
     std::size_t start = 0;

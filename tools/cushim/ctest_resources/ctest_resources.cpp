@@ -17,16 +17,16 @@ Outcome failure(Exit exit, const std::string &what) {
   return {exit, "cushim ctest-resources: " + what + "\n", Json{{"error", what}}};
 }
 
-std::string what_is_wrong(const DoctorReport &report) {
+std::string first_problem(const DoctorReport &report) {
   if (!report.problems.empty()) return report.problems.front().text();
-  return report.failures.empty() ? "the driver counts no device" : report.failures.front();
+  return report.failures.empty() ? "the driver reports no device" : report.failures.front();
 }
 
 }  // namespace
 
 Outcome ctest_resources(const DoctorReport &report, const ResourceOptions &options) {
-  if (!report.driver) return failure(Exit::no_driver, what_is_wrong(report));
-  if (report.devices.empty()) return failure(Exit::finding, what_is_wrong(report));
+  if (!report.driver) return failure(Exit::no_driver, first_problem(report));
+  if (report.devices.empty()) return failure(Exit::finding, first_problem(report));
 
   Json gpus = Json::array();
   for (const DeviceReport &device : report.devices)
@@ -39,10 +39,9 @@ Outcome ctest_resources(const DoctorReport &report, const ResourceOptions &optio
   file << text;
   file.close();
   if (!file)
-    return failure(Exit::usage,
-                   fmt::format("{} cannot be written: {}", options.output, std::strerror(errno)));
+    return failure(Exit::usage, fmt::format("cannot write {}: {}", options.output, std::strerror(errno)));
   return {Exit::good,
-          fmt::format("{}: {} {}GPU{}, {} test{} at once on each\n", options.output, report.devices.size(),
+          fmt::format("{}: {} {}GPU{} with {} slot{} each\n", options.output, report.devices.size(),
                       report.driver->is_simulated ? "SIMULATED " : "", report.devices.size() == 1 ? "" : "s",
                       options.slots, options.slots == 1 ? "" : "s"),
           json};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/outcome.hpp"
+#include "common/verb.hpp"
 
 namespace cushim::command {
 
@@ -18,5 +19,8 @@ struct ResourceOptions {
 // Lists the driver's devices as the resource "gpus". Their ids are device numbers; if CUDA_VISIBLE_DEVICES is
 // set, indices into it. Exit::no_driver without a driver, Exit::finding without a device.
 Outcome ctest_resources(const DoctorReport &report, const ResourceOptions &options);
+
+// Adds the verb ctest-resources.
+Verb add_ctest_resources(CLI::App &app);
 
 }  // namespace cushim::command

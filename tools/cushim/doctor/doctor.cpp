@@ -20,7 +20,7 @@ namespace {
 // A larger device count is taken as an error.
 constexpr int max_devices = 1024;
 
-constexpr const char *telling_variables[] = {
+constexpr const char *relevant_variables[] = {
     "CUSHIM_LIBRARY",         "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_INJECTION64_PATH",
     "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH",      "LD_PRELOAD",        "LD_AUDIT"};
 
@@ -101,7 +101,8 @@ void examine_devices(Driver &driver, DoctorReport &report) {
   int count = 0;
   if (!succeeded(driver.cuDeviceGetCount(&count), "cuDeviceGetCount", report.failures)) return;
   if (count < 0 || count > max_devices)
-    report.failures.push_back(fmt::format("cuDeviceGetCount: {} devices are not believed", count));
+    report.failures.push_back(
+        fmt::format("cuDeviceGetCount: returned {} devices; cushim examines 0 to {}", count, max_devices));
   for (int number = 0; number < std::min(count, max_devices); ++number)
     report.devices.push_back(examine_device(driver, number));
 }
@@ -161,7 +162,7 @@ DriverReport examine_driver(Driver &driver) {
 
 DoctorReport examine(const DoctorOptions &options) {
   DoctorReport report;
-  for (const char *name : telling_variables)
+  for (const char *name : relevant_variables)
     if (const char *value = std::getenv(name)) report.environment.push_back({name, value});
 
   // First opens the driver without conditions, so that a driver that does not meet them is examined too.

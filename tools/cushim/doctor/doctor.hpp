@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/outcome.hpp"
+#include "common/verb.hpp"
 
 namespace cushim::command {
 
@@ -79,5 +80,8 @@ DoctorReport examine(const DoctorOptions &options);
 // Formats the report. Exit::no_driver if no library was accepted, Exit::finding for any other problem or a
 // failed call.
 Outcome report(const DoctorReport &report);
+
+// Adds the verb doctor.
+Verb add_doctor(CLI::App &app);
 
 }  // namespace cushim::command

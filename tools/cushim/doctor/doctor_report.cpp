@@ -66,7 +66,7 @@ std::string few_names(const std::vector<std::string> &names) {
 
 std::string attempt_text(const CushimAttempt &attempt) {
   std::string text =
-      fmt::format("{} ({}): {}", attempt.library, attempt.place,
+      fmt::format("{} ({}): {}", attempt.library, attempt.source,
                   attempt.outcome == CUSHIM_OK ? "accepted" : cushim_diagnosis_name(attempt.outcome));
   if (attempt.detail[0] != '\0') text += fmt::format("; {}", attempt.detail);
   return text;
@@ -125,17 +125,16 @@ std::string driver_text(const DriverReport &driver) {
   text += line("Driver", driver.path);
   if (driver.loaded_as != driver.path) text += line("  loaded as", driver.loaded_as);
   text += line("  version",
-               fmt::format("{} ({}); the newest CUDA toolkit that it serves is {}",
-                           release_text(driver.version), driver.version, release_text(driver.version)));
+               fmt::format("{} ({}); it supports CUDA toolkits up to {}", release_text(driver.version),
+                           driver.version, release_text(driver.version)));
   text += line("  lookup", lookup_text(driver.lookup));
   const std::vector<ObjectReport> others = interposers(driver);
-  if (others.empty()) text += line("  served by", "the driver's own library, all entry points");
+  if (others.empty()) text += line("  functions", "all in the driver's own library");
   for (const ObjectReport &other : others)
-    text += wrapped_line("  interposed", fmt::format("{} entry points by {}: {}", other.symbols.size(),
+    text += wrapped_line("  interposed", fmt::format("{} entry points are in {}: {}", other.symbols.size(),
                                                      other.path, few_names(other.symbols)));
-  text += line(
-      "Entry points",
-      fmt::format("{} of {} known ones resolved; by release:", count_resolved(driver), cushim_entry_count()));
+  text += line("Entry points",
+               fmt::format("{} of {} resolved; by release:", count_resolved(driver), cushim_entry_count()));
   return text + releases_text(driver.releases);
 }
 
@@ -153,9 +152,9 @@ std::string to_text(const DoctorReport &report) {
   for (const DeviceReport &device : report.devices) text += device_text(device);
   for (const std::string &failure : report.failures) text += line("Failed", failure);
   if (report.is_good())
-    text += "Nothing is wrong.\n";
+    text += "No problems found.\n";
   else if (report.problems.empty())
-    text += "The driver was found, but calls of it failed: see above, and cushim explain.\n";
+    text += "Driver calls failed: see the lines above. `cushim explain CODE` explains a result.\n";
   return text;
 }
 
@@ -174,7 +173,7 @@ Json to_json(const Diagnosis &problem) {
 }
 
 Json to_json(const CushimAttempt &attempt) {
-  return {{"place", attempt.place},
+  return {{"source", attempt.source},
           {"library", attempt.library},
           {"outcome", cushim_diagnosis_name(attempt.outcome)},
           {"detail", attempt.detail}};

@@ -76,7 +76,7 @@ std::vector<std::string> suggestions(std::string_view word) {
 
 std::string heading(const Explanation &explanation) {
   return explanation.code ? fmt::format("{} ({})", explanation.name, *explanation.code)
-                          : fmt::format("{} (diagnosis of cushim)", explanation.name);
+                          : fmt::format("{} (cushim diagnosis)", explanation.name);
 }
 
 void append(Outcome &outcome, const Explanation &explanation) {
@@ -93,10 +93,10 @@ void append(Outcome &outcome, const Explanation &explanation) {
 }
 
 std::string list() {
-  std::string text = "Results of the driver:\n";
+  std::string text = "Driver results:\n";
   for (const Explanation &explanation : explanations())
     if (explanation.code) text += fmt::format("  {:>3}  {}\n", *explanation.code, explanation.name);
-  text += "Diagnoses of cushim:\n";
+  text += "cushim diagnoses:\n";
   for (const Explanation &explanation : explanations())
     if (!explanation.code) text += fmt::format("       {}\n", explanation.name);
   return text;
@@ -145,9 +145,8 @@ Outcome explain(const std::vector<std::string> &words) {
     outcome.exit = Exit::usage;
     const std::vector<std::string> instead = suggestions(word);
     if (!outcome.text.empty()) outcome.text += '\n';
-    outcome.text +=
-        fmt::format("\"{}\" is no result of the driver and no diagnosis of cushim. Did you mean {}?\n",
-                    printable(word), fmt::join(instead, ", "));
+    outcome.text += fmt::format("\"{}\" is not a driver result or a cushim diagnosis. Did you mean {}?\n",
+                                printable(word), fmt::join(instead, ", "));
     outcome.json["unknown"].push_back({{"word", word}, {"nearest", instead}});
   }
   if (words.empty()) {

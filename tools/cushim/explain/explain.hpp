@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/outcome.hpp"
+#include "common/verb.hpp"
 
 namespace cushim::command {
 
@@ -30,5 +31,8 @@ std::vector<Explanation> find_explanations(std::string_view word);
 // Explains each word, or lists all explanations if there are no words. Exit::usage with suggestions if a word
 // names nothing.
 Outcome explain(const std::vector<std::string> &words);
+
+// Adds the verb explain.
+Verb add_explain(CLI::App &app);
 
 }  // namespace cushim::command

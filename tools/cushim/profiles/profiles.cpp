@@ -57,11 +57,11 @@ void append(Outcome &outcome, std::size_t index, const sim::Profile &profile) {
   const std::map<std::string, sim::ProfileValue> values = profile.values();
   outcome.text += fmt::format("Device {}  {}: {}\n", index, printable(profile.id), printable(profile.name));
   Json device = summary(profile);
-  for (std::size_t place = 0; place < profile.sources.size(); ++place) {
-    const sim::Source &source = profile.sources[place];
+  for (std::size_t i = 0; i < profile.sources.size(); ++i) {
+    const sim::Source &source = profile.sources[i];
     std::string lines;
     for (const auto &[name, value] : values) {
-      if (profile.source_of.at(name) != place) continue;
+      if (profile.source_of.at(name) != i) continue;
       lines += fmt::format("    {:<56} {:>14}\n", name, text_of(value));
       device["values"][name] = {
           {"value", json_of(value)}, {"status", sim::status_name(source.status)}, {"source", source.text}};

@@ -58,7 +58,7 @@ bool is_privileged(const std::string &file) {
 }
 
 // Returns the first directory in a list that contains a driver. $ORIGIN is the program's directory.
-std::string folder_with_driver(const std::string &list, const std::string &program) {
+std::string directory_with_driver(const std::string &list, const std::string &program) {
   for (std::string folder : parts(list, ':')) {
     for (const std::string origin : {"$ORIGIN", "${ORIGIN}"})
       if (const std::size_t at = folder.find(origin); at != std::string::npos)
@@ -69,15 +69,15 @@ std::string folder_with_driver(const std::string &list, const std::string &progr
   return "";
 }
 
-std::string what_is_in(const std::string &folder) {
-  return folder.find("stubs") != std::string::npos ? folder + ", a folder of the toolkit's link stubs"
+std::string directory_text(const std::string &folder) {
+  return folder.find("stubs") != std::string::npos ? folder + ", a directory of the toolkit's link stubs"
                                                    : folder;
 }
 
 // Returns an absolute path of a driver among the strings of a file.
 std::string absolute_path(const ElfFile &file) {
   std::string found;
-  for_each_text(file, [&](std::string_view text) {
+  for_each_string(file, [&](std::string_view text) {
     const std::size_t name = text.rfind("/libcuda.so");
     if (text.starts_with('/') && name != std::string_view::npos && text.find(' ') == std::string_view::npos)
       found = text;
@@ -85,42 +85,40 @@ std::string absolute_path(const ElfFile &file) {
   return found;
 }
 
-std::string look_into(const std::string &program, const std::string &bytes) {
+std::string reason_in_file(const std::string &program, const std::string &bytes) {
   const ElfFile file = read_elf(bytes);
-  const FileFacts facts = look_at(program, bytes);
-  if (file.interpreter.empty())
-    return "it is linked statically, and such a program loads no libraries from LD_LIBRARY_PATH";
+  const FileFacts facts = inspect(program, bytes);
+  if (file.interpreter.empty()) return "it is linked statically, so it ignores LD_LIBRARY_PATH";
   // With a RUNPATH the linker ignores the RPATH, and searches LD_LIBRARY_PATH first.
   if (file.runpath.empty())
-    if (const std::string folder = folder_with_driver(file.rpath, program); !folder.empty())
-      return "its RPATH comes before LD_LIBRARY_PATH and names " + what_is_in(folder) +
-             "; link it with a RUNPATH (-Wl,--enable-new-dtags)";
+    if (const std::string folder = directory_with_driver(file.rpath, program); !folder.empty())
+      return "its RPATH is searched before LD_LIBRARY_PATH and contains " + directory_text(folder) +
+             "; link it with a RUNPATH instead (-Wl,--enable-new-dtags)";
   for (const std::string &needed : file.needed)
     if (needed.find('/') != std::string::npos && needed.find("libcuda.so") != std::string::npos)
-      return "it is linked to " + needed + ", by an absolute path";
+      return "it links " + needed + ", an absolute path";
   if (const std::string path = absolute_path(file); !path.empty())
-    return "it seems to open " + path + ", an absolute path";
+    return "it contains " + path + ", an absolute path, and probably opens that file";
   if (facts.runtime.is_carried())
-    return "it carries NVIDIA's runtime library, which opened no driver; what it does works with NVIDIA's "
-           "driver "
-           "only, on a machine with a GPU";
-  if (facts.links_driver || facts.names_library) return "it knows libcuda.so.1 but did not come to open it";
-  return "nothing in its file names libcuda.so.1; if libraries that it loads do, they did not open it";
+    return "it uses NVIDIA's runtime library, which did not open the driver; that library works only with "
+           "NVIDIA's driver, on a machine with a GPU";
+  if (facts.links_driver || facts.names_library)
+    return "it names libcuda.so.1 but did not open it in this run";
+  return "its file does not name libcuda.so.1, and the libraries that it loads did not open it";
 }
 
 }  // namespace
 
-std::string way_past(const std::string &program) {
+std::string bypass_reason(const std::string &program) {
   const std::string file = find_program(program);
   if (is_privileged(file))
-    return file +
-           " is setuid, setgid or has capabilities, and such a program does not look into LD_LIBRARY_PATH";
+    return file + " is setuid, setgid or has capabilities, so the dynamic linker ignores LD_LIBRARY_PATH";
   const std::string bytes = content(file);
   if (const std::string interpreter = interpreter_of(bytes); !interpreter.empty())
-    return fmt::format("{} is a script of {}: {}", file, interpreter, way_past(interpreter));
-  if (!is_elf(bytes)) return file + " is no program that can be looked into";
+    return fmt::format("{} is a script for {}: {}", file, interpreter, bypass_reason(interpreter));
+  if (!is_elf(bytes)) return file + " is not an ELF program";
   try {
-    return file + ": " + look_into(file, bytes);
+    return file + ": " + reason_in_file(file, bytes);
   } catch (const BrokenElf &broken) {
     return file + " " + broken.what();
   }

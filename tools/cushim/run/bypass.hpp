@@ -7,6 +7,6 @@
 namespace cushim::command {
 
 // Returns the reason, derived from the program's file. Searches for program on PATH, as execvp() does.
-std::string way_past(const std::string &program);
+std::string bypass_reason(const std::string &program);
 
 }  // namespace cushim::command

@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 std::optional<fs::path> find_library() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char *place : {CUSHIM_SIM_FROM_BIN, "../../sim"}) {
-    fs::path folder = fs::weakly_canonical(here / place, error);
+  for (const char *candidate : {CUSHIM_SIM_FROM_BIN, "../../sim"}) {
+    fs::path folder = fs::weakly_canonical(here / candidate, error);
     if (fs::exists(folder / "libcuda.so.1", error)) return folder;
   }
   return std::nullopt;
@@ -47,9 +47,9 @@ Outcome failure(const std::string &what) {
 
 // Opens the simulated driver in a child process. If the driver rejects an option, as it would in the program,
 // it prints a message on stderr and exits with this code.
-constexpr int refused = 2;
+constexpr int rejected = 2;
 
-bool is_refused(const fs::path &folder) {
+bool is_rejected(const fs::path &folder) {
   const pid_t trial = fork();
   if (trial == 0) {
     for (const char *variable : {"CUSHIM_REPORT", "CUSHIM_RUN_FOLDER"}) unsetenv(variable);
@@ -59,11 +59,11 @@ bool is_refused(const fs::path &folder) {
   int status = 0;
   while (trial > 0 && waitpid(trial, &status, 0) < 0 && errno == EINTR) {
   }
-  return trial > 0 && WIFEXITED(status) && WEXITSTATUS(status) == refused;
+  return trial > 0 && WIFEXITED(status) && WEXITSTATUS(status) == rejected;
 }
 
 // Returns the reason why the report cannot be written, or nullopt.
-std::optional<std::string> why_no_report(const std::string &report) {
+std::optional<std::string> report_problem(const std::string &report) {
   if (report.empty() || report == "stderr") return {};
   const std::string file = sim::report_file(report, getpid());
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -72,7 +72,7 @@ std::optional<std::string> why_no_report(const std::string &report) {
     close(descriptor);
     unlink(file.c_str());
   } else if (!is_there || access(file.c_str(), W_OK) != 0) {
-    return fmt::format("the report cannot be written to {}: {}", file, std::strerror(errno));
+    return fmt::format("cannot write the report to {}: {}", file, std::strerror(errno));
   }
   return {};
 }
@@ -83,24 +83,24 @@ std::optional<std::string> why_no_report(const std::string &report) {
     arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  return failure(fmt::format("{} cannot be started: {}", options.program[0], std::strerror(errno)));
+  return failure(fmt::format("cannot start {}: {}", options.program[0], std::strerror(errno)));
 }
 
 volatile pid_t child = 0;
 
 // Forwards a signal to the program. Skips signals that the kernel generated (si_code > 0): the terminal sends
 // those to the program as well.
-void send_on(int number, siginfo_t *how, void *) {
+void forward_signal(int number, siginfo_t *how, void *) {
   if (how->si_code <= 0) kill(child, number);
 }
 
-constexpr int sent_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+constexpr int forwarded_signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 // Starts the program, forwards signals to it, and waits until it exits. Returns nullopt if fork fails.
 std::optional<int> wait_for(const RunOptions &options) {
   sigset_t signals, mask;
   sigemptyset(&signals);
-  for (const int number : sent_on) sigaddset(&signals, number);
+  for (const int number : forwarded_signals) sigaddset(&signals, number);
   sigprocmask(SIG_BLOCK, &signals, &mask);  // until `child` is set
   child = fork();
   if (child == 0) {
@@ -110,9 +110,9 @@ std::optional<int> wait_for(const RunOptions &options) {
   }
   if (child < 0) return std::nullopt;
   struct sigaction action = {};
-  action.sa_sigaction = send_on;
+  action.sa_sigaction = forward_signal;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
-  for (const int number : sent_on) sigaction(number, &action, nullptr);
+  for (const int number : forwarded_signals) sigaction(number, &action, nullptr);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -155,7 +155,7 @@ void report_absence(const RunOptions &options, const std::string &why) {
     return;
   }
   Json json = sim::report_head(child, options.program[0], true);
-  json["went_past"] = why;
+  json["bypass_reason"] = why;
   sim::add_nothing_done(json);
   try {
     sim::write_report(sim::report_file(options.report, child), json);
@@ -166,7 +166,7 @@ void report_absence(const RunOptions &options, const std::string &why) {
 
 // Makes the path of a faults file absolute: processes may change their current directory before they open the
 // driver.
-std::string with_whole_path(const std::string &faults) {
+std::string with_absolute_path(const std::string &faults) {
   return faults.starts_with('@') ? fmt::format("@{}", fs::absolute(faults.substr(1)).string()) : faults;
 }
 
@@ -176,13 +176,13 @@ Outcome watch(const RunOptions &options) {
     const int error = errno;
     // without these options only the report would need the directory
     if (!options.requires_driver && !options.error_exit) return start(options);
-    return failure(fmt::format("no folder can be made: {}", std::strerror(error)));
+    return failure(fmt::format("cannot create a temporary directory: {}", std::strerror(error)));
   }
   set("CUSHIM_RUN_FOLDER", folder.path.string());
   const std::optional<int> status = wait_for(options);
-  if (!status) return failure(fmt::format("no process can be made: {}", std::strerror(errno)));
+  if (!status) return failure(fmt::format("cannot create a process: {}", std::strerror(errno)));
   if (!folder.has(".opened")) {
-    const std::string why = way_past(options.program[0]);
+    const std::string why = bypass_reason(options.program[0]);
     if (!options.report.empty()) report_absence(options, why);
     if (options.requires_driver) {
       // Standard output belongs to the program.
@@ -205,10 +205,12 @@ Outcome run(const RunOptions &options) {
   if (folder.empty()) {
     const auto found = find_library();
     if (!found)
-      return failure("the simulated driver is not installed beside this command (package component sim)");
+      return failure(
+          "the simulated libcuda.so.1 was not found next to this command; install the package component sim, "
+          "or pass --library");
     folder = *found;
   } else if (!fs::is_regular_file(folder / "libcuda.so.1")) {
-    return failure(fmt::format("there is no file libcuda.so.1 in {}", folder.string()));
+    return failure(fmt::format("{} does not contain libcuda.so.1", folder.string()));
   }
   folder = fs::absolute(folder);  // the program may change its current directory
   const char *const before = std::getenv("LD_LIBRARY_PATH");
@@ -218,14 +220,14 @@ Outcome run(const RunOptions &options) {
   set("CUSHIM_DRIVER_VERSION", options.driver_version);
   set("CUSHIM_SCHEDULE", options.schedule);
   set("CUSHIM_SEED", options.seed);
-  set("CUSHIM_FAULTS", with_whole_path(options.faults));
+  set("CUSHIM_FAULTS", with_absolute_path(options.faults));
   set("CUSHIM_REPORT", options.report);
   set("CUSHIM_CHECK", options.check);
-  if (const auto why = why_no_report(options.report)) return failure(*why);
-  const bool has_words = !options.devices.empty() || !options.driver_version.empty() ||
-                         !options.schedule.empty() || !options.seed.empty() || !options.faults.empty() ||
-                         !options.check.empty();
-  if (has_words && is_refused(folder)) return {Exit::usage, "", {}};
+  if (const auto why = report_problem(options.report)) return failure(*why);
+  const bool has_driver_options = !options.devices.empty() || !options.driver_version.empty() ||
+                                  !options.schedule.empty() || !options.seed.empty() ||
+                                  !options.faults.empty() || !options.check.empty();
+  if (has_driver_options && is_rejected(folder)) return {Exit::usage, "", {}};
   const bool is_watched = options.requires_driver || options.error_exit || !options.report.empty();
   return is_watched ? watch(options) : start(options);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/outcome.hpp"
+#include "common/verb.hpp"
 
 namespace cushim::command {
 
@@ -29,5 +30,8 @@ struct RunOptions {
 // was opened is requested, waits for the program instead and exits with its status. Returns the exit code of
 // an error of these, or if the program cannot be started.
 Outcome run(const RunOptions &options);
+
+// Adds the verb run.
+Verb add_run(CLI::App &app);
 
 }  // namespace cushim::command

@@ -83,8 +83,9 @@ Outcome symbols(const SymbolFilter &filter, const char *library) {
     return outcome;
   }
   outcome.text = to_text(rows);
-  outcome.text += loaded ? fmt::format("{} entry points; present in {}\n", rows.size(), loaded->name())
-                         : fmt::format("{} entry points; no driver to ask which are present\n", rows.size());
+  outcome.text += loaded
+                      ? fmt::format("{} entry points; present in {}\n", rows.size(), loaded->name())
+                      : fmt::format("{} entry points; presence unknown: no driver was found\n", rows.size());
   return outcome;
 }
 

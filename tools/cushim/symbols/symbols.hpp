@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/outcome.hpp"
+#include "common/verb.hpp"
 
 namespace cushim::command {
 
@@ -30,5 +31,8 @@ std::vector<SymbolRow> find_symbols(const SymbolFilter &filter, Driver *driver);
 // Loads the driver (library may be null) without initializing it, and lists the entry points. Exit::finding
 // if nothing matches, Exit::no_driver if the filter needs a driver and there is none.
 Outcome symbols(const SymbolFilter &filter, const char *library);
+
+// Adds the verb symbols.
+Verb add_symbols(CLI::App &app);
 
 }  // namespace cushim::command

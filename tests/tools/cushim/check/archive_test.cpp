@@ -136,7 +136,7 @@ TEST(Archive, A_broken_member_is_named_and_the_rest_goes_on) {
   const CheckReport report = check({.paths = {path}});
   ASSERT_EQ(report.unchecked.size(), 1u);
   EXPECT_EQ(report.unchecked[0].name, path + ": package/extension.so");
-  EXPECT_EQ(report.unchecked[0].why, "is cut short");
+  EXPECT_EQ(report.unchecked[0].why, "is truncated");
   ASSERT_EQ(report.files.size(), 1u);
   EXPECT_EQ(report.files[0].name, path + ": package/helper.so");
 }

@@ -101,7 +101,7 @@ TEST_P(CheckForbids, What_is_there_and_nothing_else) {
   EXPECT_EQ(exit_of(report), Exit::finding);
   // Each recipe has only one forbidden property, except the runtime library, which two values of --forbid
   // name.
-  for (const std::string &word : forbidden_things())
+  for (const std::string &word : forbidden_properties())
     if (!word.starts_with(GetParam().word) && !GetParam().word.starts_with(word)) {
       EXPECT_THAT(findings_of(check({.paths = {with}, .forbid = {word}})), IsEmpty()) << word;
     }
@@ -124,8 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Check, Every_word_that_can_be_forbidden_is_tested_above) {
-  EXPECT_THAT(forbidden_things(), ElementsAre("links", "imports", "names", "runtime", "runtime-shared",
-                                              "runtime-static", "device-code", "cushim"));
+  EXPECT_THAT(forbidden_properties(), ElementsAre("links", "imports", "names", "runtime", "runtime-shared",
+                                                  "runtime-static", "device-code", "cushim"));
 }
 
 TEST(Check, A_broken_file_is_named_and_the_rest_goes_on) {
@@ -134,7 +134,7 @@ TEST(Check, A_broken_file_is_named_and_the_rest_goes_on) {
   folder.write("a_broken.so", whole.substr(0, whole.size() - 10));
   folder.write("sound.so", whole);
   const CheckReport report = check({.paths = {folder.path()}});
-  EXPECT_THAT(unchecked_of(report), ElementsAre(folder.path("a_broken.so") + " is cut short"));
+  EXPECT_THAT(unchecked_of(report), ElementsAre(folder.path("a_broken.so") + " is truncated"));
   EXPECT_THAT(names_of(report), ElementsAre(folder.path("sound.so")));
   EXPECT_EQ(exit_of(report), Exit::finding);
 }
@@ -144,8 +144,8 @@ TEST(Check, A_path_in_which_nothing_is_checked_is_not_good) {
   folder.write("script.py", "print()");
   const CheckReport report = check({.paths = {folder.path(), folder.path("script.py")}});
   EXPECT_THAT(unchecked_of(report),
-              ElementsAre(folder.path() + " holds no program and no library",
-                          folder.path("script.py") + " holds no program and no library"));
+              ElementsAre(folder.path() + " contains no ELF program or library",
+                          folder.path("script.py") + " contains no ELF program or library"));
   EXPECT_EQ(exit_of(report), Exit::finding);
 }
 
@@ -177,7 +177,7 @@ TEST(Check, The_report_names_the_file_that_needs_the_newest_driver) {
   const std::string newest = folder.write("b.so", make_elf(linked));
   folder.write("c.so", make_elf({.needed = {"libc.so.6"}}));
   const Outcome told = report(check({.paths = {folder.path()}}));
-  EXPECT_THAT(told.text, EndsWith("files checked: 3, concerned with CUDA: 2, findings: 0, unchecked: 0\n"
+  EXPECT_THAT(told.text, EndsWith("files checked: 3, files that use CUDA: 2, findings: 0, unchecked: 0\n"
                                   "driver needed: CUDA 12.3 or later (" +
                                   newest + ", for cuStreamBeginCaptureToGraph)\n"));
   EXPECT_THAT(told.text, Not(HasSubstr("c.so")));
@@ -195,17 +195,18 @@ std::vector<std::string> without_gpu(const ElfRecipe &recipe) {
 TEST(Check, Says_what_becomes_of_a_program_without_a_GPU) {
   EXPECT_THAT(without_gpu({.is_program = true}), IsEmpty());
   EXPECT_THAT(without_gpu({.is_program = true, .needed = {"libcuda.so.1"}}),
-              ElementsAre("It does not start where there is no NVIDIA driver."));
+              ElementsAre("It does not start without the NVIDIA driver."));
   EXPECT_THAT(without_gpu({.needed = {"libcuda.so.1"}}),
-              ElementsAre("It cannot be loaded where there is no NVIDIA driver."));
+              ElementsAre("It cannot be loaded without the NVIDIA driver."));
   EXPECT_THAT(without_gpu({.needed = {"libcudart.so.13"}}),
-              ElementsAre("It cannot be loaded where there is no libcudart.so.13.",
-                          HasSubstr("cudaErrorInsufficientDriver"), HasSubstr("no stand-in")));
+              ElementsAre("It cannot be loaded without libcudart.so.13.",
+                          HasSubstr("cudaErrorInsufficientDriver"), HasSubstr("not with a mock")));
   EXPECT_THAT(without_gpu({.is_program = true, .static_symbols = {{"cudaGetDeviceCount", true}}}),
-              ElementsAre(HasSubstr("It starts without the driver"), HasSubstr("no stand-in")));
+              ElementsAre(HasSubstr("It starts without the driver"), HasSubstr("not with a mock")));
   EXPECT_THAT(without_gpu({.is_program = true, .cushim = std::array<std::uint32_t, 3>{1, 0, 0}}),
-              ElementsAre(HasSubstr("can be tested with a stand-in")));
-  EXPECT_THAT(without_gpu({.dynamic_symbols = {{"cuInit"}}}), ElementsAre(HasSubstr("Whoever loads it")));
+              ElementsAre(HasSubstr("can be tested with a mock")));
+  EXPECT_THAT(without_gpu({.dynamic_symbols = {{"cuInit"}}}),
+              ElementsAre(HasSubstr("The process that loads it must provide")));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ ElfRecipe full_recipe(int bits) {
 
 std::vector<std::string> texts_of(const ElfFile &file) {
   std::vector<std::string> texts;
-  for_each_text(file, [&texts](std::string_view text) { texts.emplace_back(text); });
+  for_each_string(file, [&texts](std::string_view text) { texts.emplace_back(text); });
   return texts;
 }
 
@@ -61,7 +61,7 @@ std::size_t read_all(std::string_view bytes) {
     for (const ElfSymbol &symbol : file.static_symbols) add(symbol.name);
     for (const std::string_view section : file.sections) add(section);
     for (const ElfNote &note : file.notes) add(note.name), add(note.content);
-    for_each_text(file, add);
+    for_each_string(file, add);
   } catch (const BrokenElf &broken) {
     add(broken.what());
   }
@@ -169,8 +169,8 @@ TEST(ElfReader, Refuses_what_it_does_not_know) {
   };
   EXPECT_THAT(with(0, 'X'), ThrowsMessage<BrokenElf>("is not an ELF file"));
   EXPECT_THAT(with(EI_CLASS, 7), ThrowsMessage<BrokenElf>("is neither 32-bit nor 64-bit"));
-  EXPECT_THAT(with(EI_DATA, 7), ThrowsMessage<BrokenElf>("is of an unknown byte order"));
-  EXPECT_THAT(with(EI_VERSION, 7), ThrowsMessage<BrokenElf>("is of an unknown version of ELF"));
+  EXPECT_THAT(with(EI_DATA, 7), ThrowsMessage<BrokenElf>("has an unknown byte order"));
+  EXPECT_THAT(with(EI_VERSION, 7), ThrowsMessage<BrokenElf>("has an unknown ELF version"));
 }
 
 TEST(ElfReader, Believes_no_count_of_sections_that_the_file_has_no_room_for) {
@@ -183,7 +183,7 @@ TEST(ElfReader, Believes_no_count_of_sections_that_the_file_has_no_room_for) {
   // A count of 0 means that section 0 holds the real count.
   put<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shnum), 0);
   put<std::uint64_t>(bytes, header.e_shoff + offsetof(Elf64_Shdr, sh_size), std::uint64_t{1} << 58);
-  EXPECT_THAT([&bytes] { read_elf(bytes); }, ThrowsMessage<BrokenElf>("is cut short"));
+  EXPECT_THAT([&bytes] { read_elf(bytes); }, ThrowsMessage<BrokenElf>("is truncated"));
 }
 
 TEST(ElfReader, Reads_a_part_that_many_sections_claim_once) {

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-FileFacts facts_of(const ElfRecipe &recipe) { return look_at("file", make_elf(recipe)); }
+FileFacts facts_of(const ElfRecipe &recipe) { return inspect("file", make_elf(recipe)); }
 
 std::vector<std::string> symbols_of(const EntryList &entries) {
   std::vector<std::string> symbols;
@@ -30,7 +30,7 @@ TEST(CheckFacts, A_file_without_a_word_of_CUDA_is_not_concerned) {
   const FileFacts facts = facts_of({.needed = {"libc.so.6", "libcudata.so.3"},
                                     .dynamic_symbols = {{"printf"}, {"curl_easy_init"}},
                                     .texts = {"customer", "cube"}});
-  EXPECT_FALSE(facts.is_concerned());
+  EXPECT_FALSE(facts.uses_cuda());
   EXPECT_EQ(facts.floor(), nullptr);
 }
 
@@ -91,7 +91,7 @@ TEST(CheckFacts, A_file_that_holds_cushim_gives_no_hints) {
       {.texts = {"libcuda.so.1", "cuMemAlloc_v2"}, .cushim = std::array<std::uint32_t, 3>{1, 22, 333}});
   EXPECT_EQ(facts.cushim, "1.22.333");
   EXPECT_THAT(facts.names, IsEmpty());
-  EXPECT_TRUE(facts.is_concerned());
+  EXPECT_TRUE(facts.uses_cuda());
 }
 
 TEST(CheckFacts, A_linked_cushim_is_seen) {
