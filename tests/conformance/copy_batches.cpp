@@ -71,7 +71,7 @@ class CopyBatches : public OnDevice {
   void expect(Abi abi, CUresult code) {
     expect_answer(__FILE__, __LINE__, std::string(call_names[abi]) + "(...)", make(abi), code);
   }
-  // Which of the two copies were made: "none", "first", "second" or "both".
+  // Returns which of the two copies were made: "none", "first", "second" or "both".
   std::string copied() {
     if (work != nullptr) NEED(driver().cuStreamSynchronize(work));  // may be of another context
     const auto bytes = take(target_kind, target, 2 * kBytes), expected = pattern(2 * kBytes);

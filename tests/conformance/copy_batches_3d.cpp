@@ -81,7 +81,7 @@ class CopyBatches3D : public WithArrays {
   void expect(Abi abi, CUresult code) {
     expect_answer(__FILE__, __LINE__, std::string(call_names[abi]) + "(...)", make(abi), code);
   }
-  // How many bytes of the target differ from their first value; none that were copied are 0.
+  // Returns the number of bytes of the target that are not 0. No copied byte is 0.
   int changed(Kind kind) {
     int count = 0;
     for (const unsigned char byte : take(kind, target, 4096)) count += byte != 0;
