@@ -100,10 +100,10 @@ class Reader {
       FaultRule rule = this->rule();
       skip_blanks();
       if (at_ < text_.size() && !is_end_of_rule(text_[at_]))
-        fail(at_, "the rule ends here, but " + found() + " follows; rules are parted by ; or a new line");
-      std::string_view words = text_.substr(begin, at_ - begin);
-      while (words.ends_with(' ') || words.ends_with('\t')) words.remove_suffix(1);
-      rule.text = words;
+        fail(at_, "the rule ends here, but " + found() + " follows; separate rules by ; or a new line");
+      std::string_view text = text_.substr(begin, at_ - begin);
+      while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+      rule.text = text;
       rule.line = line_;
       rule.column = column(begin);
       rules.push_back(std::move(rule));
@@ -130,9 +130,9 @@ class Reader {
     CallFault fault;
     if (subject.size() <= kMostOfWord) fault.slots = rows_of(subject);
     if (fault.slots.empty()) fail_unknown(begin, "function", subject, base_names());
-    expect(':', "which call, as in " + std::string(subject) + ":3=OUT_OF_MEMORY");
+    expect(':', "a call number or probability, as in " + std::string(subject) + ":3=OUT_OF_MEMORY");
     fault.when = when();
-    expect('=', "what the call is answered, as in =OUT_OF_MEMORY");
+    expect('=', "a result, as in =OUT_OF_MEMORY");
     fault.result = result();
     fault.is_sticky = is_sticky(fault.result);
     while (skip(',')) modifier(fault);
@@ -140,7 +140,7 @@ class Reader {
   }
 
   FaultRule device(std::size_t begin, std::string_view number) {
-    if (number.empty()) fail(begin, "\"device\" wants a number, as in device0:lost@1.5ms");
+    if (number.empty()) fail(begin, "\"device\" needs a number, as in device0:lost@1.5ms");
     if (number.size() > 2) fail(begin, "there is no device " + quoted(number) + "; a machine has at most 64");
     int index = 0;
     for (const char digit : number) index = index * 10 + (digit - '0');
@@ -173,17 +173,17 @@ class Reader {
     if (skip('*')) return CountedCalls{};
     if (skip('p')) return random();
     if (at_ >= text_.size() || !is_digit(text_[at_]))
-      fail(at_,
-           "which call is a number (3, 3-5, 3+), * for all, or a probability (p0.01@seed7), not " + found());
+      fail(at_, "the call must be a number (3, 3-5, 3+), * for all, or a probability (p0.01@seed7), not " +
+                    found());
     const std::size_t begin = at_;
     CountedCalls counted;
     counted.first = counted.last = integer("the number of a call");
-    if (counted.first == 0) fail(begin, "calls are counted from 1");
+    if (counted.first == 0) fail(begin, "call numbers start at 1");
     if (skip('+')) {
       counted.last = CountedCalls{}.last;
     } else if (skip('-')) {
       counted.last = integer("the number of the last call");
-      if (counted.last < counted.first) fail(begin, "the last call comes before the first");
+      if (counted.last < counted.first) fail(begin, "the last call number is less than the first");
     }
     return counted;
   }
@@ -193,7 +193,7 @@ class Reader {
     const std::size_t begin = at_;
     random.probability = real("a probability after p, as in p0.01");
     if (random.probability <= 0 || random.probability > 1)
-      fail(begin, "a probability is above 0 and at most 1");
+      fail(begin, "a probability must be greater than 0 and at most 1");
     if (!skip('@')) return random;
     skip_blanks();
     const std::size_t at = at_;
@@ -207,9 +207,10 @@ class Reader {
     skip_blanks();
     const std::size_t begin = at_;
     const std::string_view word = take(&is_of_word);
-    if (word.empty()) fail(begin, "a result has a name, as in OUT_OF_MEMORY, or a number, not " + found());
+    if (word.empty())
+      fail(begin, "a result must be a name, as in OUT_OF_MEMORY, or a number, not " + found());
     if (word == "SUCCESS" || word == "CUDA_SUCCESS" || word == "0")
-      fail(begin, "a call that is answered CUDA_SUCCESS without having run would be a lie");
+      fail(begin, "a fault cannot return CUDA_SUCCESS; name an error");
     const bool is_number = std::ranges::all_of(word, is_digit);
     for (int code = 1; code <= 999; ++code) {
       const std::string_view name = name_of(static_cast<CUresult>(code));
@@ -241,7 +242,7 @@ class Reader {
     skip_blanks();
     const std::size_t begin = at_;
     const double bytes = with_unit("a size, as in 2GiB", kSizes, "B");
-    if (bytes < 1) fail(begin, "a size is at least one byte");
+    if (bytes < 1) fail(begin, "a size must be at least 1 byte");
     if (bytes >= 0x1p63) fail(begin, "the size is too large");
     return static_cast<std::uint64_t>(bytes);
   }
@@ -253,7 +254,7 @@ class Reader {
       const std::string_view word = take(&is_letter);
       if (word != "call") fail_unknown(begin, "moment", word, {"call"});
       const std::uint64_t call = integer("the number of a call, as in call100");
-      if (call == 0) fail(begin, "calls are counted from 1");
+      if (call == 0) fail(begin, "call numbers start at 1");
       return call;
     }
     const double time = with_unit("a virtual time, as in 1.5ms, or a call, as in call100", kTimes, nullptr);
@@ -267,7 +268,7 @@ class Reader {
     skip_blanks();
     const std::size_t begin = at_;
     const std::string_view digits = take(&is_digit);
-    if (digits.empty()) fail(begin, what + " is wanted here, not " + found());
+    if (digits.empty()) fail(begin, "expected " + what + ", but found " + found());
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc()) fail(begin, "the number is too large");
@@ -283,7 +284,7 @@ class Reader {
         std::from_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed);
     if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() ||
         !std::isfinite(value))
-      fail(begin, what + " is wanted here, not " + (digits.empty() ? found() : quoted(digits)));
+      fail(begin, "expected " + what + ", but found " + (digits.empty() ? found() : quoted(digits)));
     return value;
   }
 
@@ -321,7 +322,7 @@ class Reader {
 
   void expect(char wanted, const std::string &then) {
     if (skip(wanted)) return;
-    fail(at_, std::string("\"") + wanted + "\" and " + then + ", is wanted here, not " + found());
+    fail(at_, std::string("expected \"") + wanted + "\" and " + then + ", but found " + found());
   }
 
   // Skips blanks, separators and comments; returns false at the end of the text.
@@ -340,10 +341,10 @@ class Reader {
 
   // ---- Errors ----
 
-  static std::string quoted(std::string_view words) {
+  static std::string quoted(std::string_view token) {
     std::string text = "\"";
-    for (const char c : words.substr(0, kMostOfWord)) text += c >= ' ' && c <= '~' ? c : '?';
-    return text + (words.size() > kMostOfWord ? "...\"" : "\"");
+    for (const char c : token.substr(0, kMostOfWord)) text += c >= ' ' && c <= '~' ? c : '?';
+    return text + (token.size() > kMostOfWord ? "...\"" : "\"");
   }
 
   // Describes the text at the current position.
@@ -385,7 +386,7 @@ FaultRules read_fault_rules(const std::string &text_or_file) {
   const std::string name = text_or_file.substr(1);
   std::ifstream file(name);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) throw std::invalid_argument("the faults in " + name + " cannot be read");
+  if (!file.is_open() || file.bad()) throw std::invalid_argument("cannot read the fault rules in " + name);
   return parse_fault_rules(text, name);
 }
 

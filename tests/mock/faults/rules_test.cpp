@@ -143,36 +143,35 @@ INSTANTIATE_TEST_SUITE_P(
               "faults:2:12: there is no result \"OUT_OF_MEMRY\"; did you mean \"OUT_OF_MEMORY\"?"},
         Wrong{"cuInit:1=CUDA_ERROR_UNKNOWM",
               "faults:1:10: there is no result \"UNKNOWM\"; did you mean \"UNKNOWN\"?"},
-        Wrong{"cuInit:1=SUCCESS",
-              "faults:1:10: a call that is answered CUDA_SUCCESS without having run would be a lie"},
+        Wrong{"cuInit:1=SUCCESS", "faults:1:10: a fault cannot return CUDA_SUCCESS; name an error"},
         Wrong{"cuInit:1=UNKNOWN,lat",
               "faults:1:18: there is no word after a comma \"lat\"; did you mean \"late\"?"},
-        Wrong{"cuInit:0=UNKNOWN", "faults:1:8: calls are counted from 1"},
-        Wrong{"cuInit:3-2=UNKNOWN", "faults:1:8: the last call comes before the first"},
+        Wrong{"cuInit:0=UNKNOWN", "faults:1:8: call numbers start at 1"},
+        Wrong{"cuInit:3-2=UNKNOWN", "faults:1:8: the last call number is less than the first"},
         Wrong{"cuInit:99999999999999999999=UNKNOWN", "faults:1:8: the number is too large"},
-        Wrong{"cuInit:p0=UNKNOWN", "faults:1:9: a probability is above 0 and at most 1"},
+        Wrong{"cuInit:p0=UNKNOWN", "faults:1:9: a probability must be greater than 0 and at most 1"},
         Wrong{"cuInit:p1.0.1=UNKNOWN",
-              "faults:1:9: a probability after p, as in p0.01 is wanted here, not "
+              "faults:1:9: expected a probability after p, as in p0.01, but found "
               "\"1.0.1\""},
         Wrong{"cuInit:p0.1@sed7=UNKNOWN",
               "faults:1:13: there is no word after a probability's @ \"sed\"; did you mean \"seed\"?"},
         Wrong{"cuInit",
-              "faults:1:7: \":\" and which call, as in cuInit:3=OUT_OF_MEMORY, is wanted here, not "
-              "the end"},
+              "faults:1:7: expected \":\" and a call number or probability, as in "
+              "cuInit:3=OUT_OF_MEMORY, but found the end"},
         Wrong{"cuInit:x",
-              "faults:1:8: which call is a number (3, 3-5, 3+), * for all, or a probability "
+              "faults:1:8: the call must be a number (3, 3-5, 3+), * for all, or a probability "
               "(p0.01@seed7), not \"x\""},
         Wrong{"cuInit:1=UNKNOWN memory:1GiB",
-              "faults:1:18: the rule ends here, but \"m\" follows; rules are "
-              "parted by ; or a new line"},
+              "faults:1:18: the rule ends here, but \"m\" follows; separate rules by "
+              "; or a new line"},
         Wrong{"memory:2GB", "faults:1:9: there is no unit \"GB\"; did you mean \"B\"?"},
-        Wrong{"memory:0", "faults:1:8: a size is at least one byte"},
+        Wrong{"memory:0", "faults:1:8: a size must be at least 1 byte"},
         Wrong{"memory:99999999TiB", "faults:1:8: the size is too large"},
         Wrong{"device0:lots@1ms", "faults:1:9: there is no device rule \"lots\"; did you mean \"lost\"?"},
         Wrong{"device0:lost@1m", "faults:1:15: there is no unit \"m\"; did you mean \"ms\"?"},
         Wrong{"device0:lost@1", "faults:1:15: there is no unit \"\"; did you mean \"s\"?"},
         Wrong{"device0:lost@cal3", "faults:1:14: there is no moment \"cal\"; did you mean \"call\"?"},
-        Wrong{"device:lost@1ms", "faults:1:1: \"device\" wants a number, as in device0:lost@1.5ms"},
+        Wrong{"device:lost@1ms", "faults:1:1: \"device\" needs a number, as in device0:lost@1.5ms"},
         Wrong{"device100:lost@1ms", "faults:1:1: there is no device \"100\"; a machine has at most 64"},
         Wrong{"=", "faults:1:1: a rule begins with a function, \"memory\" or \"deviceN\", not with \"=\""}));
 
