@@ -12,6 +12,7 @@
 #include <cushim/ipc.hpp>
 #include <cushim/memop.hpp>
 #include <cushim/memory.hpp>
+#include <cushim/memory_pool.hpp>
 #include <cushim/pointer.hpp>
 #include <cushim/span.hpp>
 #include <cushim/stream.hpp>

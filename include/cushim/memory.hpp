@@ -504,19 +504,22 @@ class PitchedBuffer : public detail::Buffer<PitchedBuffer<T>, DeviceSpan2D<T>, d
   operator DeviceSpan2D<T>() const noexcept { return this->span(); }
 };
 
+class MemoryPoolRef;
+
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// Owns device memory that is allocated and freed in the order of a stream, from the current pool of the
-// stream's device. Converts to a DeviceSpan. Work in other streams must be ordered after the allocation and
-// before the free. The stream must outlive this.
+// Owns memory that is allocated and freed in the order of a stream, from a pool. Converts to a DeviceSpan.
+// Work in other streams must be ordered after the allocation and before the free. The stream must outlive
+// this.
 template <class T>
 class StreamBuffer : public detail::DeviceRangeCalls<StreamBuffer<T>, T> {
  public:
   // Empty.
   StreamBuffer() = default;
 
-  // Allocates count elements in stream order. For 0 elements, makes no driver call and owns nothing. Driver
-  // calls: cuMemAllocAsync; at the end cuMemFreeAsync in the same stream.
+  // Allocates count elements in stream order, from the current pool of the stream's device. For 0 elements,
+  // makes no driver call and owns nothing. Driver calls: cuMemAllocAsync; at the end cuMemFreeAsync in the
+  // same stream.
   static StreamBuffer create(const StreamRef &stream, std::size_t count, Where where = Where::current()) {
     if (count == 0) return {};
     CUdeviceptr address = 0;
@@ -525,6 +528,10 @@ class StreamBuffer : public detail::DeviceRangeCalls<StreamBuffer<T>, T> {
                   stream, detail::Argument{"bytes", static_cast<long long>(bytes)});
     return StreamBuffer(DeviceSpan<T>(DevicePtr<T>(address), count), stream);
   }
+  // Allocates from a pool (<cushim/memory_pool.hpp>), which may be destroyed before the memory is freed.
+  // Driver calls: cuMemAllocFromPoolAsync; at the end cuMemFreeAsync in the same stream.
+  static StreamBuffer create(const MemoryPoolRef &pool, const StreamRef &stream, std::size_t count,
+                             Where where = Where::current());
 
   StreamBuffer(StreamBuffer &&other) noexcept
       : span_(std::exchange(other.span_, {})), stream_(std::exchange(other.stream_, {})) {}

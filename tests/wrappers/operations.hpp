@@ -174,6 +174,25 @@ inline const Operation kOperations[] = {
     {"pitched memory on a device", [] { PitchedBuffer<int>::create(device(), 4, 4); }},
     {"ordered memory", [] { StreamBuffer<int>::create(stream(), 4); }},
     {"ordered memory, closed", [] { StreamBuffer<int>::create(stream(), 4).close(); }},
+    {"memory pool", [] { MemoryPool::create(device()); }},
+    {"memory pool, closed", [] { MemoryPool::create_on_host().close(); }},
+    {"memory of a pool",
+     [] {
+       const auto pool = MemoryPool::create_on_host_node(0, {.max_size = 1 << 20});
+       pool.set_access(device(), PoolAccess::read_write);
+       StreamBuffer<int>::create(pool, stream(), 4).close();
+       pool.trim_to(0);
+     }},
+    {"memory pool questions",
+     [] {
+       const MemoryPoolRef pool = MemoryPoolRef::default_of(device());
+       pool.access(device());
+       pool.attribute(pool_attribute::used_current);
+       pool.set(pool_attribute::release_threshold, 1);
+       pool.reset(pool_attribute::used_high);
+       MemoryPoolRef::current_of(device());
+       set_current_pool(device(), pool);
+     }},
     {"copies",
      [] {
        copy(kDevice, host);

@@ -238,6 +238,15 @@ void Recording::behave() {
     return CUDA_SUCCESS;
   };
   on<Entry::cuMemAllocAsync_v11020>(allocate_in_order);
+  on<Entry::cuMemAllocFromPoolAsync_v11020>(
+      [allocate_in_order](CUdeviceptr *address, std::size_t size, CUmemoryPool, CUstream stream) {
+        return allocate_in_order(address, size, stream);
+      });
+  on<Entry::cuMemPoolCreate_v11020>([this](CUmemoryPool *pool, const CUmemPoolProps *) {
+    *pool = acquire<CUmemoryPool>("pool");
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuMemPoolDestroy_v11020>([this](CUmemoryPool pool) { return give_back(words("pool", pool)); });
   on<Entry::cuMemFreeAsync_v11020>(
       [this](CUdeviceptr address, CUstream) { return give_back(words("pool memory", address)); });
   on<Entry::cuMemGetAddressRange_v3020>([](CUdeviceptr *base, std::size_t *size, CUdeviceptr address) {
