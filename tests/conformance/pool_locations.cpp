@@ -234,7 +234,7 @@ const bool host_pools = [] {
       const CUmemoryPool pool = t.pool(properties);
       const CUdeviceptr at = t.synchronized_from(pool, 100);
       EXPECT_VALUE(t.attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at), 1u);
-      EXPECT_VALUE(t.attribute<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at), -1);
+      EXPECT_VALUE(t.attribute<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at), 0);
       EXPECT_VALUE(t.attribute<unsigned char>(CU_POINTER_ATTRIBUTE_IS_MANAGED, at) != 0, false);
       EXPECT_VALUE(t.attribute<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at) == pool, true);
       EXPECT_VALUE(t.attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == at, true);
@@ -246,8 +246,8 @@ const bool host_pools = [] {
                     CUDA_SUCCESS);
       EXPECT_VALUE(address_of(host_pointer) == at, true);
       EXPECT_ANSWER(driver().cuPointerGetAttribute(&device_pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at),
-                    CUDA_SUCCESS);
-      EXPECT_VALUE(device_pointer == at, true);
+                    CUDA_ERROR_INVALID_VALUE);
+      EXPECT_VALUE(device_pointer == at, false);
       EXPECT_ANSWER(driver().cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, at), CUDA_SUCCESS);
       EXPECT_VALUE(owner == nullptr, true);
       EXPECT_ANSWER(driver().cuMemGetAddressRange(nullptr, &t.size, at), CUDA_SUCCESS);

@@ -94,7 +94,7 @@ const Change changes[] = {
     {"at_most_2_mebibytes", 0, CHANGE(set_member(p, kOfMaxSize, 2 * kMiB))},
     {"at_most_64_mebibytes", 0, CHANGE(set_member(p, kOfMaxSize, 64 * kMiB))},
     {"at_most_16_tebibytes", 0, CHANGE(set_member(p, kOfMaxSize, std::size_t{1} << 44))},
-    {"at_most_all_bytes_there_can_be", 1, CHANGE(set_member(p, kOfMaxSize, ~std::size_t{0}))},
+    {"at_most_all_bytes_there_can_be", 0, CHANGE(set_member(p, kOfMaxSize, ~std::size_t{0}))},
     {"the_usage_1", 1, CHANGE(set_member(p, kOfUsage, static_cast<unsigned short>(1)))},
     {"the_usage_2", 1, CHANGE(set_member(p, kOfUsage, static_cast<unsigned short>(2)))},
     {"the_usage_4", 1, CHANGE(set_member(p, kOfUsage, static_cast<unsigned short>(4)))},

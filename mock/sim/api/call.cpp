@@ -176,14 +176,21 @@ void Call::require_room(const Device &device, std::size_t size) {
   require(!is_forbidden, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-Allocation *Call::allocate(Device &device, std::size_t size) {
+bool Call::allows(const Device &device, std::size_t size) {
   const std::size_t in_use = system.memory.allocated(device);
-  if (system.faults != nullptr && system.faults->forbids(device.index, in_use + size, name)) return nullptr;
-  return system.memory.allocate(device, size);
+  return system.faults == nullptr || !system.faults->forbids(device.index, in_use + size, name);
+}
+
+Allocation *Call::allocate(Device &device, std::size_t size) {
+  if (!allows(device, size)) return nullptr;
+  Allocation *const made = system.memory.allocate(device, size);
+  return made == nullptr && system.trim_pools() ? system.memory.allocate(device, size) : made;
 }
 
 void Call::wait(std::span<const Work> works) {
+  const auto observed = system.observed_by_wait(works);
   require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);
+  system.observe(observed);
   for (const Work &work : works)
     if (work != nullptr) require(work->fault == CUDA_SUCCESS, work->fault);
 }

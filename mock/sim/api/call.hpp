@@ -114,6 +114,8 @@ struct Call {
   // Refuses with OUT_OF_MEMORY if the device has no memory for `size` more bytes in blocks of their own, or
   // if a fault rule forbids it.
   void require_room(const Device &device, std::size_t size);
+  // Returns whether no fault rule forbids `size` more bytes of a device's memory.
+  bool allows(const Device &device, std::size_t size);
   // Allocates device memory; null if out of memory or if a fault rule forbids it.
   Allocation *allocate(Device &device, std::size_t size);
 
@@ -128,10 +130,16 @@ struct Call {
   // start of the wait. If the wait fails, the context stays alive; so does a primary context that is retained
   // during the wait. Returns the context's fault.
   CUresult end(Context &context);
-  bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
+  bool query(std::span<const Work> works) {
+    const auto observed = system.observed_by_wait(works);
+    if (!system.engine.query(lock, works)) return false;
+    system.observe(observed);
+    return true;
+  }
   bool query(const Work &work) {
     if (is_complete(work)) {
       if (work != nullptr) system.engine.advance_to(work->completed_at);
+      system.observe(system.observed_by_wait(std::span(&work, 1)));
       return true;
     }
     // The owner of `work` may be destroyed while the lock is released.

@@ -42,7 +42,8 @@ CUresult free(Call &call, CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->base == address &&
-          (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed) &&
+          (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed ||
+           allocation->pool != nullptr) &&
           allocation->is_usable() && allocation->imported == nullptr && allocation->mapping == nullptr &&
           !allocation->is_of_module);
   if (const Context *const owner = allocation->context) require(owner->fault == CUDA_SUCCESS, owner->fault);
@@ -56,7 +57,9 @@ CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr
   if (size != nullptr) *size = 0;
   const Context &context = call.context();
   const Allocation *const allocation = call.system.memory.find(address);
-  require(allocation != nullptr && reaches(context, *allocation), CUDA_ERROR_NOT_FOUND);
+  const bool is_found =
+      allocation != nullptr && (allocation->kind != MemoryKind::device || reaches(context, *allocation));
+  require(is_found, CUDA_ERROR_NOT_FOUND);
   if (base != nullptr) *base = allocation->base;
   if (size != nullptr) *size = allocation->size;
   return CUDA_SUCCESS;

@@ -35,7 +35,7 @@ CUresult free(Call &call, void *host) {
   if (host == nullptr) return CUDA_SUCCESS;
   Allocation *const allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr && allocation->base == address_of(host) &&
-          allocation->kind == MemoryKind::pinned && allocation->is_usable());
+          allocation->kind == MemoryKind::pinned && allocation->pool == nullptr && allocation->is_usable());
   call.release(*allocation);
   return CUDA_SUCCESS;
 }
@@ -55,7 +55,7 @@ CUresult get_flags(Call &call, unsigned *flags, void *host) {
   require(flags != nullptr && host != nullptr);
   call.context();
   const Allocation *const allocation = call.system.memory.find(address_of(host));
-  require(allocation != nullptr && allocation->kind != MemoryKind::device);
+  require(allocation != nullptr && allocation->kind != MemoryKind::device && allocation->pool == nullptr);
   // Registered memory is always mapped.
   *flags = allocation->flags | (allocation->kind == MemoryKind::registered ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
   return CUDA_SUCCESS;

@@ -5,13 +5,12 @@
 #include <algorithm>
 
 #include "api/service.hpp"
+#include "memory/location.hpp"
 
 namespace cushim::sim {
 namespace {
 
 // Constants from CUDA 12.2, which older headers lack.
-constexpr int kHostLocation = 2;           // CU_MEM_LOCATION_TYPE_HOST
-constexpr int kHostNodeLocation = 3;       // CU_MEM_LOCATION_TYPE_HOST_NUMA
 constexpr int kCurrentHostNode = 4;        // CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
 constexpr int kPreferredLocationType = 5;  // CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE
 constexpr int kPreferredLocationId = 6;

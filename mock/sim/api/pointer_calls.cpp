@@ -71,6 +71,12 @@ std::size_t size_of(int attribute) {
   }
 }
 
+// Returns the CUmemAllocationHandleTypes by which other processes can open the memory.
+std::uint64_t handle_types_of(const Allocation &allocation) {
+  if (allocation.mapping != nullptr) return allocation.mapping->physical->properties.requestedHandleTypes;
+  return allocation.pool != nullptr ? static_cast<std::uint64_t>(allocation.pool->handle_types) : 0;
+}
+
 // Writes the value. Returns INVALID_VALUE if the memory does not have the attribute.
 CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, void *out) {
   const bool is_host = type_of(allocation) == CU_MEMORYTYPE_HOST;
@@ -121,9 +127,7 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       store(out, 1);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      store(out, allocation.mapping != nullptr
-                     ? std::uint64_t{allocation.mapping->physical->properties.requestedHandleTypes}
-                     : std::uint64_t{0});
+      store(out, handle_types_of(allocation));
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
       store(out, static_cast<int>(!is_host && !is_managed));

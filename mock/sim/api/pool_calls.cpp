@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Default memory pools of devices and stream-ordered allocation. Other pools are not implemented.
+// Memory pools: creation, attributes, access, and the pools of locations.
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <span>
 
@@ -10,118 +12,140 @@ namespace {
 
 CUmemoryPool handle_of(const Pool &pool) { return reinterpret_cast<CUmemoryPool>(pool.handle); }
 
-Pool &default_pool(Call &call, Device &device) {
-  if (device.default_pool == nullptr) {
-    device.default_pool = &call.system.handles.add(std::make_unique<Pool>());
-    device.default_pool->device = &device;
-    device.default_pool->is_default = true;
-  }
-  return *device.default_pool;
-}
+PoolPlace place_of(const Device &device) { return {.id = device.index}; }
 
-Pool &current_pool(Call &call, Device &device) {
-  if (device.pool == nullptr) device.pool = &default_pool(call, device);
-  return *device.pool;
-}
-
-// Returns the device with this ordinal; else INVALID_VALUE, as the pool calls do.
-Device &pool_device(Call &call, CUdevice number) {
-  require(number >= 0 && number < static_cast<int>(call.system.visible.size()));
+// Returns the device with this ordinal; else INVALID_VALUE, as most pool calls do, or another code.
+Device &pool_device(Call &call, CUdevice number, CUresult code = CUDA_ERROR_INVALID_VALUE) {
+  require(number >= 0 && number < static_cast<int>(call.system.visible.size()), code);
   return call.device(number);
 }
 
 CUresult get_default(Call &call, CUmemoryPool *out, CUdevice number) {
   require(out != nullptr);
-  *out = handle_of(default_pool(call, call.device(number)));
+  *out = handle_of(*call.system.pools_of(place_of(call.device(number))).usual);
   return CUDA_SUCCESS;
 }
 
 CUresult get_current(Call &call, CUmemoryPool *out, CUdevice number) {
   require(out != nullptr);
-  *out = handle_of(current_pool(call, pool_device(call, number)));
+  *out = handle_of(*call.system.pools_of(place_of(pool_device(call, number))).current);
   return CUDA_SUCCESS;
 }
 
-CUresult set_current(Call &call, CUdevice number, CUmemoryPool handle) {
-  Device &device = pool_device(call, number);
+void set_current(Call &call, const PoolPlace &place, CUmemoryPool handle) {
   Pool &pool = call.pool(handle);
-  require(pool.device == &device);
-  device.pool = &pool;
+  require(pool.place == place);
+  call.system.pools_of(place).current = &pool;
+}
+
+CUresult set_current_of_device(Call &call, CUdevice number, CUmemoryPool handle) {
+  set_current(call, place_of(pool_device(call, number)), handle);
   return CUDA_SUCCESS;
 }
 
-CUresult allocate_from(Call &call, Stream &stream, Pool &pool, CUdeviceptr *out, std::size_t size) {
-  Allocation *const made = call.allocate(*pool.device, size);
-  require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-  made->context = stream.context;
-  made->pool = &pool;
-  pool.take(size);
-  *out = made->base;
-  call.enqueue(stream, {.cost = call.costs(*stream.context).memory_operation});
+// ---- Pools of locations ----
+
+// Returns the location that a program names; else INVALID_VALUE, or `no_device` if there is no such device.
+// The machine has one NUMA node, node 0.
+PoolPlace place_of(Call &call, const CUmemLocation &location, CUmemAllocationType type,
+                   CUresult no_device = CUDA_ERROR_INVALID_VALUE) {
+  const PoolPlace place{.allocation = static_cast<int>(type), .location = static_cast<int>(location.type)};
+  require(place.allocation == kPinnedAllocation || place.allocation == kManagedAllocation);
+  switch (place.location) {
+    case kDeviceLocation:
+      return {place.allocation, place.location, pool_device(call, location.id, no_device).index};
+    case kHostNodeLocation:
+      require(location.id == 0);
+      return place;
+    case kNoLocation:
+      require(place.allocation == kManagedAllocation);
+      return place;
+    default:
+      require(place.location == kHostLocation);
+      return place;
+  }
+}
+
+CUresult get_default_of_location(Call &call, CUmemoryPool *out, CUmemLocation *location,
+                                 CUmemAllocationType type) {
+  require(out != nullptr && location != nullptr);
+  *out = handle_of(*call.system.pools_of(place_of(call, *location, type, CUDA_ERROR_INVALID_DEVICE)).usual);
   return CUDA_SUCCESS;
 }
 
-CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, CUstream handle) {
-  require(out != nullptr);
-  Stream &stream = call.stream(handle);
-  if (size == 0) return *out = 0, CUDA_SUCCESS;
-  return allocate_from(call, stream, current_pool(call, *stream.context->device), out, size);
-}
-
-CUresult allocate_from_pool(Call &call, CUdeviceptr *out, std::size_t size, CUmemoryPool pool,
-                            CUstream handle) {
-  require(out != nullptr);
-  Stream &stream = call.stream(handle);
-  Pool &from = call.pool(pool);
-  if (size == 0) return *out = 0, CUDA_SUCCESS;  // measured, driver 580
-  return allocate_from(call, stream, from, out, size);
-}
-
-CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
-  Stream &stream = call.stream(handle);
-  if (address == 0) return CUDA_SUCCESS;
-  System &system = call.system;
-  Allocation *const allocation = system.memory.find(address);
-  require(allocation != nullptr && allocation->base == address && allocation->is_usable());
-  require(allocation->kind != MemoryKind::managed, CUDA_ERROR_NOT_SUPPORTED);
-  require(allocation->kind == MemoryKind::device && allocation->imported == nullptr &&
-          allocation->mapping == nullptr && !allocation->is_of_module);
-  // The context may be destroyed before this runs, without waiting for it, and the address may be reused.
-  const Work work = call.add(stream, {.cost = call.costs(*stream.context).memory_operation,
-                                      .run = [&system, address, id = allocation->id](Move &) {
-                                        if (Allocation *const freed = system.memory.find(address, id))
-                                          system.release(*freed);
-                                      }});
-  allocation->is_freed = true;
-  // The pool's counter decreases at once, before the stream runs the free. Measured, driver 580.
-  if (allocation->pool != nullptr) allocation->pool->give_back(allocation->size);
-  call.start(work);
+CUresult get_current_of_location(Call &call, CUmemoryPool *out, CUmemLocation *location,
+                                 CUmemAllocationType type) {
+  require(out != nullptr && location != nullptr);
+  *out = handle_of(*call.system.pools_of(place_of(call, *location, type)).current);
   return CUDA_SUCCESS;
 }
 
-// Only default pools exist, which cannot be destroyed.
+CUresult set_current_of_location(Call &call, CUmemLocation *location, CUmemAllocationType type,
+                                 CUmemoryPool handle) {
+  require(location != nullptr);
+  set_current(call, place_of(call, *location, type), handle);
+  return CUDA_SUCCESS;
+}
+
+// ---- Creating and destroying ----
+
+// The members after win32SecurityAttributes, which older headers call reserved.
+struct LaterProperties {
+  std::size_t max_size;  // maxSize, CUDA 12.2
+  unsigned short usage;  // CUDA 12.9
+  unsigned char reserved[54];
+};
+static_assert(sizeof(LaterProperties) == 64);
+
+LaterProperties later_properties(const CUmemPoolProps &properties) {
+  constexpr std::size_t offset = offsetof(CUmemPoolProps, win32SecurityAttributes) + sizeof(void *);
+  static_assert(offset + sizeof(LaterProperties) == sizeof properties);
+  LaterProperties later;
+  std::memcpy(&later, reinterpret_cast<const char *>(&properties) + offset, sizeof later);
+  return later;
+}
+
+CUresult create(Call &call, CUmemoryPool *out, const CUmemPoolProps *properties) {
+  require(out != nullptr && properties != nullptr);
+  const PoolPlace place = place_of(call, properties->location, properties->allocType);
+  const LaterProperties later = later_properties(*properties);
+  const auto types = static_cast<unsigned>(properties->handleTypes);
+  const bool is_exportable = place.allocation == kPinnedAllocation && place.location != kHostLocation;
+  require(types == 0 || (is_exportable && types == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  require(place.allocation == kPinnedAllocation || later.max_size == 0);
+  require(properties->win32SecurityAttributes == nullptr && later.usage == 0);
+  require(std::ranges::all_of(later.reserved, [](unsigned char byte) { return byte == 0; }));
+  Pool &made = call.system.make_pool(place);
+  made.max_size = later.max_size;
+  made.handle_types = static_cast<int>(types);
+  *out = handle_of(made);
+  return CUDA_SUCCESS;
+}
+
 CUresult destroy(Call &call, CUmemoryPool handle) {
-  call.pool(handle);
-  return CUDA_ERROR_INVALID_VALUE;
+  Pool &pool = call.pool(handle);
+  require(!pool.is_default);
+  call.system.destroy_pool(pool, call.name);
+  return CUDA_SUCCESS;
 }
 
 // ---- Attributes ----
 
-// Returns the 64-bit value that the attribute names; null if it names none.
-unsigned long long *number_of(Pool &pool, CUmemPool_attribute attribute) {
+// Returns the value of a 64-bit attribute; else INVALID_VALUE.
+unsigned long long number_of(const Pool &pool, CUmemPool_attribute attribute) {
   switch (attribute) {
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-      return &pool.release_threshold;
+      return pool.release_threshold;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-      return &pool.reserved;
+      return pool.ranges.reserved();
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-      return &pool.reserved_high;
+      return pool.reserved_high;
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-      return &pool.used;
+      return pool.used;
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-      return &pool.used_high;
+      return pool.used_high;
     default:
-      return nullptr;
+      fail(CUDA_ERROR_INVALID_VALUE);
   }
 }
 
@@ -145,9 +169,8 @@ CUresult get_attribute(Call &call, CUmemoryPool handle, CUmemPool_attribute attr
     std::memcpy(value, choice, sizeof *choice);
     return CUDA_SUCCESS;
   }
-  const unsigned long long *const number = number_of(pool, attribute);
-  require(number != nullptr);
-  std::memcpy(value, number, sizeof *number);
+  const unsigned long long number = number_of(pool, attribute);
+  std::memcpy(value, &number, sizeof number);
   return CUDA_SUCCESS;
 }
 
@@ -166,7 +189,7 @@ CUresult set_attribute(Call &call, CUmemoryPool handle, CUmemPool_attribute attr
       return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:  // high-water marks can only be reset
       require(wanted == 0);
-      pool.reserved_high = pool.reserved;
+      pool.reserved_high = pool.ranges.reserved();
       return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
       require(wanted == 0);
@@ -178,18 +201,44 @@ CUresult set_attribute(Call &call, CUmemoryPool handle, CUmemPool_attribute attr
 }
 
 CUresult trim(Call &call, CUmemoryPool handle, std::size_t keep) {
-  call.pool(handle).trim(keep);
+  call.system.trim_pool(call.pool(handle), keep);
   return CUDA_SUCCESS;
+}
+
+// Returns whether a location is on the host.
+bool is_host(const CUmemLocation &location) {
+  const int type = location.type;
+  return type == kHostLocation || (type == kHostNodeLocation && location.id == 0);
 }
 
 CUresult get_access(Call &call, CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location) {
   require(flags != nullptr && location != nullptr);
   const Pool &pool = call.pool(handle);
-  require(location->type == CU_MEM_LOCATION_TYPE_DEVICE);
-  const Device &device = call.device(location->id);
-  *flags = &device == pool.device || pool.open_to.contains(&device) ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                                                    : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  bool is_open = pool.kind != MemoryKind::device && is_host(*location);
+  if (!is_open) {
+    require(location->type == CU_MEM_LOCATION_TYPE_DEVICE);
+    is_open = pool.is_open_to(&call.device(location->id));
+  }
+  *flags = is_open ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
+}
+
+// A pool stays open to its own location.
+void check_access(Call &call, const Pool &pool, const CUmemAccessDesc &wanted) {
+  const auto &[location, flags] = wanted;
+  if (pool.kind != MemoryKind::device && is_host(location)) {
+    require(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    return;
+  }
+  require(location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+  const Device &device = call.device(location.id);
+  require(flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
+  require(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE || flags == CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  if (pool.device == nullptr) return;
+  const bool is_possible = &device == pool.device
+                               ? flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                               : device.peers[static_cast<std::size_t>(pool.device->index)].access;
+  require(is_possible, CUDA_ERROR_INVALID_DEVICE);
 }
 
 // All descriptors are checked before the first takes effect.
@@ -197,18 +246,9 @@ CUresult set_access(Call &call, CUmemoryPool handle, const CUmemAccessDesc *want
   Pool &pool = call.pool(handle);
   require(wanted != nullptr && count != 0);
   const std::span all(wanted, count);
+  for (const CUmemAccessDesc &one : all) check_access(call, pool, one);
   for (const auto &[location, flags] : all) {
-    require(location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-    const Device &device = call.device(location.id);
-    require(flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
-    require(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE || flags == CU_MEM_ACCESS_FLAGS_PROT_NONE);
-    // The pool's own device keeps its access.
-    const bool is_possible = &device == pool.device
-                                 ? flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                 : device.peers[static_cast<std::size_t>(pool.device->index)].access;
-    require(is_possible, CUDA_ERROR_INVALID_DEVICE);
-  }
-  for (const auto &[location, flags] : all) {
+    if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) continue;
     const Device &device = call.device(location.id);
     if (flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
       pool.open_to.erase(&device);
@@ -223,14 +263,15 @@ CUresult set_access(Call &call, CUmemoryPool handle, const CUmemAccessDesc *want
 void serve_pools(Service &service) {
   service.serve<"cuDeviceGetDefaultMemPool", get_default>();
   service.serve<"cuDeviceGetMemPool", get_current>();
-  service.serve<"cuDeviceSetMemPool", set_current>();
-  service.serve<"cuMemAllocAsync", allocate>();
-  service.serve<"cuMemAllocFromPoolAsync", allocate_from_pool>();
-  service.serve<"cuMemFreeAsync", free>();
+  service.serve<"cuDeviceSetMemPool", set_current_of_device>();
+  service.serve<"cuMemGetDefaultMemPool", get_default_of_location>();
+  service.serve<"cuMemGetMemPool", get_current_of_location>();
+  service.serve<"cuMemSetMemPool", set_current_of_location>();
+  service.serve<"cuMemPoolCreate", create>();
+  service.serve<"cuMemPoolDestroy", destroy>();
   service.serve<"cuMemPoolGetAttribute", get_attribute>();
   service.serve<"cuMemPoolSetAttribute", set_attribute>();
   service.serve<"cuMemPoolTrimTo", trim>();
-  service.serve<"cuMemPoolDestroy", destroy>();
   service.serve<"cuMemPoolGetAccess", get_access>();
   service.serve<"cuMemPoolSetAccess", set_access>();
 }

@@ -116,6 +116,7 @@ Service::Service() {
   serve_mipmapped_arrays(*this);
   serve_array_copies(*this);
   serve_pools(*this);
+  serve_stream_ordered_memory(*this);
   serve_peers(*this);
   serve_ipc_memory(*this);
   serve_ipc_events(*this);

@@ -167,6 +167,7 @@ void serve_arrays(Service &service);
 void serve_mipmapped_arrays(Service &service);
 void serve_array_copies(Service &service);
 void serve_pools(Service &service);
+void serve_stream_ordered_memory(Service &service);
 void serve_peers(Service &service);
 void serve_ipc_memory(Service &service);
 void serve_ipc_events(Service &service);

@@ -69,10 +69,10 @@ void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) n
 bool reaches(const Context &context, const Allocation &allocation) {
   if (allocation.mapping != nullptr)
     return allocation.mapping->access_of(*context.device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  if (allocation.pool != nullptr) return allocation.pool->is_open_to(context.device);
   if (allocation.kind != MemoryKind::device) return true;
   const bool is_opened = allocation.imported != nullptr;
   if (is_opened ? allocation.context == &context : allocation.device == context.device) return true;
-  if (allocation.pool != nullptr) return allocation.pool->open_to.contains(context.device);
   return context.peers.contains(allocation.context);
 }
 

@@ -16,10 +16,8 @@ constexpr std::uint64_t kWindow = 64 << 10;
 
 ptx::Resolved KernelMemory::resolve(std::uint64_t address, std::uint64_t bytes, ptx::Access access) {
   const std::lock_guard lock(system_.mutex);
-  const Allocation *const allocation = system_.memory.find(address);
-  if (allocation == nullptr || allocation->is_freed || bytes > allocation->end() - address ||
-      !reaches(context_, *allocation))
-    return {};
+  const Allocation *const allocation = system_.memory.find_for_kernel(address, bytes);
+  if (allocation == nullptr || !reaches(context_, *allocation)) return {};
   if (allocation->mapping != nullptr && access != ptx::Access::read &&
       allocation->mapping->access_of(*context_.device) != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
     return {};

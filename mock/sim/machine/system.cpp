@@ -146,8 +146,16 @@ void System::keep_ended(std::unique_ptr<Context> context) {
 }
 
 void System::release(Allocation &allocation) {
-  if (allocation.pool != nullptr && !allocation.is_freed) allocation.pool->give_back(allocation.size);
+  Pool *const pool = allocation.pool;
+  if (pool == nullptr) return memory.release(allocation);
+  const bool is_freed = allocation.is_freed;
+  if (!is_freed) release_to_pool(PoolRanges::make_node(), allocation, nullptr);
   memory.release(allocation);
+  --pool->allocations;
+  if (pool->is_destroyed)
+    end_pool_if_unused(*pool);
+  else if (!is_freed)
+    trim_pool(*pool, pool->release_threshold);
 }
 
 void System::lose_context(Context &context, CUresult fault) {

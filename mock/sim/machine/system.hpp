@@ -8,9 +8,11 @@
 #include <cushim/sim/usage.hpp>
 
 #include <array>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,11 @@ class ContextStack {
   std::vector<Entry> entries_;
 };
 
+// The default and the current pool of a location.
+struct PlacePools {
+  Pool *usual = nullptr, *current = nullptr;
+};
+
 // A thread's state in one machine.
 struct Thread {
   unsigned long number = 0;  // never reused
@@ -83,6 +90,30 @@ struct System final : mock::Owner {
   // Frees memory that no work uses any more.
   void release(Allocation &allocation);
 
+  // ---- Memory pools ----
+
+  Pool &make_pool(const PoolPlace &place);
+  // Returns the pools of a location; creates the default pool on first use.
+  PlacePools &pools_of(const PoolPlace &place);
+  // Removes the pool's handle. The pool itself lives until its last allocation is freed.
+  void destroy_pool(Pool &pool, const char *by);
+  // Returns unused blocks to the device or the host; keeps at least `keep` bytes.
+  void trim_pool(Pool &pool, unsigned long long keep);
+  // The same for all pools. Returns whether any had an unused block.
+  bool trim_pools();
+  // Gives the addresses of an allocation back to its pool: it is freed when `freed` completes; null: now.
+  static void release_to_pool(PoolRanges::Node &&node, const Allocation &allocation,
+                              const Work &freed) noexcept;
+  // The last task of a stream whose completion the host observes.
+  struct Observed {
+    unsigned long stream, serial;
+  };
+  // Returns what the host observes if it waits for these works; empty if no pool has a pending free.
+  std::vector<Observed> observed_by_wait(std::span<const Work> works) const;
+  // Notes that the host has observed it: memory freed before can be used in any stream, and a pool returns
+  // what it holds beyond its threshold.
+  void observe(std::span<const Observed> observed);
+
   // Drops the pending work of a context; all later calls in it return `fault`.
   void lose_context(Context &context, CUresult fault);
   // Calls lose_context() for all contexts of a device; creating a new one returns `fault`, too.
@@ -109,6 +140,9 @@ struct System final : mock::Owner {
   std::vector<Device *> visible;  // by ordinal; set by cuInit
   Memory memory;
   Handles handles;
+  std::map<PoolPlace, PlacePools> pools;
+  std::vector<Pool *> live_pools;
+  std::vector<std::unique_ptr<Pool>> ended_pools;  // destroyed pools with allocations
   ObjectCache<Event> spare_events;
   std::vector<std::unique_ptr<Context>> ended_contexts;  // destroyed contexts that may be on a thread's stack
   std::size_t ended_contexts_swept_at = 32;
@@ -127,6 +161,7 @@ struct System final : mock::Owner {
 
  private:
   Thread &find_thread();
+  void end_pool_if_unused(Pool &pool);
   void keep_ended(std::unique_ptr<Context> context);
 };
 

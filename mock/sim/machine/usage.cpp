@@ -7,12 +7,13 @@ namespace cushim::sim {
 namespace {
 
 const char *words_of(const Allocation &allocation) {
+  if (allocation.pool != nullptr) return "stream-ordered memory";
   switch (allocation.kind) {
     case MemoryKind::device:
       if (allocation.is_of_array) return "memory of arrays";
       if (allocation.imported != nullptr) return "memory of other processes";
       if (allocation.mapping != nullptr) return "mapped memory";
-      return allocation.pool != nullptr ? "stream-ordered memory" : "device memory";
+      return "device memory";
     case MemoryKind::pinned:
       return "pinned memory";
     case MemoryKind::registered:
@@ -53,6 +54,8 @@ Usage System::usage() {
   handles.for_each<Event>([&](const Event &) { count(usage.alive, "events", 0); });
   handles.for_each<PhysicalHandle>(
       [&](const PhysicalHandle &handle) { count(usage.alive, "physical memory", handle.memory->size()); });
+  for (const Pool *pool : live_pools)
+    if (!pool->is_default) count(usage.alive, "memory pools", 0);
   memory.for_each([&](const Allocation &allocation) {
     if (!allocation.is_freed) count(usage.alive, words_of(allocation), allocation.size);
   });

@@ -17,7 +17,6 @@ namespace cushim::sim {
 
 namespace {
 
-constexpr std::size_t kAlignment = 512;
 constexpr std::size_t kChunk =
     SharedBlocks::kChunk;  // granularity of poisoning and of returning memory to the system
 constexpr std::size_t kChunksOfBlock = Memory::kBlock / kChunk;
@@ -27,15 +26,15 @@ constexpr std::size_t rounded_down(std::size_t value, std::size_t to) { return v
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-std::byte *reserve(std::size_t size, int protection, std::byte *at = nullptr) {
+}  // namespace
+
+std::byte *Memory::reserve(std::size_t size, int protection, std::byte *at) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0);
   void *place = mmap(at, size, protection, flags, -1, 0);
   if (place == MAP_FAILED) return nullptr;
   madvise(place, size, MADV_DONTDUMP);
   return static_cast<std::byte *>(place);
 }
-
-}  // namespace
 
 // Of each stream the last user is enough: those before it are complete earlier.
 void Allocation::reserve_user() {
@@ -97,6 +96,7 @@ Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
 
 Memory::~Memory() {
   while (!allocations_.empty()) release(*allocations_.begin()->second);
+  for (const auto &[base, size] : host_blocks_) munmap(reinterpret_cast<void *>(base), size);
   for (const Arena &arena : arenas_) {
     if (arena.size == 0) continue;
     munmap(reinterpret_cast<void *>(arena.begin), arena.size);
@@ -152,16 +152,15 @@ bool Memory::has_room(const Arena &arena, const Device &device, std::size_t offs
   return arena.allocated + size <= total && fresh <= total - std::min(device.used, total);
 }
 
-Allocation *Memory::allocate(Device &device, std::size_t size) {
-  Arena &arena = arenas_[static_cast<std::size_t>(device.index)];
-  if (size > std::min(arena.size, device.profile.total_memory)) return nullptr;
+// Takes a range of a device's memory. Returns its offset; nothing if out of memory.
+std::optional<std::size_t> Memory::take(Arena &arena, Device &device, std::size_t size) {
+  if (size > std::min(arena.size, device.profile.total_memory)) return std::nullopt;
   const std::size_t wanted = rounded_up(size, kAlignment);
   const std::size_t alignment = size < kBlock ? kAlignment : kBlock;
   for (auto place = arena.free.begin(); place != arena.free.end(); ++place) {
     const auto [start, length] = *place;
     const std::size_t offset = rounded_up(start, alignment);
     if (length < wanted + (offset - start) || !has_room(arena, device, offset, size)) continue;
-    auto node = make_node();
     if (start + length > offset + wanted)
       arena.free.emplace(offset + wanted, start + length - offset - wanted);
     if (offset > start)
@@ -171,13 +170,21 @@ Allocation *Memory::allocate(Device &device, std::size_t size) {
     use(arena, device, offset, wanted, 1);
     arena.allocated += wanted;
     poison_shared(arena, offset, wanted);
-    Allocation &made = *node.mapped();
-    made.base = arena.begin + offset;
-    made.size = size;
-    made.device = &device;
-    return &add(std::move(node));
+    return offset;
   }
-  return nullptr;
+  return std::nullopt;
+}
+
+Allocation *Memory::allocate(Device &device, std::size_t size) {
+  Arena &arena = arena_of(device);
+  auto node = make_node();
+  const auto offset = take(arena, device, size);
+  if (!offset) return nullptr;
+  Allocation &made = *node.mapped();
+  made.base = arena.begin + *offset;
+  made.size = size;
+  made.device = &device;
+  return &add(std::move(node));
 }
 
 Allocation *Memory::allocate_on_host(MemoryKind kind, std::size_t size) {
@@ -202,6 +209,46 @@ Allocation &Memory::add_registered(void *host, std::size_t size) {
   return add(std::move(node));
 }
 
+// Makes the bytes undefined: whole chunks go back to the system, the rest is poisoned again.
+void Memory::forget(Arena &arena, std::size_t offset, std::size_t length) {
+  const std::size_t end = offset + length;
+  for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
+    const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
+    if (!arena.touched[chunk] || arena.is_shared(chunk)) continue;
+    if (to - from == kChunk) {
+      madvise(arena.bytes + from, kChunk, MADV_DONTNEED);
+      arena.touched[chunk] = false;
+    } else {
+      std::memset(arena.bytes + from, kPoison, to - from);
+    }
+  }
+}
+
+// Gives back what take() took.
+void Memory::give_back(Arena &arena, Device &device, std::size_t offset, std::size_t size) {
+  const std::size_t length = rounded_up(size, kAlignment);
+  auto free = arena.free.emplace(offset, length).first;  // may throw, so it comes before any change
+  use(arena, device, offset, length, -1);
+  arena.allocated -= length;
+  unshare(arena, offset, length);
+  forget(arena, offset, length);
+  const auto after = std::next(free);
+  if (after != arena.free.end() && free->first + free->second == after->first) {
+    free->second += after->second;
+    arena.free.erase(after);
+  }
+  if (free == arena.free.begin()) return;
+  const auto before = std::prev(free);
+  if (before->first + before->second != free->first) return;
+  before->second += free->second;
+  arena.free.erase(free);
+}
+
+void Memory::erase(const Allocation &allocation) {
+  const auto is_it = [&](const auto &other) { return other.get() == &allocation; };
+  if (std::erase_if(replaced_, is_it) == 0) allocations_.erase(allocation.base);
+}
+
 void Memory::release(Allocation &allocation) {
   allocation.exported.reset();
   if (allocation.imported != nullptr) {
@@ -212,42 +259,15 @@ void Memory::release(Allocation &allocation) {
   } else if (allocation.mapping != nullptr) {
     unmap_bytes(allocation.mapping->bytes, allocation.size);
     --mappings_;
+  } else if (allocation.pool != nullptr) {
+    release_in_block(allocation);
   } else if (allocation.kind == MemoryKind::device) {
-    Arena &arena = arenas_[static_cast<std::size_t>(allocation.device->index)];
-    std::size_t offset = allocation.base - arena.begin;
-    std::size_t length = rounded_up(allocation.size, kAlignment);
-    auto free = arena.free.emplace(offset, length).first;  // may throw, so it comes before any change
-    use(arena, *allocation.device, offset, length, -1);
-    arena.allocated -= length;
-    unshare(arena, offset, length);
-    // Whole chunks go back to the system; the rest is poisoned again.
-    const std::size_t end = offset + length;
-    for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
-      const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
-      if (!arena.touched[chunk] || arena.is_shared(chunk)) continue;
-      if (to - from == kChunk) {
-        madvise(arena.bytes + from, kChunk, MADV_DONTNEED);
-        arena.touched[chunk] = false;
-      } else {
-        std::memset(arena.bytes + from, kPoison, to - from);
-      }
-    }
-    const auto after = std::next(free);
-    if (after != arena.free.end() && free->first + free->second == after->first) {
-      free->second += after->second;
-      arena.free.erase(after);
-    }
-    if (free != arena.free.begin()) {
-      const auto before = std::prev(free);
-      if (before->first + before->second == free->first) {
-        before->second += free->second;
-        arena.free.erase(free);
-      }
-    }
+    Arena &arena = arena_of(*allocation.device);
+    give_back(arena, *allocation.device, allocation.base - arena.begin, allocation.size);
   } else if (allocation.kind != MemoryKind::registered) {
     munmap(reinterpret_cast<void *>(allocation.base), rounded_up(allocation.size, page_size()));
   }
-  allocations_.erase(allocation.base);
+  erase(allocation);
 }
 
 Allocation *Memory::find(CUdeviceptr address) {
@@ -259,7 +279,20 @@ Allocation *Memory::find(CUdeviceptr address) {
 
 Allocation *Memory::find(CUdeviceptr base, unsigned long long id) {
   const auto place = allocations_.find(base);
-  return place != allocations_.end() && place->second->id == id ? place->second.get() : nullptr;
+  if (place != allocations_.end() && place->second->id == id) return place->second.get();
+  const auto replaced = std::ranges::find(replaced_, id, &Allocation::id);
+  return replaced != replaced_.end() ? replaced->get() : nullptr;
+}
+
+Allocation *Memory::find_for_kernel(CUdeviceptr address, std::size_t size) {
+  const auto has = [&](const Allocation &allocation) {
+    return allocation.base <= address && address < allocation.end() && size <= allocation.end() - address;
+  };
+  Allocation *const found = find(address);
+  if (found != nullptr && has(*found)) return found;
+  for (const auto &replaced : replaced_)
+    if (has(*replaced)) return replaced.get();
+  return nullptr;
 }
 
 bool Memory::overlaps(CUdeviceptr address, std::size_t size) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ipc/share_table.hpp"
@@ -20,6 +21,8 @@
 #include "objects/device.hpp"
 
 namespace cushim::sim {
+
+struct Pool;
 
 // The mapping of an allocation that another process exported.
 struct MemoryImport {
@@ -39,7 +42,7 @@ struct Allocation {
   Context *context = nullptr;
   Device *device = nullptr;
   unsigned long long id = 0;
-  Pool *pool = nullptr;       // if it is stream-ordered
+  Pool *pool = nullptr;       // if it is a range of a pool's block
   bool is_of_array = false;   // memory of an array, hidden from the program
   bool is_of_module = false;  // a variable of a module; freed with the module
   bool is_freed = false;      // in stream order: the program must not use it any more
@@ -75,13 +78,16 @@ class Memory {
  public:
   // The granularity of a device's memory accounting, measured on an H200; small allocations share a block.
   static constexpr std::size_t kBlock = SharedBlocks::kBlock;
+  static constexpr std::size_t kAlignment = 512;
 
   explicit Memory(const std::vector<std::unique_ptr<Device>> &devices);
   ~Memory();
 
-  // Returns the bytes of a device's memory in allocations and in physical memory.
+  // Returns the bytes of a device's memory in allocations and in physical memory; unused memory of pools does
+  // not count.
   std::size_t allocated(const Device &device) const noexcept {
-    return arenas_[static_cast<std::size_t>(device.index)].allocated + device.physical;
+    const Arena &arena = arenas_[static_cast<std::size_t>(device.index)];
+    return arena.allocated - arena.idle + device.physical;
   }
   // Returns whether the device has memory for `size` more bytes in blocks of their own.
   static bool has_room(const Device &device, std::size_t size) noexcept {
@@ -93,6 +99,16 @@ class Memory {
   Allocation *allocate_on_host(MemoryKind kind, std::size_t size);
   Allocation &add_registered(void *host, std::size_t size);
   void release(Allocation &allocation);
+
+  // Takes memory for a pool, which no allocation contains yet: of the device, or of the host if `device` is
+  // null. Returns 0 if out of memory.
+  CUdeviceptr take_block(Device *device, std::size_t size);
+  void give_back_block(Device *device, CUdeviceptr base, std::size_t size);
+  // Adds an allocation in a pool's block. Freed allocations in the range whose free has not run yet are then
+  // found by their id and by kernels only.
+  Allocation &add_in_block(Pool &pool, CUdeviceptr base, std::size_t size);
+  // Counts an allocation in a block as unused: the program has freed it, although the free may not have run.
+  void note_freed(const Allocation &allocation) noexcept;
 
   // Makes the bytes of a device allocation mappable by other processes. Returns its pieces, rounded to whole
   // chunks; the allocation begins `lead` bytes after the start of the first. Returns an empty vector if
@@ -116,6 +132,8 @@ class Memory {
   Allocation *find(CUdeviceptr address);
   // Returns the allocation with this base address and id; null if it has been released.
   Allocation *find(CUdeviceptr base, unsigned long long id);
+  // Returns the allocation that a kernel accesses at this address: find(), or one whose free has not run yet.
+  Allocation *find_for_kernel(CUdeviceptr address, std::size_t size);
   // Returns whether [address, address + size) overlaps an allocation. Requires that the range does not wrap
   // around.
   bool overlaps(CUdeviceptr address, std::size_t size);
@@ -132,6 +150,7 @@ class Memory {
   template <class Visit>
   void for_each(Visit visit) {
     for (auto &[base, allocation] : allocations_) visit(*allocation);
+    for (const auto &allocation : replaced_) visit(*allocation);
   }
 
  private:
@@ -140,7 +159,8 @@ class Memory {
     CUdeviceptr begin = 0;
     std::size_t size = 0;
     std::byte *bytes = nullptr;
-    std::size_t allocated = 0;                // total bytes in allocations
+    std::size_t allocated = 0;                // total bytes in allocations and in blocks of pools
+    std::size_t idle = 0;                     // bytes of such blocks that are in no allocation
     std::map<std::size_t, std::size_t> free;  // offset to size
     Zeros<bool> touched;                      // by chunk: whether it has been poisoned
     Zeros<unsigned> users;                    // by block: number of allocations in it
@@ -156,9 +176,18 @@ class Memory {
     bool is_shared(std::size_t chunk) const;
   };
 
+  // Maps memory, which takes no storage until it is written to. Returns null if there is none.
+  static std::byte *reserve(std::size_t size, int protection, std::byte *at = nullptr);
   static Arena reserve_arena(std::size_t total);
   static bool has_room(const Arena &arena, const Device &device, std::size_t offset, std::size_t size);
   Arena *arena_of(CUdeviceptr address) noexcept;
+  Arena &arena_of(const Device &device) noexcept { return arenas_[static_cast<std::size_t>(device.index)]; }
+  static std::optional<std::size_t> take(Arena &arena, Device &device, std::size_t size);
+  static void give_back(Arena &arena, Device &device, std::size_t offset, std::size_t size);
+  static void forget(Arena &arena, std::size_t offset, std::size_t length);
+  void replace(CUdeviceptr base, std::size_t size);
+  void release_in_block(const Allocation &allocation);
+  void erase(const Allocation &allocation);
   static void use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by);
   static bool share(Arena &arena, std::size_t block, std::size_t count);
   static void unshare(Arena &arena, std::size_t offset, std::size_t length);
@@ -174,8 +203,10 @@ class Memory {
 
   std::vector<Arena> arenas_;  // by the device's index
   Allocations allocations_;
-  std::size_t imports_ = 0;   // number of imported allocations
-  std::size_t mappings_ = 0;  // number of allocations that are mappings
+  std::vector<std::unique_ptr<Allocation>> replaced_;  // freed; newer allocations have their addresses
+  std::map<CUdeviceptr, std::size_t> host_blocks_;     // sizes of the blocks of pools
+  std::size_t imports_ = 0;                            // number of imported allocations
+  std::size_t mappings_ = 0;                           // number of allocations that are mappings
   unsigned long long last_id_ = 0;
 };
 

@@ -2,43 +2,57 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <set>
 
+#include "memory/location.hpp"
+#include "memory/memory.hpp"
+#include "memory/pool_ranges.hpp"
 #include "objects/handle.hpp"
 
 namespace cushim::sim {
 
-struct Device;
+// The location and the allocation type of a pool's memory.
+struct PoolPlace {
+  int allocation = kPinnedAllocation;
+  int location = kDeviceLocation;
+  int id = 0;  // the device's index, a NUMA node; else 0
+  auto operator<=>(const PoolPlace &) const = default;
+};
 
 // A memory pool (CUmemoryPool) for stream-ordered allocation.
 struct Pool : Object {
   static constexpr Kind kKind = Kind::pool;
-  static constexpr unsigned long long kBlock = 32 << 20;  // granularity in which it reserves device memory
+  // It takes memory in multiples of kBlock, or of kSmallBlock near the limit of its size. Measured, driver
+  // 580.
+  static constexpr std::size_t kBlock = 32 << 20, kSmallBlock = 2 << 20;
   Pool() : Object(kKind) {}
 
-  Device *device = nullptr;
+  PoolPlace place;
+  MemoryKind kind = MemoryKind::device;
+  Device *device = nullptr;  // null: host memory
   bool is_default = false;
-  std::set<const Device *> open_to;  // other devices with access
+  bool is_destroyed = false;         // kept until its last allocation is freed
+  int handle_types = 0;              // CUmemAllocationHandleType
+  std::size_t max_size = 0;          // 0: no limit
+  std::set<const Device *> open_to;  // devices with access besides its own
   int reuse_follow_event = 1;
   int reuse_opportunistic = 1;
   int reuse_internal = 1;
   unsigned long long release_threshold = 0;
-  unsigned long long used = 0, used_high = 0;
-  unsigned long long reserved = 0, reserved_high = 0;
+  unsigned long long used = 0, used_high = 0, reserved_high = 0;
+  std::size_t allocations = 0;  // includes those whose free has not run
+  PoolRanges ranges;
 
-  void take(std::size_t size) {
+  bool is_open_to(const Device *other) const {
+    return kind == MemoryKind::managed || other == device || open_to.contains(other);
+  }
+  void count(std::size_t size) {
+    ++allocations;
     used += size;
     used_high = std::max(used_high, used);
-    reserved = std::max(reserved, (used + kBlock - 1) / kBlock * kBlock);
-    reserved_high = std::max(reserved_high, reserved);
-  }
-  void give_back(std::size_t size) { used -= size; }
-  // Returns unused memory to the device; keeps at least `keep` bytes reserved.
-  void trim(unsigned long long keep) {
-    const unsigned long long needed = (used + kBlock - 1) / kBlock * kBlock;
-    if (reserved > keep)
-      reserved = std::max(needed, std::min(reserved, (keep + kBlock - 1) / kBlock * kBlock));
+    reserved_high = std::max<unsigned long long>(reserved_high, ranges.reserved());
   }
 };
 

@@ -11,7 +11,6 @@
 namespace cushim::sim {
 
 struct Context;
-struct Pool;
 
 struct Device {
   int index = 0;    // in the simulated machine
@@ -29,8 +28,6 @@ struct Device {
   std::size_t used = 0;      // bytes of its memory in blocks with at least one allocation
   std::size_t peak = 0;      // the highest value of `used`
   std::size_t physical = 0;  // bytes of physical memory that the program has created (cuMemCreate)
-  Pool *default_pool = nullptr;
-  Pool *pool = nullptr;
 
   Resource to_device, to_host, processors;  // hardware units that work in parallel
 

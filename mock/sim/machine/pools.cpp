@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory pools of a machine.
+#include <algorithm>
+
+#include "engine/unfinished.hpp"
+#include "machine/system.hpp"
+#include "memory/rounding.hpp"
+
+namespace cushim::sim {
+
+Pool &System::make_pool(const PoolPlace &place) {
+  auto pool = std::make_unique<Pool>();
+  pool->place = place;
+  if (place.location == kDeviceLocation) pool->device = devices[static_cast<std::size_t>(place.id)].get();
+  if (place.allocation == kManagedAllocation)
+    pool->kind = MemoryKind::managed;
+  else if (pool->device == nullptr)
+    pool->kind = MemoryKind::pinned;
+  live_pools.reserve(live_pools.size() + 1);
+  Pool &made = handles.add(std::move(pool));
+  live_pools.push_back(&made);
+  return made;
+}
+
+PlacePools &System::pools_of(const PoolPlace &place) {
+  PlacePools &pools = this->pools[place];
+  if (pools.usual == nullptr) {
+    pools.usual = &make_pool(place);
+    pools.usual->is_default = true;
+  }
+  if (pools.current == nullptr) pools.current = pools.usual;
+  return pools;
+}
+
+void System::destroy_pool(Pool &pool, const char *by) {
+  for (auto &[place, pools] : this->pools)
+    if (pools.current == &pool) pools.current = pools.usual;
+  ended_pools.reserve(ended_pools.size() + 1);
+  std::erase(live_pools, &pool);
+  pool.is_destroyed = true;
+  ended_pools.push_back(handles.take(pool, by));
+  end_pool_if_unused(pool);
+}
+
+void System::end_pool_if_unused(Pool &pool) {
+  if (!pool.is_destroyed || pool.allocations != 0) return;
+  pool.ranges.observe_all();
+  trim_pool(pool, 0);
+  std::erase_if(ended_pools, [&](const auto &ended) { return ended.get() == &pool; });
+}
+
+void System::trim_pool(Pool &pool, unsigned long long keep) {
+  Device *const device = pool.kind == MemoryKind::device ? pool.device : nullptr;
+  while (pool.ranges.reserved() > keep) {
+    const auto block = pool.ranges.remove_block(pool.ranges.reserved() - keep);
+    if (!block) return;
+    memory.give_back_block(device, block->base, block->size);
+  }
+}
+
+bool System::trim_pools() {
+  const auto reserved = [this] {
+    std::size_t sum = 0;
+    for (const Pool *pool : live_pools) sum += pool->ranges.reserved();
+    return sum;
+  };
+  const std::size_t before = reserved();
+  for (Pool *const pool : live_pools) trim_pool(*pool, 0);
+  return reserved() < before;
+}
+
+void System::release_to_pool(PoolRanges::Node &&node, const Allocation &allocation,
+                             const Work &freed) noexcept {
+  Pool &pool = *allocation.pool;
+  const std::size_t size = rounded_up(allocation.size, Memory::kAlignment);
+  pool.ranges.give(std::move(node), allocation.base, size, freed);
+  pool.used -= size;
+}
+
+std::vector<System::Observed> System::observed_by_wait(std::span<const Work> works) const {
+  const auto has_pending = [](const Pool *pool) { return pool->ranges.has_pending(); };
+  std::vector<Observed> observed;
+  if (std::ranges::none_of(live_pools, has_pending)) return observed;
+  for (const Work &work : works)
+    if (work != nullptr) observed.push_back({work->stream, work->serial});
+  for (const Task *task : unfinished(works)) observed.push_back({task->stream, task->serial});
+  return observed;
+}
+
+void System::observe(std::span<const Observed> observed) {
+  if (observed.empty()) return;
+  for (Pool *const pool : live_pools) {
+    if (!pool->ranges.has_pending()) continue;
+    for (const auto &[stream, serial] : observed) pool->ranges.observe(stream, serial);
+    trim_pool(*pool, pool->release_threshold);
+  }
+}
+
+}  // namespace cushim::sim
