@@ -28,7 +28,7 @@ install(FILES
   DESTINATION ${package_dir} COMPONENT dev)
 
 if(CUSHIM_BUILD_MOCK)
-  set(libraries cushim_dispatch cushim_hooks cushim_check cushim_faults)
+  set(libraries cushim_entry_traits cushim_dispatch cushim_hooks cushim_check cushim_faults)
     # Installed as sources, built with the GoogleTest of the user's project.
   set(source_folders "${PROJECT_SOURCE_DIR}/mock/gmock")
   if(TARGET cushim_testing)

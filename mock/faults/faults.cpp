@@ -8,37 +8,15 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include <cushim/error.hpp>
 #include <cushim/mock/around.hpp>
 
+#include <cushim/detail/entry_traits.hpp>
+
 namespace cushim::mock {
 namespace {
-
-std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
-
-// Calls that wait for work of the context or query its state: they return its pending errors.
-bool synchronizes(int slot) {
-  const std::string_view base = base_of(slot);
-  if (base.starts_with("cuMemcpy")) return base.find("Async") == base.npos && base.find("Batch") == base.npos;
-  static constexpr std::string_view kOthers[] = {"cuCtxSynchronize",   "cuStreamSynchronize", "cuStreamQuery",
-                                                 "cuEventSynchronize", "cuEventQuery",        "cuMemFree",
-                                                 "cuMemFreeHost"};
-  return std::ranges::find(kOthers, base) != std::end(kOthers);
-}
-
-// Calls that work normally while the current context is lost: those about devices, the driver and which
-// context is current.
-bool is_outside_of_contexts(int slot) {
-  const std::string_view base = base_of(slot);
-  for (const std::string_view prefix : {"cuInit", "cuDriver", "cuDevice", "cuGet"})
-    if (base.starts_with(prefix)) return true;
-  static constexpr std::string_view kOthers[] = {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxPushCurrent",
-                                                 "cuCtxPopCurrent", "cuCtxCreate",     "cuCtxGetDevice"};
-  return std::ranges::find(kOthers, base) != std::end(kOthers);
-}
 
 // Returns a number in [0, 1) that depends only on the seed and the call's number.
 double drawn(std::uint64_t seed, std::uint64_t number) {
@@ -81,7 +59,7 @@ class Faults::Injector final : public hook::Around {
     }
     for (int slot = 0; slot < cushim_entry_count(); ++slot)
       if (is_about_all || !by_slot_[static_cast<std::size_t>(slot)].empty() ||
-          (is_about_waiting && synchronizes(slot)))
+          (is_about_waiting && traits_of(slot).returns_pending_errors))
         hooks_.push_back(hook::around(driver, slot, *this));
   }
 
@@ -89,9 +67,9 @@ class Faults::Injector final : public hook::Around {
     late_of_call_ = {};
     const std::uint64_t number = ++count_;
     if (!losses_.empty()) lose_devices(slot, number);
-    if (has_late_ && synchronizes(slot))
+    if (has_late_ && traits_of(slot).returns_pending_errors)
       if (const auto answer = tell(slot)) return answer;
-    if (has_lost_ && !is_outside_of_contexts(slot))
+    if (has_lost_ && !traits_of(slot).works_after_fault)
       if (const CUresult fault = fault_of(current()); fault != CUDA_SUCCESS) return fault;
     return strike(slot);
   }
@@ -102,7 +80,7 @@ class Faults::Injector final : public hook::Around {
       strike_late(struck);
     if (result != CUDA_SUCCESS) return result;
     if (has_lost_) revive(slot);
-    if (losses_.empty() || !lose_devices(slot, 0) || !synchronizes(slot)) return result;
+    if (losses_.empty() || !lose_devices(slot, 0) || !traits_of(slot).returns_pending_errors) return result;
     return machine_->fault_of(current());  // the device may have been lost while the call waited for it
   }
 
@@ -249,12 +227,12 @@ class Faults::Injector final : public hook::Around {
 
   // Forgets lost contexts after a call that may have reused a handle or ended a primary context.
   void revive(int slot) {
-    const std::string_view base = base_of(slot);
-    if (base == "cuCtxCreate") {
+    const EntryTraits &traits = traits_of(slot);
+    if (traits.lifetime == EntryTraits::Lifetime::creates && traits.object == Object::context) {
       const CUcontext made = current();
       const std::lock_guard lock(mutex_);
       lost_.erase(made);
-    } else if (base == "cuDevicePrimaryCtxReset" || base == "cuDevicePrimaryCtxRelease") {
+    } else if (traits.ends_lifetime() && traits.object == Object::primary_context) {
       std::map<CUcontext, Lost> lost;
       {
         const std::lock_guard lock(mutex_);

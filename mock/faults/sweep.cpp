@@ -5,30 +5,21 @@
 #include <cushim/faults/sweep.hpp>
 #include <cushim/mock/around.hpp>
 
+#include <cushim/detail/entry_traits.hpp>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <optional>
-#include <string_view>
 
 namespace cushim::mock {
 namespace {
 
-std::string_view base_of(Entry entry) { return cushim_entry(static_cast<int>(entry))->base; }
-
-bool has_any(std::string_view base, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(words, [&](std::string_view word) { return base.find(word) != base.npos; });
-}
-
 // Returns whether a call releases something: such a call does its work even if it returns an injected
 // error.
-bool gives_back(int slot) {
-  const std::string_view base = base_of(static_cast<Entry>(slot));
-  return has_any(base, {"Destroy", "Free", "Close", "Unregister", "Unload", "Release", "Unmap", "Reset",
-                        "PopCurrent", "DisablePeerAccess", "Detach"});
-}
+bool gives_back(int slot) { return traits_of(slot).ends_lifetime(); }
 
 // ---- Crash messages ----
 
@@ -207,17 +198,14 @@ std::string words_of(const SweepRound &round) {
 }  // namespace
 
 CUresult usual_failure(Entry entry) {
-  const std::string_view base = base_of(entry);
-  if (base == "cuInit") return CUDA_ERROR_NO_DEVICE;
-  if (gives_back(static_cast<int>(entry))) return CUDA_ERROR_UNKNOWN;
-  if (has_any(base, {"Alloc", "Create", "Retain", "Register", "Open", "Import", "Map", "Load", "Instantiate",
-                     "Clone", "EnablePeerAccess", "SetLimit"}))
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  if (has_any(base, {"Memcpy", "Memset", "Launch", "Record", "Wait", "Synchronize", "Query", "Async", "Batch",
-                     "WriteValue", "Upload"}) &&
-      base.find("GetAttribute") == base.npos)
-    return CUDA_ERROR_LAUNCH_FAILED;
-  return CUDA_ERROR_UNKNOWN;
+  if (entry == Entry::cuInit_v2000) return CUDA_ERROR_NO_DEVICE;
+  const EntryTraits &traits = traits_of(static_cast<int>(entry));
+  if (traits.ends_lifetime()) return CUDA_ERROR_UNKNOWN;
+  if (traits.object == Object::context_stack_entry) return CUDA_ERROR_UNKNOWN;  // takes no memory
+  if (traits.begins_lifetime() || traits.allocates) return CUDA_ERROR_OUT_OF_MEMORY;
+  const bool waits =
+      traits.wait == EntryTraits::Wait::synchronizes || traits.wait == EntryTraits::Wait::polls;
+  return waits || traits.queue != EntryTraits::Queue::none ? CUDA_ERROR_LAUNCH_FAILED : CUDA_ERROR_UNKNOWN;
 }
 
 Sweep sweep(const std::function<std::shared_ptr<Driver>()> &make, const std::function<void()> &body,

@@ -26,6 +26,7 @@ set(expected ${headers} ${sources}
   ${LIBDIR}/cmake/cushim/cushim-mock-targets.cmake
   ${LIBDIR}/libcushim_check.a
   ${LIBDIR}/libcushim_dispatch.a
+  ${LIBDIR}/libcushim_entry_traits.a
   ${LIBDIR}/libcushim_faults.a
   ${LIBDIR}/libcushim_hooks.a
   ${LIBDIR}/libcushim_ptx.a

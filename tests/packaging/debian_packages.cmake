@@ -9,7 +9,7 @@ configure(${SOURCE} ${WORK}/build -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Rele
   -DCUSHIM_BUILD_TESTS=OFF -DCUSHIM_BUILD_EXAMPLES=OFF -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON)
 set(targets cushim cushim_cuda_driver cushim-command)  # without the targets that users build themselves
 if(MOCK)
-  list(APPEND targets cushim_check cushim_dispatch cushim_faults cushim_hooks cushim_ptx cushim_sim cushim_libcuda)
+  list(APPEND targets cushim_check cushim_dispatch cushim_entry_traits cushim_faults cushim_hooks cushim_ptx cushim_sim cushim_libcuda)
 endif()
 run(${CMAKE_COMMAND} --build ${WORK}/build --target ${targets})
 run(${CPACK} --config ${WORK}/build/CPackConfig.cmake -B ${WORK}/packages)

@@ -3,13 +3,15 @@
 
 #include <cuda.h>
 
-#include <cstdint>
 #include <type_traits>
+
+#include <cushim/detail/entry_traits.hpp>
 
 namespace cushim::check {
 
-// The handle types whose lifetimes the checkers track. `none` is any other type, or memory.
-enum class Kind : std::uint8_t { none, array, context, event, memory_pool, mipmapped_array, module, stream };
+// The handle types whose lifetimes the checkers track are those of kind_of(). `none` is any other type, or
+// memory.
+using Kind = mock::Object;
 
 template <class T>
 constexpr Kind kind_of() noexcept {

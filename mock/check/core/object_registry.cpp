@@ -3,17 +3,19 @@
 
 #include <algorithm>
 #include <new>
-#include <string_view>
 #include <utility>
+
+#include <cushim/detail/entry_traits.hpp>
 
 namespace cushim::check {
 namespace {
 
 // Returns the size of the memory that a call creates; 0 if no argument has it.
 std::uint64_t bytes_of(const WatchedCall &call) {
-  const std::string_view base = cushim_entry(call.slot)->base;
-  if (base == "cuMemAllocPitch") return call.arguments[1].written() * call.arguments[3].bits;
-  return call.arguments[1].type == Argument::Type::number ? call.arguments[1].bits : 0;
+  const mock::EntryTraits &traits = mock::traits_of(call.slot);
+  if (traits.bytes == mock::kNoArgument) return 0;
+  const Argument &bytes = call.argument(traits.bytes);
+  return traits.rows == mock::kNoArgument ? bytes.bits : bytes.written() * call.argument(traits.rows).bits;
 }
 
 }  // namespace
@@ -152,7 +154,9 @@ void ObjectRegistry::after(WatchedCall &call, CUresult result) {
     case LifetimeEffect::Act::opens:
       return make(call, effect);
     case LifetimeEffect::Act::ends:
-      return on_context_destroyed(call.ended_with_it, call);
+      if (call.arguments[effect.subject].kind == Kind::context)
+        on_context_destroyed(call.ended_with_it, call);
+      return;
     case LifetimeEffect::Act::retains:
     case LifetimeEffect::Act::releases:
     case LifetimeEffect::Act::resets:
@@ -176,6 +180,10 @@ void ObjectRegistry::add(const TrackedObject &thing) {
   (thing.is_memory() ? place_of_memory(thing.value, thing.bytes) : handles_[thing.value]) = thing;
 }
 
+std::uint64_t ObjectRegistry::context_of_new(int slot) {
+  return mock::traits_of(slot).object == mock::Object::mapped_memory ? 0 : current();
+}
+
 void ObjectRegistry::make(const WatchedCall &call, const LifetimeEffect &effect) {
   const Argument &subject = call.arguments[effect.subject];
   const bool is_out = subject.type == Argument::Type::handle_out ||
@@ -189,10 +197,10 @@ void ObjectRegistry::make(const WatchedCall &call, const LifetimeEffect &effect)
     CUdeviceptr base = 0;
     std::size_t size = 0;
     if (driver.cuMemGetAddressRange(&base, &size, value) == CUDA_SUCCESS && base == value) bytes = size;
-  } else if (effect.memory != nullptr && call.arguments.size() > 1) {
+  } else if (effect.memory != nullptr) {
     bytes = bytes_of(call);
   }
-  const std::uint64_t context = subject.kind == Kind::context ? value : current();
+  const std::uint64_t context = subject.kind == Kind::context ? value : context_of_new(call.slot);
   const std::lock_guard lock(mutex);
   unsigned count = 1;
   if (effect.act == LifetimeEffect::Act::opens)
@@ -244,6 +252,19 @@ void ObjectRegistry::end(WatchedCall &call, TrackedObject *thing, const Argument
     }
   }
   if (subject.kind == Kind::context) end_members(call, subject.bits, at);
+  if (mock::traits_of(call.slot).object == mock::Object::mapped_memory) end_mappings(call, subject.bits, at);
+}
+
+// One call unmaps all mappings of a range.
+void ObjectRegistry::end_mappings(WatchedCall &call, std::uint64_t address, const CallStack &at) {
+  const std::uint64_t end = address + bytes_of(call);
+  for (auto next = memory_.upper_bound(address); next != memory_.end() && next->first < end; ++next) {
+    if (!next->second.is_alive()) continue;
+    call.ended_with_it.push_back(next->second);
+    mark_ended(next->second, call, at);
+  }
+  for (const TrackedObject &mapping : call.ended_with_it)
+    if (TrackedObject *const thing = known(mapping.value, true)) keep_tombstone(*thing);
 }
 
 void ObjectRegistry::end_members(WatchedCall &call, std::uint64_t context, const CallStack &at) {
@@ -289,7 +310,7 @@ void ObjectRegistry::on_context_destroyed(const TrackedObjects &left, const Watc
 void ObjectRegistry::note_primary(const WatchedCall &call, const LifetimeEffect &effect) {
   const CallStack at = CallStack::of_call();
   const bool is_retain = effect.act == LifetimeEffect::Act::retains;
-  const int device = static_cast<int>(call.arguments[is_retain ? 1 : 0].bits);
+  const int device = static_cast<int>(call.arguments[effect.subject].bits);
   unsigned flags = 0;
   int is_active = 1;
   if (effect.act == LifetimeEffect::Act::releases)

@@ -76,6 +76,8 @@ class ObjectRegistry final : public Watcher {
   mutable mock::Mutex mutex;  // guards find() and find_memory()
 
  private:
+  // Returns the context that the call's new object ends with; 0 if the object belongs to none.
+  std::uint64_t context_of_new(int slot);
   void make(const WatchedCall &call, const LifetimeEffect &effect);
   void end(WatchedCall &call, TrackedObject *thing, const Argument &subject, const CallStack &at);
   void revive(WatchedCall &call);
@@ -93,6 +95,7 @@ class ObjectRegistry final : public Watcher {
   template <class Visit>
   void for_each_alive(Visit visit);
   void end_members(WatchedCall &call, std::uint64_t context, const CallStack &at);
+  void end_mappings(WatchedCall &call, std::uint64_t address, const CallStack &at);
   void note_primary(const WatchedCall &call, const LifetimeEffect &effect);
   void on_context_destroyed(const TrackedObjects &left, const WatchedCall &by);
 

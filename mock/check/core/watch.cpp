@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include <cushim/detail/entry_traits_table.hpp>
 #include <cushim/detail/receivers.hpp>
 
 namespace cushim::check {
@@ -39,10 +40,21 @@ struct Row {
   std::vector<Argument> parameters{};
 };
 
+// Returns whether the table of traits says of an entry point what a checker needs to know.
 constexpr bool is_of_interest(std::string_view base) {
-  for (const std::string_view start : {"cuCtx", "cuDevicePrimary", "cuIpc", "cuMem", "cuPointer"})
-    if (base.starts_with(start)) return true;
-  return false;
+  const mock::EntryTraits *const traits = mock::traits::find(base);
+  return traits != nullptr &&
+         (traits->changes_current || traits->object == mock::Object::primary_context ||
+          mock::is_memory(traits->object) || traits->names_memory() ||
+          traits->queue != mock::EntryTraits::Queue::none || traits->wait != mock::EntryTraits::Wait::never);
+}
+
+// Returns whether arguments of this type are of interest.
+template <class T>
+constexpr bool is_watched_type() {
+  using Pointed = std::remove_pointer_t<T>;
+  return kind_of<T>() != Kind::none || kind_of<Pointed>() != Kind::none ||
+         std::is_same_v<Pointed, CUdeviceptr>;
 }
 
 template <bool is_named, class Signature>
@@ -54,8 +66,7 @@ struct RowOf<is_named, CUresult(Arguments...)> {
     return new Layer<CUresult(Arguments...)>(slot, watcher);
   }
   static Row row() {
-    if constexpr (is_named || ((kind_of<std::remove_pointer_t<Arguments>>() != Kind::none) || ...) ||
-                  ((kind_of<Arguments>() != Kind::none) || ...))
+    if constexpr (is_named || (is_watched_type<Arguments>() || ...))
       return {&make, {argument_of(std::remove_cv_t<Arguments>{})...}};
     return {};
   }

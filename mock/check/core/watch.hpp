@@ -76,6 +76,10 @@ struct WatchedCall {
   // Returns "cuEventRecord(hEvent = event 0x7f10, hStream = legacy stream)".
   std::string in_words() const { return mock::Call{static_cast<Entry>(slot), values}.in_words(); }
 
+  const Argument &argument(mock::ArgumentIndex index) const {
+    return arguments[mock::position(index, arguments.size())];
+  }
+
   int slot;
   std::span<const Argument> arguments;
   std::span<const mock::Value> values;  // the arguments, for in_words()
@@ -99,8 +103,9 @@ class Watcher {
 };
 
 // Installs hooks on the wanted entry points; they last as long as the result. Only entry points that take
-// or create a context, stream, event, array, pool or module, or whose names begin like those of memory and
-// contexts, can be watched: this avoids compiling a function for each of the others.
+// or create a context, stream, event, array, pool, module or device address, or whose traits say that they
+// wait, enqueue work or access memory, can be watched: this avoids compiling a function for each of the
+// others.
 std::vector<hook::Hook> watch(Driver &driver, Watcher &watcher,
                               const std::function<bool(int slot)> &is_wanted);
 

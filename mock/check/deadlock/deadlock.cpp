@@ -9,6 +9,8 @@
 #include <string_view>
 #include <thread>
 
+#include <cushim/detail/entry_traits.hpp>
+
 #include "core/of_thread.hpp"
 #include "hazards/follower.hpp"
 
@@ -19,11 +21,6 @@ namespace {
 constexpr unsigned long kTicksPerPatience = 2;
 
 thread_local int host_functions = 0;  // host functions of the program that this thread is inside of
-
-bool is_query(int slot) {
-  const std::string_view base = cushim_entry(slot)->base;
-  return base == "cuStreamQuery" || base == "cuEventQuery";
-}
 
 }  // namespace
 
@@ -40,7 +37,8 @@ struct Deadlock::State final : Follower {
   };
 
   void before(WatchedCall &call) override {
-    if (host_functions != 0 && !is_query(call.slot)) found_in_host_function(call);
+    if (host_functions != 0 && mock::traits_of(call.slot).wait != mock::EntryTraits::Wait::polls)
+      found_in_host_function(call);
     Follower::before(call);
   }
 

@@ -3,8 +3,9 @@
 
 #include <atomic>
 #include <cstring>
-#include <string_view>
 #include <vector>
+
+#include <cushim/detail/entry_traits.hpp>
 
 #include "hazards/batch_effects.hpp"
 #include "hazards/copy_extents.hpp"
@@ -513,11 +514,10 @@ bool is_of_32_bits(int slot) {
 
 }  // namespace
 
-// Excludes batched copies: their arrays may be missing if the driver rejects the call.
+// Excludes batched copies: their lists may be missing if the driver rejects the call.
 bool is_checked_if_rejected(int slot) {
-  const std::string_view base = cushim_entry(slot)->base;
-  return (base.starts_with("cuMemcpy") || base.starts_with("cuMemset")) && base.ends_with("Async") &&
-         base.find("Batch") == base.npos && base.find("Attributes") == base.npos;
+  const mock::EntryTraits &traits = mock::traits_of(slot);
+  return traits.queue == mock::EntryTraits::Queue::stream && traits.memory[0].has_extent();
 }
 
 const Effect *effect_of(int slot) {

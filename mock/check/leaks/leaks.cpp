@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <cushim/detail/entry_traits.hpp>
+
 #include "core/object_registry.hpp"
 
 namespace cushim::check {
@@ -15,22 +17,25 @@ std::string hex(std::uint64_t context) {
                       : mock::handle_in_words("context", reinterpret_cast<const void *>(context));
 }
 
-const char *advice_on(const TrackedObject &thing) {
-  switch (thing.kind) {
-    case Kind::none:
-      break;
-    case Kind::module:
-      return "unload it with cuModuleUnload";
+std::string advice_on(const TrackedObject &thing) {
+  using mock::Object;
+  const mock::EntryTraits &maker = mock::traits_of(thing.made_by);
+  const std::string end(maker.inverse);
+  switch (maker.object) {
+    case Object::module:
+      return "unload it with " + end;
+    case Object::registered_memory:
+      return "take the registration back with " + end;
+    case Object::ipc_memory:
+      return "close it with " + end + ", as often as it was opened";
+    case Object::mapped_memory:
+      return "unmap it with " + end;
+    case Object::stream_ordered_memory:
+    case Object::shared_pool_memory:
+      return "free it with " + end + ", or cuMemFree once its work is done";
     default:
-      return "destroy it when it is no longer needed";
+      return mock::is_memory(maker.object) ? "free it with " + end : "destroy it when it is no longer needed";
   }
-  const std::string_view base = cushim_entry(thing.made_by)->base;
-  if (base == "cuMemHostRegister") return "take the registration back with cuMemHostUnregister";
-  if (base == "cuIpcOpenMemHandle") return "close it with cuIpcCloseMemHandle, as often as it was opened";
-  if (base == "cuMemAllocHost" || base == "cuMemHostAlloc") return "free it with cuMemFreeHost";
-  if (base == "cuMemAllocAsync" || base == "cuMemAllocFromPoolAsync" || base == "cuMemPoolImportPointer")
-    return "free it with cuMemFreeAsync, or cuMemFree once its work is done";
-  return "free it with cuMemFree";
 }
 
 }  // namespace
@@ -50,7 +55,7 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
       Finding finding =
           about(thing, "gone-with-context", "was still there when " + hex(thing.context) + " ended");
       finding.calls.push_back({"its context was ended by", by.in_words(), at});
-      finding.advice = std::string(advice_on(thing)) + ", before its context ends";
+      finding.advice = advice_on(thing) + ", before its context ends";
       findings.add(std::move(finding));
     }
   }

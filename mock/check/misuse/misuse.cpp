@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/check/misuse.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string>
+
+#include <cushim/detail/entry_traits.hpp>
 
 #include "core/object_registry.hpp"
 
@@ -11,21 +14,21 @@ namespace {
 
 using Type = Argument::Type;
 
-std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
 std::string symbol_of(int slot) { return cushim_entry(slot)->symbol; }
 
-bool takes_addresses(std::string_view base) {
-  // Calls that query an address accept any address.
-  return (base.starts_with("cuMem") && base != "cuMemGetAddressRange") || base.starts_with("cuStream");
+// Returns whether this argument is a device address at which there must be living memory.
+bool is_address_of_memory(int slot, std::size_t index) {
+  const std::size_t count = parameters_of(slot).size();
+  return std::ranges::any_of(mock::traits_of(slot).memory, [&](const mock::MemoryUse &use) {
+    return use.is_device_address() && mock::position(use.argument, count) == index;
+  });
 }
 
-// Returns whether the call is a 2D or 3D copy, which takes a descriptor structure.
-bool is_2d_or_3d_copy(int slot) {
-  const std::span<const Argument> parameters = parameters_of(slot);
-  const std::string_view base = base_of(slot);
-  return !parameters.empty() && parameters[0].type == Type::other && cushim_entry(slot)->version >= 3020 &&
-         (base.starts_with("cuMemcpy2D") || base.starts_with("cuMemcpy3D")) &&
-         base.find("Batch") == base.npos;
+// Returns the description of a 2D or 3D copy; null if the call takes none. The first ABI has other
+// structures.
+const mock::MemoryUse *description_of_copy(int slot) {
+  const mock::MemoryUse &use = mock::traits_of(slot).memory[0];
+  return use.is_described() && cushim_entry(slot)->version >= 3020 ? &use : nullptr;
 }
 
 template <class Copy>
@@ -40,18 +43,23 @@ std::array<Argument, 2> sides_of(const WatchedCall &call) {
           side(copy->dstMemoryType, copy->dstDevice, copy->dstArray)};
 }
 
-std::array<Argument, 2> sides_of_box_copy(const WatchedCall &call) {
-  const std::string_view base = base_of(call.slot);
-  if (base.starts_with("cuMemcpy2D")) return sides_of<CUDA_MEMCPY2D>(call);
-  return base.starts_with("cuMemcpy3DPeer") ? sides_of<CUDA_MEMCPY3D_PEER>(call)
-                                            : sides_of<CUDA_MEMCPY3D>(call);
+std::array<Argument, 2> sides_of_copy(const WatchedCall &call, const mock::MemoryUse &description) {
+  switch (description.space) {
+    case mock::MemoryUse::Space::described_2d:
+      return sides_of<CUDA_MEMCPY2D>(call);
+    case mock::MemoryUse::Space::described_3d_peer:
+      return sides_of<CUDA_MEMCPY3D_PEER>(call);
+    default:
+      return sides_of<CUDA_MEMCPY3D>(call);
+  }
 }
 
 bool is_judged(int slot) {
-  if (is_2d_or_3d_copy(slot)) return true;
-  for (const Argument &parameter : parameters_of(slot)) {
-    if (parameter.type == Type::handle && parameter.kind != Kind::none) return true;
-    if (parameter.type == Type::address && takes_addresses(base_of(slot))) return true;
+  if (description_of_copy(slot) != nullptr) return true;
+  const std::span<const Argument> parameters = parameters_of(slot);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].type == Type::handle && parameters[i].kind != Kind::none) return true;
+    if (parameters[i].type == Type::address && is_address_of_memory(slot, i)) return true;
   }
   return false;
 }
@@ -84,14 +92,24 @@ bool is_gone(const TrackedObject &memory, const WatchedCall &call) {
     const std::uint64_t stream = stream_of(call);
     return stream == 0 || stream == memory.freed_in;
   }
-  const std::string_view noun = memory.noun();
-  return noun == "device memory" || noun == "managed memory" || noun == "memory of another process" ||
-         (noun == "stream-ordered memory" && base_of(memory.ended_by) == "cuMemFree");
+  using mock::Object;
+  switch (mock::traits_of(memory.made_by).object) {
+    case Object::device_memory:
+    case Object::managed_memory:
+    case Object::mapped_memory:
+    case Object::ipc_memory:
+      return true;
+    case Object::stream_ordered_memory:  // without a stream: freed by cuMemFree, or gone with its context
+      return mock::traits_of(memory.ended_by).object == Object::device_memory;
+    default:
+      return false;
+  }
 }
 
 // Returns whether the real driver itself rejects the second free. Measured, driver 580.
-bool is_refused_by_driver(std::string_view base) {
-  return base == "cuMemHostUnregister" || base == "cuIpcCloseMemHandle";
+bool is_refused_by_driver(int slot) {
+  const mock::Object object = mock::traits_of(slot).object;
+  return object == mock::Object::registered_memory || object == mock::Object::ipc_memory;
 }
 
 }  // namespace
@@ -110,13 +128,14 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
 
   void before(WatchedCall &call) override {
     const std::lock_guard lock(object_registry_->mutex);
-    for (const Argument &argument : call.arguments) {
-      judge_use(call, argument);
+    for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+      if (call.arguments[i].type == Type::address && !is_address_of_memory(call.slot, i)) continue;
+      judge_use(call, call.arguments[i]);
       if (call.answer) return;
     }
-    if (call.arguments.empty() || call.arguments[0].type != Type::other || !is_2d_or_3d_copy(call.slot))
-      return;
-    for (const Argument &side : sides_of_box_copy(call)) {
+    const mock::MemoryUse *const description = description_of_copy(call.slot);
+    if (description == nullptr) return;
+    for (const Argument &side : sides_of_copy(call, *description)) {
       judge_use(call, side);
       if (!call.answer) continue;
       call.answer = CUDA_ERROR_INVALID_VALUE;
@@ -126,10 +145,8 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
 
   void after(WatchedCall &call, CUresult result) override {
     if (result == CUDA_SUCCESS) return;
-    const std::string_view base = base_of(call.slot);
-    if (base == "cuEventRecord" || base == "cuEventRecordWithFlags")
-      compare_contexts(call, call.arguments[0], call.arguments[1]);
-    if (base == "cuEventElapsedTime") compare_contexts(call, call.arguments[1], call.arguments[2]);
+    const auto &[one, other] = mock::traits_of(call.slot).same_context;
+    if (one != mock::kNoArgument) compare_contexts(call, call.argument(one), call.argument(other));
   }
 
   void before_destroy(WatchedCall &call, const LifetimeEffect &effect,
@@ -143,7 +160,7 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
     }
     if (effect.memory == nullptr || subject == nullptr || subject->is_alive()) return;
     const CUresult answer = add_ended(call, *subject, "double-free");
-    if (!is_refused_by_driver(base_of(call.slot))) call.answer = answer;
+    if (!is_refused_by_driver(call.slot)) call.answer = answer;
   }
 
   Findings findings;

@@ -2,6 +2,7 @@
 // The rules of the hazard checker, one by one, and the operations that it counts as happens-before.
 #include <gtest/gtest.h>
 #include <cushim/check/hazards.hpp>
+#include <cushim/mock/hook.hpp>
 #include <cushim/sim/machine.hpp>
 
 #include <thread>
@@ -274,6 +275,24 @@ TEST_F(HazardsFound, A_host_function_that_has_not_begun_is_no_excuse_for_changin
   words[0] = 2;
   need(driver().cuStreamSynchronize(a));
   EXPECT_EQ(rules(), Names{"pinned-source-changed"});
+}
+
+// The launch is replaced by nothing: the test is about what the checker assumes of a kernel.
+TEST_F(HazardsFound, A_kernel_launched_with_attributes_may_tell_the_host_that_pinned_memory_is_free) {
+  const hook::Hook launch = hook::replace<Entry::cuLaunchKernelEx_v11060>(
+      driver(), [](const auto &, auto...) { return CUDA_SUCCESS; });
+  for (const bool has_kernel : {true, false}) {
+    Hazards hazards(driver());
+    std::uint32_t *const words = running.pinned(64);
+    words[0] = 1;
+    need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+    CUlaunchConfig configuration{};
+    configuration.hStream = a;
+    if (has_kernel) need(driver().cuLaunchKernelEx(&configuration, nullptr, nullptr, nullptr));
+    words[0] = 2;
+    need(driver().cuStreamSynchronize(a));
+    EXPECT_EQ(hazards.finish().size(), has_kernel ? 0u : 1u);
+  }
 }
 
 TEST_F(HazardsFound, Pinned_memory_may_change_in_a_host_function_after_the_copy) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/check/leaks.hpp>
+#include <cushim/mock/hook.hpp>
 
 #include <functional>
 #include <thread>
@@ -342,6 +343,60 @@ TEST_F(Leaked, What_was_opened_from_another_process_is_closed_as_often) {
   EXPECT_TRUE(is_clean(findings));
   exporter.send(0);
   EXPECT_EQ(exporter.wait(), 0);
+}
+
+// ---- Mapped memory ----
+
+// A driver on which mapping and unmapping always succeed: the test is about the checker's records.
+class Mapped : public OnDevice {
+ protected:
+  static constexpr CUdeviceptr kAddress = 0x7000'0000'0000;
+  static constexpr std::size_t kBytes = 1 << 21;
+
+  static void map(std::size_t number) {
+    need(driver().cuMemMap(kAddress + number * kBytes, kBytes, 0, 1, 0));
+  }
+
+  CUresult answer_ = CUDA_SUCCESS;
+  hook::Hook map_ = hook::replace<Entry::cuMemMap_v10020>(current_driver(),
+                                                          [](const auto &, auto...) { return CUDA_SUCCESS; });
+  hook::Hook unmap_ = hook::replace<Entry::cuMemUnmap_v10020>(
+      current_driver(), [this](const auto &, auto...) { return answer_; });
+  Leaks leaks_{current_driver()};
+};
+
+TEST_F(Mapped, Memory_that_stays_mapped_is_a_leak) {
+  map(0);
+  const std::vector<Finding> findings = leaks_.finish();
+  ASSERT_TRUE(is_only(findings, "never-freed"));
+  EXPECT_TRUE(has(findings[0].what, "mapped memory 0x700000000000 of 2097152 bytes")) << findings[0];
+  EXPECT_TRUE(has(findings[0].advice, "unmap it with cuMemUnmap")) << findings[0];
+}
+
+TEST_F(Mapped, One_call_unmaps_all_mappings_of_a_range) {
+  for (std::size_t i = 0; i < 3; ++i) map(i);
+  need(driver().cuMemUnmap(kAddress, 2 * kBytes));
+  const std::vector<Finding> findings = leaks_.finish();
+  ASSERT_TRUE(is_only(findings, "never-freed"));
+  EXPECT_TRUE(has(findings[0].what, "mapped memory 0x700000400000")) << findings[0];
+}
+
+TEST_F(Mapped, Memory_stays_mapped_if_unmapping_fails) {
+  map(0);
+  map(1);
+  answer_ = CUDA_ERROR_INVALID_VALUE;
+  EXPECT_EQ(driver().cuMemUnmap(kAddress, 2 * kBytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(leaks_.finish().size(), 2u);
+}
+
+TEST_F(Mapped, Memory_does_not_end_with_the_context_in_which_it_was_mapped) {
+  CUcontext context = nullptr;
+  need(driver().cuCtxCreate_v2(&context, 0, 0));
+  map(0);
+  need(driver().cuCtxDestroy(context));
+  EXPECT_TRUE(is_clean(leaks_.findings()));
+  need(driver().cuMemUnmap(kAddress, kBytes));
+  EXPECT_TRUE(is_clean(leaks_.finish()));
 }
 
 }  // namespace
