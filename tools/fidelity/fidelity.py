@@ -22,6 +22,7 @@ from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "include/cushim/entry_points.inc"
+TRAITS = ROOT / "mock/include/cushim/detail/entry_traits.inc"
 ANSWERS = ROOT / "tests/conformance/answers"
 NOT_SIMULATED = ROOT / "tests/conformance/not_simulated.txt"
 LACKS = ROOT / "tests/tools/fidelity/lacks.txt"
@@ -33,39 +34,6 @@ MARK = "<!-- fidelity: written by tools/fidelity/fidelity.py -->\n"
 
 # Calls that only prepare the call whose answer a test records.
 PREPARATION = {"cuInit", "cuCtxSetCurrent", "cuCtxSynchronize", "cuStreamSynchronize"}
-
-# The first matching pattern decides the noun; more specific patterns come first.
-NOUNS = [
-    ("Graphs", "cuGraph(?!ics)|cuUserObject|cuStream(Begin|End|Update)Capture"),
-    ("Interop with graphics", "cuGraphics|cuGL|cuEGL|cuVDPAU|cuD3D"),
-    ("External memory and semaphores", "cuImportExternal|cuExternal|cuDestroyExternal|cu(Signal|Wait)External"),
-    ("Modules and kernels", "cuModule|cuLibrary|cuKernel|cuFunc|cuLaunch(?!Host)|cuOccupancy|cuLink|cuParam|cuTensorMap"),
-    ("Textures and surfaces", "cuTex|cuSurf"),
-    ("Host functions", "cuLaunchHostFunc|cuStreamAddCallback"),
-    ("Memory operations", "cuStream(Wait|Write)Value|cuStreamBatchMemOp"),
-    ("Streams", "cuStream|cuThreadExchange"),
-    ("Events", "cuEvent"),
-    ("Sharing between processes", "cuIpc"),
-    ("Pools", "cuMemPool|cuMem(Alloc|Free)(FromPool)?Async|cuDevice(Get|Set)(Default)?MemPool|cuMemGetMemPool"
-              "|cuMemSetMemPool|cuMemGetDefaultMemPool"),
-    ("Virtual memory", "cuMem(Address|Create|Release|Map|Unmap|SetAccess|GetAccess|ExportTo|ImportFrom"
-                       "|GetAllocation|RetainAllocation|GetHandle)|cuMulticast"),
-    ("Copies", "cuMemcpy|cuMemBatch|cuMemDiscard|cuFabric"),
-    ("Sets", "cuMemset"),
-    ("Arrays", "cuArray|cuMipmapped"),
-    ("Peers", "cuCtx(En|Dis)ablePeer|cuDeviceCanAccessPeer|cuDeviceGetP2P"),
-    ("Managed memory", "cuMemAllocManaged|cuMemAdvise|cuMemPrefetch|cuMemRange"),
-    ("Host memory", "cuMemHost|cuMem(Alloc|Free)Host"),
-    ("Device memory", "cuMemAlloc|cuMemFree|cuMemGet"),
-    ("Pointers", "cuPointer"),
-    ("Green contexts", "cuGreen|cuDevResource|cuDevSm|cuDeviceGetDevResource|cuCtxGetDevResource|cuCtxFromGreen"
-                       "|cuDevice.*Resource"),
-    ("Primary contexts", "cuDevicePrimary"),
-    ("Contexts", "cuCtx"),
-    ("Devices", "cuDevice"),
-    ("Initialization, lookup and errors", "cuInit|cuDriver|cuGetError|cuGetProc|cuGetExport"),
-    ("Tools", "cuProfiler|cuCoredump|cuCheckpoint|cuLog|cuFlush"),
-]
 
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 # How far the simulated driver matches the real driver
@@ -126,14 +94,28 @@ class Row:
         return reasons
 
 
+def read_nouns():
+    """Returns {base name: noun} of the table of entry traits. Nouns and the names of each noun are sorted."""
+    nouns, noun = {}, None
+    for line in TRAITS.read_text().splitlines():
+        if heading := re.fullmatch(r"// ---- (.+) ----", line):
+            noun = heading[1]
+        elif row := re.match(r'\{"(\w+)", ', line):
+            nouns[row[1]] = noun
+    order = [(noun, base) for base, noun in nouns.items()]
+    for one, other in zip(order, sorted(order)):
+        if one != other:
+            raise SystemExit(f"{TRAITS}: the row of {other[1]} is not in its sorted place")
+    return nouns
+
+
 def read_rows():
     pattern = re.compile(r"^CUSHIM_ENTRY_?\w*\((\d+), (\w+), (\w+),", re.MULTILINE)
-    rows = {}
+    rows, nouns = {}, read_nouns()
     for _, symbol, base in sorted(pattern.findall(LIST.read_text()), key=lambda entry: int(entry[0])):
-        nouns = [noun for noun, names in NOUNS if re.match(names, symbol)]
-        if not nouns:
-            raise SystemExit(f"tools/fidelity/fidelity.py: {symbol} belongs to no noun; add it to NOUNS")
-        rows[symbol] = Row(symbol, base, nouns[0])
+        if base not in nouns:
+            raise SystemExit(f"{TRAITS} has no row for {base}")
+        rows[symbol] = Row(symbol, base, nouns[base])
     count = int(re.search(r"#define CUSHIM_ENTRY_COUNT (\d+)", LIST.read_text())[1])
     if len(rows) != count:
         raise SystemExit(f"{LIST} has {count} entry points, but {len(rows)} were read")
