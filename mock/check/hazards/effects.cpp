@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hazards/effects.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
-#include <cushim/detail/entry_traits.hpp>
-
+#include "hazards/access_effects.hpp"
 #include "hazards/batch_effects.hpp"
-#include "hazards/copy_extents.hpp"
 
 namespace cushim::check {
 
@@ -82,11 +82,7 @@ void CallView::work(const StreamRef &stream, std::span<const HazardModel::Use> u
 
 namespace {
 
-using Kind = Access::Kind;
-using Use = HazardModel::Use;
 using Host = HazardModel::Host;
-constexpr auto kRead = Kind::read;
-constexpr auto kWrite = Kind::write;
 
 // ---- Streams, contexts and events ----
 
@@ -245,142 +241,6 @@ void destroy_array(CallView &call, VectorClock &host_learns) {
   host_learns = call.model.work_of_all();
 }
 
-// ---- Copies ----
-
-Use device(std::uint64_t address, std::uint64_t size, Kind kind) {
-  return {.extent = Extent::of(address, size), .kind = kind};
-}
-Use host(std::uint64_t address, std::uint64_t size, Kind kind) {
-  return {.extent = Extent::of(address, size), .kind = kind, .is_host = true};
-}
-
-void work(CallView &call, const StreamRef &stream, Host waits, const Use &source, const Use &target) {
-  const Use uses[] = {source, target};
-  call.work(stream, uses, waits);
-}
-
-// For calls without a stream: the host does not wait for copies within and between devices.
-Host host_for(const CallView &call, const Use &one, const Use &other) {
-  const auto is_on_device = [&](const Use &use) {
-    return use.array != nullptr || call.model.is_device(use.extent.begin);
-  };
-  return is_on_device(one) && is_on_device(other) ? Host::goes_on : Host::waits;
-}
-
-// (target, source, size[, stream]); `target` and `source` classify the two ends by the call's name.
-template <Use (*target)(std::uint64_t, std::uint64_t, Kind),
-          Use (*source)(std::uint64_t, std::uint64_t, Kind)>
-void copy(CallView &call) {
-  const std::uint64_t size = call.argument(2);
-  const Use from = source(call.argument(1), size, kRead), to = target(call.argument(0), size, kWrite);
-  work(call, call.null_stream(), host_for(call, from, to), from, to);
-}
-template <Use (*target)(std::uint64_t, std::uint64_t, Kind),
-          Use (*source)(std::uint64_t, std::uint64_t, Kind)>
-void copy_async(CallView &call) {
-  const std::uint64_t size = call.argument(2);
-  work(call, call.last_stream(), Host::goes_on, source(call.argument(1), size, kRead),
-       target(call.argument(0), size, kWrite));
-}
-
-// Runs after all earlier work of both contexts, and before all later work.
-void copy_peers(CallView &call, ContextKey one, ContextKey other, const Use &source, const Use &target) {
-  const StreamRef stream = call.null_stream();
-  for (const ContextKey context : {one, other, stream.current})
-    call.model.wait(stream, call.model.work_of(context));
-  work(call, stream, Host::waits, source, target);
-}
-void copy_peer(CallView &call) {
-  const std::uint64_t size = call.argument(4);
-  copy_peers(call, call.handle<ContextKey>(1), call.handle<ContextKey>(3),
-             device(call.argument(2), size, kRead), device(call.argument(0), size, kWrite));
-}
-void copy_peer_async(CallView &call) {
-  const std::uint64_t size = call.argument(4);
-  work(call, call.last_stream(), Host::goes_on, device(call.argument(2), size, kRead),
-       device(call.argument(0), size, kWrite));
-}
-
-template <class Box>
-void copy_box(CallView &call) {
-  const Box &copy = *call.pointed<Box>(0);
-  const Use from = use_of(copy, false), to = use_of(copy, true);
-  work(call, call.null_stream(), host_for(call, from, to), from, to);
-}
-template <class Box>
-void copy_box_async(CallView &call) {
-  if (call.argument(0) == 0) return;  // the driver rejects it
-  const Box &copy = *call.pointed<Box>(0);
-  work(call, call.last_stream(), Host::goes_on, use_of(copy, false), use_of(copy, true));
-}
-void copy_box_peers(CallView &call) {
-  const CUDA_MEMCPY3D_PEER &copy = *call.pointed<CUDA_MEMCPY3D_PEER>(0);
-  copy_peers(call, copy.srcContext, copy.dstContext, use_of(copy, false), use_of(copy, true));
-}
-
-Use array(const CallView &call, std::size_t index, std::size_t offset, std::uint64_t size, Kind kind) {
-  return use_of_array(call.handle<CUarray>(index), call.argument(offset), size, kind);
-}
-void copy_array_to_array(CallView &call) {
-  const std::uint64_t size = call.argument(4);
-  work(call, call.null_stream(), Host::goes_on, array(call, 2, 3, size, kRead),
-       array(call, 0, 1, size, kWrite));
-}
-void copy_array_to_device(CallView &call) {
-  const std::uint64_t size = call.argument(3);
-  work(call, call.null_stream(), Host::goes_on, array(call, 1, 2, size, kRead),
-       device(call.argument(0), size, kWrite));
-}
-void copy_device_to_array(CallView &call) {
-  const std::uint64_t size = call.argument(3);
-  work(call, call.null_stream(), Host::goes_on, device(call.argument(2), size, kRead),
-       array(call, 0, 1, size, kWrite));
-}
-void array_to_host(CallView &call, const StreamRef &stream, Host waits) {
-  const std::uint64_t size = call.argument(3);
-  work(call, stream, waits, array(call, 1, 2, size, kRead), host(call.argument(0), size, kWrite));
-}
-void copy_array_to_host(CallView &call) { array_to_host(call, call.null_stream(), Host::waits); }
-void copy_array_to_host_async(CallView &call) { array_to_host(call, call.last_stream(), Host::goes_on); }
-void host_to_array(CallView &call, const StreamRef &stream, Host waits) {
-  const std::uint64_t size = call.argument(3);
-  work(call, stream, waits, host(call.argument(2), size, kRead), array(call, 0, 1, size, kWrite));
-}
-void copy_host_to_array(CallView &call) { host_to_array(call, call.null_stream(), Host::waits); }
-void copy_host_to_array_async(CallView &call) { host_to_array(call, call.last_stream(), Host::goes_on); }
-
-// ---- Memsets: (target, value, count[, stream]); (target, pitch, value, width, height[, stream]) ----
-
-void set(CallView &call, const StreamRef &stream, bool returns, const Extent &extent) {
-  const Use use{.extent = extent, .kind = kWrite};
-  const bool waits = !returns && !call.model.is_device(extent.begin);
-  call.work(stream, std::span(&use, 1), waits ? Host::waits : Host::goes_on);
-}
-template <unsigned element>
-void set_range(CallView &call) {
-  set(call, call.null_stream(), false, Extent::of(call.argument(0), call.argument(2) * element));
-}
-template <unsigned element>
-void set_range_async(CallView &call) {
-  set(call, call.last_stream(), true, Extent::of(call.argument(0), call.argument(2) * element));
-}
-template <unsigned element>
-Extent rows(const CallView &call) {
-  const std::uint64_t width = call.argument(3) * element, pitch = call.argument(1);
-  return {.begin = call.argument(0),
-          .width = width,
-          .rows = call.argument(4),
-          .pitch = pitch != 0 ? pitch : width};
-}
-template <unsigned element>
-void set_rows(CallView &call) {
-  set(call, call.null_stream(), false, rows<element>(call));
-}
-template <unsigned element>
-void set_rows_async(CallView &call) {
-  set(call, call.last_stream(), true, rows<element>(call));
-}
-
 constexpr Effect kEffects[] = {
     {"cuStreamCreate", nullptr, make_stream},
     {"cuStreamCreateWithPriority", nullptr, make_stream},
@@ -459,47 +319,14 @@ constexpr Effect kEffects[] = {
     {"cuArrayDestroy", destroy_array},
     {"cuMipmappedArrayDestroy", destroy_array},
 
-    {"cuMemcpy", nullptr, copy<host, host>},
-    {"cuMemcpyAsync", nullptr, copy_async<host, host>},
-    {"cuMemcpyWithAttributesAsync", nullptr, copy_async<host, host>},
     {"cuMemcpyBatchAsync", nullptr, copy_batch},
     {"cuMemcpy3DBatchAsync", nullptr, copy_3d_batch},
-    {"cuMemcpyHtoD", nullptr, copy<device, host>},
-    {"cuMemcpyHtoDAsync", nullptr, copy_async<device, host>},
-    {"cuMemcpyDtoH", nullptr, copy<host, device>},
-    {"cuMemcpyDtoHAsync", nullptr, copy_async<host, device>},
-    {"cuMemcpyDtoD", nullptr, copy<device, device>},
-    {"cuMemcpyDtoDAsync", nullptr, copy_async<device, device>},
-    {"cuMemcpyPeer", nullptr, copy_peer},
-    {"cuMemcpyPeerAsync", nullptr, copy_peer_async},
-    {"cuMemcpy2D", nullptr, copy_box<CUDA_MEMCPY2D>},
-    {"cuMemcpy2DUnaligned", nullptr, copy_box<CUDA_MEMCPY2D>},
-    {"cuMemcpy2DAsync", nullptr, copy_box_async<CUDA_MEMCPY2D>},
-    {"cuMemcpy3D", nullptr, copy_box<CUDA_MEMCPY3D>},
-    {"cuMemcpy3DAsync", nullptr, copy_box_async<CUDA_MEMCPY3D>},
-    {"cuMemcpy3DPeer", nullptr, copy_box_peers},
-    {"cuMemcpy3DPeerAsync", nullptr, copy_box_async<CUDA_MEMCPY3D_PEER>},
-    {"cuMemcpyAtoA", nullptr, copy_array_to_array},
-    {"cuMemcpyAtoD", nullptr, copy_array_to_device},
-    {"cuMemcpyDtoA", nullptr, copy_device_to_array},
-    {"cuMemcpyAtoH", nullptr, copy_array_to_host},
-    {"cuMemcpyAtoHAsync", nullptr, copy_array_to_host_async},
-    {"cuMemcpyHtoA", nullptr, copy_host_to_array},
-    {"cuMemcpyHtoAAsync", nullptr, copy_host_to_array_async},
-
-    {"cuMemsetD8", nullptr, set_range<1>},
-    {"cuMemsetD16", nullptr, set_range<2>},
-    {"cuMemsetD32", nullptr, set_range<4>},
-    {"cuMemsetD8Async", nullptr, set_range_async<1>},
-    {"cuMemsetD16Async", nullptr, set_range_async<2>},
-    {"cuMemsetD32Async", nullptr, set_range_async<4>},
-    {"cuMemsetD2D8", nullptr, set_rows<1>},
-    {"cuMemsetD2D16", nullptr, set_rows<2>},
-    {"cuMemsetD2D32", nullptr, set_rows<4>},
-    {"cuMemsetD2D8Async", nullptr, set_rows_async<1>},
-    {"cuMemsetD2D16Async", nullptr, set_rows_async<2>},
-    {"cuMemsetD2D32Async", nullptr, set_rows_async<4>},
+    {"cuMemcpyPeer", nullptr, copy_between_contexts},
+    {"cuMemcpy3DPeer", nullptr, copy_3d_between_contexts},
 };
+
+// Copies and memsets that the table of traits describes.
+constexpr Effect kAccess{"", nullptr, access_memory};
 
 // Returns whether the entry point is of the first ABI, which only 32-bit contexts had.
 bool is_of_32_bits(int slot) {
@@ -512,21 +339,26 @@ bool is_of_32_bits(int slot) {
   return false;
 }
 
+const Effect *find_effect(int slot) {
+  if (is_of_32_bits(slot)) return nullptr;
+  const auto *const named =
+      std::ranges::find(kEffects, std::string_view(cushim_entry(slot)->base), &Effect::base);
+  if (named != std::end(kEffects)) return named;
+  return has_accesses(mock::traits_of(slot)) ? &kAccess : nullptr;
+}
+
 }  // namespace
 
 // Excludes batched copies: their lists may be missing if the driver rejects the call.
 bool is_checked_if_rejected(int slot) {
   const mock::EntryTraits &traits = mock::traits_of(slot);
-  return traits.queue == mock::EntryTraits::Queue::stream && traits.memory[0].has_extent();
+  return traits.queue == mock::EntryTraits::Queue::stream && has_accesses(traits);
 }
 
 const Effect *effect_of(int slot) {
   static const std::vector<const Effect *> &by_slot = *new std::vector<const Effect *>([] {
-    std::vector<const Effect *> effects(static_cast<std::size_t>(cushim_entry_count()));
-    for (int each = 0; each < cushim_entry_count(); ++each)
-      for (const Effect &effect : kEffects)
-        if (std::strcmp(effect.base, cushim_entry(each)->base) == 0 && !is_of_32_bits(each))
-          effects[static_cast<std::size_t>(each)] = &effect;
+    std::vector<const Effect *> effects;
+    for (int each = 0; each < cushim_entry_count(); ++each) effects.push_back(find_effect(each));
     return effects;
   }());
   return by_slot[static_cast<std::size_t>(slot)];

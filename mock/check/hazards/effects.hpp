@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effect of each entry point on streams, events and memory: one table by base name, for all ABIs and
-// per-thread variants.
+// The effect of each entry point on streams, events and memory: by base name, for all ABIs and per-thread
+// variants. The effects of most copies and memsets follow from their entry traits.
 #pragma once
+
+#include <cushim/detail/entry_traits.hpp>
 
 #include "core/watch.hpp"
 #include "hazards/hazard_model.hpp"
@@ -16,6 +18,7 @@ class CallView {
 
   HazardModel &model;
 
+  const mock::EntryTraits &traits() const { return mock::traits_of(call_.slot); }
   std::size_t count() const noexcept { return call_.arguments.size(); }
   std::uint64_t argument(std::size_t index) const { return call_.arguments[index].bits; }
   // Returns the value that the call wrote through this argument.
