@@ -25,8 +25,7 @@ Act act_on_primary_context(EntryTraits::Lifetime lifetime) {
   return lifetime == EntryTraits::Lifetime::releases ? Act::releases : Act::resets;
 }
 
-// The registry counts references of opened memory only. Others are those of cuCtxAttach, which a context does
-// not need to live on.
+// A reference that cuCtxAttach adds is not tracked; of opened memory, the registry counts the references.
 Act act_on_object(EntryTraits::Lifetime lifetime) {
   switch (lifetime) {
     case EntryTraits::Lifetime::creates:

@@ -174,18 +174,22 @@ TEST(EntryTraits, Have_inverses_that_are_mutual_in_kind) {
 }
 
 TEST(EntryTraits, Name_as_subject_a_handle_of_the_kind_of_the_object) {
-  EXPECT_EQ(rows_without([](const Row &row) {
-              const EntryTraits &traits = row.traits();
-              const Parameter *const subject = row.at(traits.subject);
-              if (subject == nullptr) return traits.lifetime == Lifetime::none;
-              // Handles of other types are numbers, or pointers to types that the list does not tell apart.
-              return subject->noun == nullptr ||
-                     std::string_view(subject->noun) == object_name(traits.object) ||
-                     traits.object == Object::primary_context || traits.object == Object::peer_access ||
-                     traits.object == Object::context_stack_entry ||
-                     traits.object == Object::graphics_mapping || traits.object == Object::egl_frame;
-            }),
-            kNone);
+  using enum Object;
+  // Named by handles of another kind.
+  const std::set<Object> by_others = {context_stack_entry, egl_frame, graphics_mapping, peer_access,
+                                      primary_context};
+  EXPECT_EQ(
+      rows_without([&](const Row &row) {
+        const EntryTraits &traits = row.traits();
+        if (traits.lifetime == Lifetime::none || by_others.contains(traits.object)) return true;
+        const auto is_object = [&](const Parameter &parameter) {
+          return parameter.noun != nullptr && std::string_view(parameter.noun) == object_name(traits.object);
+        };
+        const Parameter &subject = *row.at(traits.subject);
+        // Without a noun, it is a number or a pointer: then no other argument is such a handle.
+        return subject.noun != nullptr ? is_object(subject) : std::ranges::none_of(row.parameters, is_object);
+      }),
+      kNone);
 }
 
 TEST(EntryTraits, Create_a_handle_through_a_pointer) {
