@@ -45,7 +45,7 @@ std::optional<Number> number_of(const char *variable, const char *what) {
   Number number = 0;
   const auto [stop, error] = std::from_chars(value, end, number);
   if (error != std::errc() || stop != end)
-    throw std::invalid_argument(std::string(variable) + " wants " + what + " of at most " +
+    throw std::invalid_argument(std::string(variable) + " must be " + what + ", at most " +
                                 std::to_string(std::numeric_limits<Number>::max()) + ", not \"" + value +
                                 "\"");
   return number;
@@ -62,7 +62,7 @@ Schedule schedule(std::string_view name) {
   std::string list;
   for (const std::string &one : names) list += (list.empty() ? "" : ", ") + one;
   throw std::invalid_argument("there is no schedule \"" + std::string(name) + "\"; did you mean \"" +
-                              mock::nearest(name, names) + "\"? There are " + list);
+                              mock::nearest(name, names) + "\"? Schedules: " + list);
 }
 
 std::string_view name_of(Schedule schedule) noexcept {
@@ -78,7 +78,7 @@ Options options_from_environment(Options options) {
   if (const char *const name = value_of("CUSHIM_SCHEDULE"))
     options.schedule = named("CUSHIM_SCHEDULE", [&] { return schedule(name); });
   if (const auto seed = number_of<std::uint64_t>("CUSHIM_SEED", "a number")) options.seed = *seed;
-  if (const auto patience = number_of<std::uint32_t>("CUSHIM_PATIENCE", "milliseconds"))
+  if (const auto patience = number_of<std::uint32_t>("CUSHIM_PATIENCE", "a number of milliseconds"))
     options.patience = std::chrono::milliseconds(*patience);
   if (const char *const faults = value_of("CUSHIM_FAULTS")) options.faults = faults;
   return options;

@@ -56,7 +56,7 @@ class Handler : public nlohmann::json_sax<Json> {
   bool end_array() override { return end(); }
   bool key(string_t &name) override {
     steps_.back().name = name;
-    note();
+    record_line();
     return true;
   }
   bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override {
@@ -76,7 +76,7 @@ class Handler : public nlohmann::json_sax<Json> {
     return text;
   }
 
-  void note() {
+  void record_line() {
     const bool is_new = found_.lines.emplace(pointer(), line_).second;
     if (is_new || !found_.duplicate.empty()) return;
     found_.duplicate = pointer();
@@ -88,7 +88,7 @@ class Handler : public nlohmann::json_sax<Json> {
   void element() {
     if (steps_.empty() || !steps_.back().is_array) return;
     ++steps_.back().index;
-    note();
+    record_line();
   }
 
   bool value() {

@@ -44,8 +44,7 @@ std::string read_file(const std::string &path) {
   std::ifstream file(path);
   std::string text(most_bytes + 1, '\0');
   file.read(text.data(), most_bytes + 1);
-  if (file.gcount() > most_bytes)
-    throw std::invalid_argument(name + " is longer than 1 MiB, the most that is read");
+  if (file.gcount() > most_bytes) throw std::invalid_argument(name + " is longer than the limit of 1 MiB");
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.empty()) throw std::invalid_argument(name + " cannot be read, or is empty");
   return text;
@@ -107,16 +106,16 @@ std::string meant(const std::string &word) {
   const std::vector<std::string> valid = ids();
   std::string all;
   for (const std::string &id : valid) all += (all.empty() ? "" : ", ") + id;
-  return "there is no device \"" + word + "\"; did you mean \"" + nearest(word, valid) + "\"? There are " +
-         all + ", each also as " + valid[0] + "x2 to " + valid[0] + "x" + std::to_string(most_devices) +
-         " for several, and files: ./mine.json";
+  return "there is no device \"" + word + "\"; did you mean \"" + nearest(word, valid) +
+         "\"? Devices: " + all + ", each also as " + valid[0] + "x2 to " + valid[0] + "x" +
+         std::to_string(most_devices) + " for several, and files: ./mine.json";
 }
 
 int driver_option(std::string_view option) {
   constexpr std::string_view key = "driver=";
   if (!option.starts_with(key))
     throw std::invalid_argument("there is no \"" + std::string(option) +
-                                "\" behind the devices; did you mean \"driver=11.8\"?");
+                                "\" after the devices; did you mean \"driver=11.8\"?");
   return driver_version(option.substr(key.size()));
 }
 
@@ -185,7 +184,7 @@ int driver_version(std::string_view text) {
   }
   if (!version || *version < oldest_driver || *version > newest_driver)
     throw std::invalid_argument("\"" + std::string(text) +
-                                "\" is no version of CUDA from 11.0 to 13.99, as 12.4");
+                                "\" is not a CUDA version from 11.0 to 13.99; an example is 12.4");
   return *version;
 }
 

@@ -104,7 +104,7 @@ class Value {
   }
 
   std::string text() const {
-    need(json_.is_string() && !json_.get_ref<const std::string &>().empty(), "a text that is not empty");
+    need(json_.is_string() && !json_.get_ref<const std::string &>().empty(), "a non-empty string");
     return json_;
   }
   bool truth() const {
@@ -179,7 +179,7 @@ void read_peer(const Value &member, const std::string &key, Peer &peer) {
 const Profile &like(const Value &value, const std::vector<Profile> &known) {
   Words ids;
   for (const Profile &profile : known) ids.push_back(profile.id);
-  if (ids.empty()) value.fail("there is no device yet that this one could be like");
+  if (ids.empty()) value.fail("no device is defined before this one, so \"like\" has nothing to refer to");
   return known[value.word(ids)];
 }
 
@@ -187,19 +187,18 @@ const Profile &like(const Value &value, const std::vector<Profile> &known) {
 void check_complete(const Value &value, const Profile &profile) {
   for (const char *key : {"compute_capability_major", "compute_capability_minor", "multiprocessor_count"})
     if (!profile.attributes.contains(attribute_numbers().at(key)))
-      value.fail("the device \"" + profile.id + "\" has no " + key + "; state it, or a \"like\"");
+      value.fail("the device \"" + profile.id + "\" has no " + key + "; add it, or a \"like\"");
   if (profile.total_memory == 0)
-    value.fail("the device \"" + profile.id + "\" has no total_memory; state it, or a \"like\"");
+    value.fail("the device \"" + profile.id + "\" has no total_memory; add it, or a \"like\"");
   for (const auto &[key, bandwidth] : bandwidths())
     if (profile.costs.*bandwidth == 0)
-      value.fail("the device \"" + profile.id + "\" has no \"" + key +
-                 "\" in costs; state it, or a \"like\"");
+      value.fail("the device \"" + profile.id + "\" has no \"" + key + "\" in costs; add it, or a \"like\"");
   if (profile.greatest_priority > profile.least_priority)
-    value.fail("the greatest stream priority is a smaller number than the least, or the same");
+    value.fail("the greatest stream priority must be a smaller number than the least");
 }
 
 // Indices into Profile::sources.
-enum : std::size_t { the_files, the_like_devices };
+enum : std::size_t { the_files, inherited_source };
 
 // Reads the values of a device, which a file lists in groups with one source each.
 class ValueReader {
@@ -232,7 +231,7 @@ class ValueReader {
   void read(const std::string &key, const Value &value) {
     if (key == "total_memory") {
       profile_.total_memory = static_cast<std::size_t>(value.integer(1, most));
-      note(key, value);
+      record(key, value);
     }
     if (key == "peer")
       each(value, peer_keys(),
@@ -267,13 +266,13 @@ class ValueReader {
   void each(const Value &value, const Words &valid, Read &&reader) {
     value.members(valid, [&](const std::string &name, const Value &one) {
       reader(name, one);
-      note(value.name() + "." + name, one);
+      record(value.name() + "." + name, one);
     });
   }
 
-  void note(const std::string &name, const Value &value) {
+  void record(const std::string &name, const Value &value) {
     const auto [place, is_new] = profile_.source_of.emplace(name, source_);
-    if (!is_new && place->second != the_like_devices) value.fail(name + " is stated twice");
+    if (!is_new && place->second != inherited_source) value.fail(name + " is given twice");
     place->second = source_;
   }
 
@@ -306,9 +305,9 @@ Profile read_device(const Value &value, const std::vector<Profile> &known) {
   if (!value.has("id")) value.fail("a device needs an \"id\"");
   Profile profile;
   if (value.has("like")) profile = like(value.at("like"), known);
-  for (auto &[name, source] : profile.source_of) source = the_like_devices;
+  for (auto &[name, source] : profile.source_of) source = inherited_source;
   profile.sources = {{value.has("status") ? read_status(value.at("status")) : Status::invented,
-                      value.has("source") ? value.at("source").text() : "whoever wrote the file"},
+                      value.has("source") ? value.at("source").text() : "no source given in the file"},
                      {Status::estimated, "as the " + profile.id}};
   profile.id = value.at("id").text();
   profile.name = value.has("name") ? value.at("name").text() : profile.id;
@@ -363,7 +362,8 @@ MachineProfile read_machine_value(const Value &value, const std::vector<Profile>
       devices.push_back(read_device(device, known));
       continue;
     }
-    if (is_file(device.text())) device.fail("a file's devices are built-in ones or stand in it themselves");
+    if (is_file(device.text()))
+      device.fail("a file can name built-in devices or define devices; it cannot name another file");
     try {
       for (Profile &one : named_devices(device.text())) devices.push_back(std::move(one));
     } catch (const std::invalid_argument &error) {
@@ -403,7 +403,7 @@ auto read(std::string_view text, const std::string &origin, Read &&reader) {
   const JsonLines lines = json_lines(text);
   if (!lines.duplicate.empty())
     throw std::invalid_argument(origin + ":" + std::to_string(lines.duplicate_line) + ": \"" +
-                                lines.duplicate.substr(lines.duplicate.rfind('/') + 1) + "\" stands twice");
+                                lines.duplicate.substr(lines.duplicate.rfind('/') + 1) + "\" occurs twice");
   return reader(Value(json, "", lines, origin));
 }
 

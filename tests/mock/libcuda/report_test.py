@@ -139,9 +139,9 @@ def words_that_it_does_not_know():
         "CUSHIM_REPORT": ("/nonexistent/report", "/nonexistent/report"),
         "CUSHIM_DEVICES": ("h20", 'there is no device "h20"; did you mean "h200"?'),
         "CUSHIM_SCHEDULE": ("eger", 'there is no schedule "eger"; did you mean "eager"?'),
-        "CUSHIM_SEED": ("many", 'CUSHIM_SEED wants a number of at most 18446744073709551615, not "many"'),
-        "CUSHIM_PATIENCE": ("soon", 'CUSHIM_PATIENCE wants milliseconds of at most 4294967295, not "soon"'),
-        "CUSHIM_DRIVER_VERSION": ("9.2", '"9.2" is no version of CUDA from 11.0 to 13.99'),
+        "CUSHIM_SEED": ("many", 'CUSHIM_SEED must be a number, at most 18446744073709551615, not "many"'),
+        "CUSHIM_PATIENCE": ("soon", 'CUSHIM_PATIENCE must be a number of milliseconds, at most 4294967295, not "soon"'),
+        "CUSHIM_DRIVER_VERSION": ("9.2", '"9.2" is not a CUDA version from 11.0 to 13.99'),
     }
     for variable, (value, words) in wrong.items():
         done = run("print('started')", **{variable: value})

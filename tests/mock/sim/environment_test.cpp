@@ -46,7 +46,7 @@ TEST(Environment, Leaves_what_it_does_not_say) {
 TEST(Environment, Has_a_nearest_word_for_a_schedule) {
   EXPECT_EQ(
       said_of("CUSHIM_SCHEDULE", "eger"),
-      "CUSHIM_SCHEDULE: there is no schedule \"eger\"; did you mean \"eager\"? There are eager, deferred, "
+      "CUSHIM_SCHEDULE: there is no schedule \"eger\"; did you mean \"eager\"? Schedules: eager, deferred, "
       "seeded, stepped, background");
 }
 
@@ -58,17 +58,18 @@ TEST(Environment, Has_a_nearest_word_for_devices) {
 
 TEST(Environment, Wants_a_version_of_the_driver_that_there_is) {
   EXPECT_EQ(said_of("CUSHIM_DRIVER_VERSION", "9.2"),
-            "CUSHIM_DRIVER_VERSION: \"9.2\" is no version of CUDA from 11.0 to 13.99, as 12.4");
+            "CUSHIM_DRIVER_VERSION: \"9.2\" is not a CUDA version from 11.0 to 13.99; an example is 12.4");
 }
 
 TEST(Environment, Wants_whole_numbers_that_fit) {
   for (const char *value : {"many", "-1", "1.5", " 1", "0x10", "18446744073709551616"})
     EXPECT_EQ(
         said_of("CUSHIM_SEED", value),
-        "CUSHIM_SEED wants a number of at most 18446744073709551615, not \"" + std::string(value) + "\"");
+        "CUSHIM_SEED must be a number, at most 18446744073709551615, not \"" + std::string(value) + "\"");
   for (const char *value : {"soon", "-1", "1s", "4294967296"})
     EXPECT_EQ(said_of("CUSHIM_PATIENCE", value),
-              "CUSHIM_PATIENCE wants milliseconds of at most 4294967295, not \"" + std::string(value) + "\"");
+              "CUSHIM_PATIENCE must be a number of milliseconds, at most 4294967295, not \"" +
+                  std::string(value) + "\"");
 }
 
 }  // namespace

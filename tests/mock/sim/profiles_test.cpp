@@ -157,8 +157,8 @@ TEST(Profiles, A_wrong_description_names_what_is_wrong_and_the_nearest_word) {
   EXPECT_TRUE(says(fault("h200x64,l4"), "at most 64 devices, not 65"));
   EXPECT_TRUE(says(fault("h200x2y"), "there is no device \"h200x2y\""));
   EXPECT_TRUE(says(fault("h200;drivers=11080"), "did you mean \"driver=11.8\"?"));
-  EXPECT_TRUE(says(fault("h200;driver=10.2"), "\"10.2\" is no version of CUDA from 11.0"));
-  EXPECT_TRUE(says(fault("h200;driver=12.x"), "\"12.x\" is no version of CUDA"));
+  EXPECT_TRUE(says(fault("h200;driver=10.2"), "\"10.2\" is not a CUDA version from 11.0"));
+  EXPECT_TRUE(says(fault("h200;driver=12.x"), "\"12.x\" is not a CUDA version"));
   EXPECT_TRUE(says(fault("./nowhere.json"), "./nowhere.json"));
 }
 
@@ -240,7 +240,7 @@ TEST(Profiles, A_file_may_state_values_of_several_sources_but_none_twice) {
   EXPECT_EQ(device.source("attributes.warp_size").status, Status::invented);
   EXPECT_TRUE(
       says(file_fault(with(R"({"status": "published", "source": "b", "attributes": {"warp_size": 8}})")),
-           "mine.json:3: attributes.warp_size is stated twice"));
+           "mine.json:3: attributes.warp_size is given twice"));
   EXPECT_TRUE(says(file_fault(with(R"({"status": "published", "costs": {"set": 2}})")),
                    "mine.json:3: values need a \"status\" and a \"source\""));
 }
@@ -271,11 +271,11 @@ TEST(Profiles, What_is_not_JSON_or_stands_twice_is_refused_with_its_line) {
       says(file_fault("{\n\"total_memory\": 1e999}"), "mine.json:2: number overflow parsing '1e999'"));
   EXPECT_TRUE(says(file_fault("[]"), "mine.json:1: the file is [], but must be an object"));
   EXPECT_TRUE(says(file_fault("{\"id\": \"x\",\n\"like\": \"l4\",\n\"id\": \"y\"}"),
-                   "mine.json:3: \"id\" stands twice"));
+                   "mine.json:3: \"id\" occurs twice"));
 }
 
 TEST(Profiles, A_file_cannot_name_files) {
-  EXPECT_TRUE(says(file_fault("{\"devices\": [\"mine.json\"]}"), "mine.json:1: a file's devices"));
+  EXPECT_TRUE(says(file_fault("{\"devices\": [\"mine.json\"]}"), "mine.json:1: a file can name built-in devices"));
 }
 
 TEST(Profiles, Identities_differ_by_device_and_are_the_same_each_time) {

@@ -72,7 +72,7 @@ TEST(ProfilesVerb, A_pipe_and_an_endless_file_are_refused) {
   EXPECT_EQ(run({"profiles", path}).exit, 2);
   unlink(path.c_str());
   std::ofstream(path) << "{\"id\": \"" << std::string(2 << 20, 'a') << "\"}";
-  EXPECT_THAT(run({"profiles", path}).error, HasSubstr("is longer than 1 MiB, the most that is read"));
+  EXPECT_THAT(run({"profiles", path}).error, HasSubstr("is longer than the limit of 1 MiB"));
   unlink(path.c_str());
 }
 
