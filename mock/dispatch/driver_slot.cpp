@@ -12,9 +12,10 @@ namespace cushim::mock {
 namespace {
 
 void print_call_after_end(const char *symbol, const char *driver) {
-  std::fprintf(stderr,
-               "cushim: %s was called on the %s, which has ended; it returned CUDA_ERROR_DEINITIALIZED\n",
-               symbol, driver);
+  std::fprintf(
+      stderr,
+      "cushim: %s was called on the %s, which was destroyed; it returned CUDA_ERROR_DEINITIALIZED (4)\n",
+      symbol, driver);
 }
 
 std::atomic<DriverSlot::Report> report{print_call_after_end};
@@ -57,11 +58,11 @@ DriverSlot &DriverSlot::free_driver_slot(const std::string &name) {
     if (!driver_slot.in_use_ && (best == nullptr || driver_slot.retired_at_ < best->retired_at_))
       best = &driver_slot;
   if (best != nullptr) return *best;
-  std::string text = "cushim: no driver slot is left for the " + name + ". All " + std::to_string(kCount) +
+  std::string text = "cushim: no free driver slot for the " + name + ". All " + std::to_string(kCount) +
                      " in-process drivers are in use:";
   for (const DriverSlot &driver_slot : pool().driver_slots)
     text += (&driver_slot == pool().driver_slots ? " " : ", ") + driver_slot.name_;
-  throw PoolExhausted(text + ". End one of them, or hook fewer drivers.");
+  throw PoolExhausted(text + ". Destroy one of them, or hook fewer drivers.");
 }
 
 // Sets driver_ to the driver of this name and version; reuses one that was in this slot before, as its
@@ -85,7 +86,7 @@ void DriverSlot::set_driver(const Owner &owner, const std::string &name, int ver
 
 DriverSlot &DriverSlot::take(Owner &owner, const std::string &name, int version) {
   if (owner.is_of_program()) {
-    [[maybe_unused]] static const bool warned = (warn_of_others(), true);
+    [[maybe_unused]] static const bool warned = (warn_about_bypasses(), true);
   }
   const std::lock_guard lock(pool().mutex);
   DriverSlot &driver_slot = free_driver_slot(name);
@@ -105,7 +106,7 @@ DriverSlot &DriverSlot::over(Driver &driver) {
     for (const Driver *one : driver_slot.drivers_) lived_here = lived_here || one == &driver;
     if (!lived_here) continue;
     if (!driver_slot.taken_ || driver_slot.driver_ != &driver)
-      throw std::logic_error("cushim: the " + std::string(driver.name()) + " has ended");
+      throw std::logic_error("cushim: the " + std::string(driver.name()) + " was destroyed");
     return driver_slot;
   }
   if (const auto found = pool().over.find(&driver); found != pool().over.end()) return *found->second;
@@ -126,7 +127,10 @@ DriverSlot &DriverSlot::over(Driver &driver) {
 
 void DriverSlot::retire() noexcept {
   if (Inside::here(*this) != 0) {
-    std::fprintf(stderr, "cushim: the %s cannot end while this thread is in a call of it\n", name_.c_str());
+    std::fprintf(
+        stderr,
+        "cushim: the %s is destroyed by a thread that is inside one of its calls; the program aborts\n",
+        name_.c_str());
     std::abort();
   }
   // Without the pool's mutex: a call in progress may need it to finish.

@@ -57,7 +57,7 @@ void InsideCounts::wait_for_all(int driver_slot) noexcept {
       one->of[driver_slot].wait(count);
 }
 
-void InsideCounts::tell(int driver_slot) noexcept { of[driver_slot].notify_all(); }
+void InsideCounts::notify(int driver_slot) noexcept { of[driver_slot].notify_all(); }
 
 bool is_inside_call() noexcept {
   return std::ranges::any_of(InsideCounts::of_this_thread().of,

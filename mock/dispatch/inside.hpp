@@ -27,7 +27,7 @@ struct alignas(64) InsideCounts {
   static void wait_for_all(int driver_slot) noexcept;
 
   // Wakes up the thread that waits for the driver slot's calls.
-  void tell(int driver_slot) noexcept;
+  void notify(int driver_slot) noexcept;
 
   // Call only on the thread that owns the counts.
   void set(int driver_slot, int count) noexcept {
@@ -62,7 +62,7 @@ class DriverSlot::Inside {
   }
   [[gnu::always_inline]] ~Inside() {
     counts_.set(number_, count() - 1);
-    if (!driver_slot_.taken_.load()) counts_.tell(number_);
+    if (!driver_slot_.taken_.load()) counts_.notify(number_);
   }
   Inside(const Inside &) = delete;
   Inside &operator=(const Inside &) = delete;

@@ -33,12 +33,12 @@ void warn(const char *text, const std::vector<std::string> &paths) {
   if (paths.empty()) return;
   std::string list;
   for (const std::string &path : paths) list += (list.empty() ? "" : ", ") + path;
-  std::fprintf(stderr, "cushim: mock drivers do not reach %s: %s\n", text, list.c_str());
+  std::fprintf(stderr, "cushim: mock drivers do not receive calls from %s: %s\n", text, list.c_str());
 }
 
 }  // namespace
 
-std::vector<std::string> other_users() {
+std::vector<std::string> driver_users() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
       [](dl_phdr_info *file, std::size_t, void *data) {
@@ -58,9 +58,9 @@ std::vector<std::string> other_copies() {
   return paths;
 }
 
-void warn_of_others() {
-  warn("what calls the driver through other copies of cushim", other_copies());
-  warn("what is linked to libcuda or to NVIDIA's runtime library", other_users());
+void warn_about_bypasses() {
+  warn("other copies of cushim in this process", other_copies());
+  warn("files that link libcuda or NVIDIA's runtime library", driver_users());
 }
 
 }  // namespace cushim::mock

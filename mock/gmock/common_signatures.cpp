@@ -9,9 +9,9 @@ namespace cushim::mock {
 #define CUSHIM_COMMON_SIGNATURE(...)                                                               \
   template AnyExpected *make_mocker<CUresult(__VA_ARGS__)>(const MockDriver &, const void *, int); \
   template testing::internal::TypedExpectation<CUresult(__VA_ARGS__)>                              \
-      &expect<CUresult(__VA_ARGS__)>(AnyExpected &, const SpecPlace &);                            \
+      &expect<CUresult(__VA_ARGS__)>(AnyExpected &, const SpecLocation &);                            \
   template testing::internal::OnCallSpec<CUresult(__VA_ARGS__)>                                    \
-      &set_default<CUresult(__VA_ARGS__)>(AnyExpected &, const SpecPlace &);
+      &set_default<CUresult(__VA_ARGS__)>(AnyExpected &, const SpecLocation &);
 CUSHIM_COMMON_SIGNATURES(CUSHIM_COMMON_SIGNATURE)
 // clang-format on
 

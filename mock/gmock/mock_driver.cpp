@@ -13,7 +13,7 @@ void add_failure(const std::string &message) {
 
 void fail_call_after_end(const char *symbol, const char *driver) {
   const std::string message = std::string("cushim: ") + symbol + " was called on the " + driver +
-                              ", which has ended; it returned CUDA_ERROR_DEINITIALIZED";
+                              ", which was destroyed; it returned CUDA_ERROR_DEINITIALIZED (4)";
   const testing::UnitTest &test = *testing::UnitTest::GetInstance();
   if (test.current_test_info() != nullptr || test.current_test_suite() != nullptr)
     add_failure(message);
@@ -52,7 +52,7 @@ std::string MockDriver::State::set_variants(int slot) const {
           "one "
           "without.";
     else
-      text += "the ABI of CUDA " + release(row.version) + ", while the call was of that of CUDA " +
+      text += "the ABI of CUDA " + release(row.version) + ", but the call uses the ABI of CUDA " +
               release(called.version) +
               ". They were compiled with different headers, or looked up with different "
               "versions.";
@@ -62,8 +62,9 @@ std::string MockDriver::State::set_variants(int slot) const {
 
 CUresult MockDriver::State::unset(const Call &call) {
   const CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-  add_failure("The mock driver got a call for which nothing is set:\n    " + call.in_words() +
-              "\n  Returned: " + result_in_words(result) + set_variants(static_cast<int>(call.entry)));
+  add_failure("The mock driver received a call without an expectation or default action:\n    " +
+              call.in_words() + "\n  Returned: " + result_in_words(result) +
+              set_variants(static_cast<int>(call.entry)));
   return result;
 }
 
@@ -78,10 +79,10 @@ void MockDriver::allow_unset(CUresult answer) noexcept { state_->allow_unset(ans
 AnyExpected &MockDriver::expected(int slot, Make make) {
   if (!driver().supports(static_cast<Entry>(slot))) {
     const CushimEntryInfo &row = *cushim_entry(slot);
-    add_failure(std::string("The mock driver plays CUDA ") + release(driver().version()) +
+    add_failure(std::string("The mock driver emulates CUDA ") + release(driver().version()) +
                 ", which does not have " + row.symbol +
                 (row.version > driver().version()
-                     ? "; it came with " + release(row.version) + "."
+                     ? "; CUDA " + release(row.version) + " added it."
                      : "; the mock library was built with CUDA headers that cannot type it."));
   }
   const void *const owner = static_cast<testing::NiceMock<Registration> *>(this);

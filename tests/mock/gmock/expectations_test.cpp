@@ -147,7 +147,7 @@ TEST(Expectation, After_they_are_cleared_a_call_is_unset_again) {
   CUresult result = CUDA_SUCCESS;
   const std::string text = failures_of([&] { result = mock.driver().cuInit(0); });
   EXPECT_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT(text, HasSubstr("nothing is set:\n    cuInit(Flags = 0)"));
+  EXPECT_THAT(text, HasSubstr("without an expectation or default action:\n    cuInit(Flags = 0)"));
 }
 
 TEST(Expectation, After_they_are_cleared_a_call_without_parameters_is_unset_again_too) {
@@ -156,7 +156,7 @@ TEST(Expectation, After_they_are_cleared_a_call_without_parameters_is_unset_agai
   EXPECT_EQ(mock.driver().cuCtxSynchronize(), CUDA_SUCCESS);
   EXPECT_TRUE(testing::Mock::VerifyAndClearExpectations(&mock));
   EXPECT_THAT(failures_of([&] { EXPECT_EQ(mock.driver().cuCtxSynchronize(), CUDA_ERROR_NOT_SUPPORTED); }),
-              HasSubstr("nothing is set:\n    cuCtxSynchronize()"));
+              HasSubstr("without an expectation or default action:\n    cuCtxSynchronize()"));
 }
 
 TEST(Expectation, After_all_is_cleared_defaults_are_gone_too_and_can_be_set_again) {
@@ -165,11 +165,11 @@ TEST(Expectation, After_all_is_cleared_defaults_are_gone_too_and_can_be_set_agai
   EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NO_DEVICE);
   EXPECT_TRUE(testing::Mock::VerifyAndClear(&mock));
   EXPECT_THAT(failures_of([&] { EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NOT_SUPPORTED); }),
-              HasSubstr("nothing is set"));
+              HasSubstr("without an expectation or default action"));
   ON_CALL(mock, cuInit(1)).WillByDefault(Returns(CUDA_ERROR_STUB_LIBRARY));
   EXPECT_EQ(mock.driver().cuInit(1), CUDA_ERROR_STUB_LIBRARY);
   EXPECT_THAT(failures_of([&] { EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NOT_SUPPORTED); }),
-              HasSubstr("nothing is set"));
+              HasSubstr("without an expectation or default action"));
 }
 
 TEST(Expectation, ON_CALL_says_what_an_expectation_without_an_action_returns) {
@@ -208,7 +208,7 @@ TEST(Expectation, Where_failures_are_thrown_an_unset_call_throws_and_defaults_do
   GTEST_FLAG_SET(throw_on_failure, before);
   EXPECT_EQ(defaulted, CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_TRUE(threw);
-  EXPECT_THAT(text, HasSubstr("nothing is set:\n    cuInit(Flags = 1)"));
+  EXPECT_THAT(text, HasSubstr("without an expectation or default action:\n    cuInit(Flags = 1)"));
 }
 
 TEST(Expectation, ON_CALL_answers_without_being_expected) {

@@ -66,7 +66,7 @@ TEST(Ended, A_call_to_an_ended_mock_fails_the_test_and_is_deinitialized) {
   CUresult result = CUDA_SUCCESS;
   const std::string text = failures_of([&] { result = driver->cuCtxSynchronize(); });
   EXPECT_EQ(result, CUDA_ERROR_DEINITIALIZED);
-  EXPECT_THAT(text, HasSubstr("cuCtxSynchronize was called on the mock driver, which has ended"));
+  EXPECT_THAT(text, HasSubstr("cuCtxSynchronize was called on the mock driver, which was destroyed"));
 }
 
 TEST(Ended, A_mock_that_ends_inside_its_own_call_ends_the_program) {
@@ -79,7 +79,7 @@ TEST(Ended, A_mock_that_ends_inside_its_own_call_ends_the_program) {
         });
         mock->driver().cuInit(0);
       },
-      "the mock driver cannot end while this thread is in a call of it");
+      "the mock driver is destroyed by a thread that is inside one of its calls");
 }
 
 TEST(OlderDriver, It_does_not_have_what_came_later) {
@@ -95,7 +95,7 @@ TEST(OlderDriver, Expecting_what_came_later_fails_the_test_at_once) {
   MockDriver mock(11020);
   const std::string text = failures_of([&] { EXPECT_CALL(mock, cuCtxGetExecAffinity).Times(0); });
   EXPECT_THAT(text,
-              HasSubstr("plays CUDA 11.2, which does not have cuCtxGetExecAffinity; it came with 11.4"));
+              HasSubstr("emulates CUDA 11.2, which does not have cuCtxGetExecAffinity; CUDA 11.4 added it"));
 }
 
 }  // namespace

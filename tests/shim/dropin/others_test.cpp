@@ -33,14 +33,15 @@ TEST_F(MockWarning, There_is_none_if_the_mock_reaches_all) {
 }
 
 TEST_F(MockWarning, One_names_the_file_that_links_libcuda) {
-  EXPECT_EXIT(make_mocks(CUSHIM_TEST_LINKS_LIBCUDA), testing::ExitedWithCode(0),
-              "^cushim: mock drivers do not reach what is linked to libcuda or to NVIDIA's runtime library: "
-              "[^\n]*libcushim_links_libcuda\\.so\nthe end\n$");
+  EXPECT_EXIT(
+      make_mocks(CUSHIM_TEST_LINKS_LIBCUDA), testing::ExitedWithCode(0),
+      "^cushim: mock drivers do not receive calls from files that link libcuda or NVIDIA's runtime library: "
+      "[^\n]*libcushim_links_libcuda\\.so\nthe end\n$");
 }
 
 TEST_F(MockWarning, One_names_the_other_copy_of_cushim) {
   EXPECT_EXIT(make_mocks(CUSHIM_TEST_LIBRARY), testing::ExitedWithCode(0),
-              "^cushim: mock drivers do not reach what calls the driver through other copies of cushim: "
+              "^cushim: mock drivers do not receive calls from other copies of cushim in this process: "
               "[^\n]*libcushim_drop_in_library\\.so\nthe end\n$");
 }
 

@@ -32,10 +32,10 @@ constexpr auto out_parameters() {
   return []<std::size_t... i>(std::index_sequence<i...>) {
     constexpr std::size_t count =
         (std::size_t{0} + ... + std::size_t{is_out_parameter<std::tuple_element_t<i, Arguments>>});
-    std::array<std::size_t, count> places{};
+    std::array<std::size_t, count> out_indexes{};
     std::size_t next = 0;
-    ((is_out_parameter<std::tuple_element_t<i, Arguments>> ? void(places[next++] = i) : void()), ...);
-    return places;
+    ((is_out_parameter<std::tuple_element_t<i, Arguments>> ? void(out_indexes[next++] = i) : void()), ...);
+    return out_indexes;
   }
   (std::make_index_sequence<std::tuple_size_v<Arguments>>{});
 }
@@ -47,11 +47,12 @@ class GivesAction {
 
   template <class Result, class Arguments>
   Result Perform(const Arguments &arguments) const {
-    constexpr auto places = out_parameters<Arguments>();
-    static_assert(sizeof...(Values) <= places.size(), "this call has fewer out-parameters than values given");
+    constexpr auto out_indexes = out_parameters<Arguments>();
+    static_assert(sizeof...(Values) <= out_indexes.size(),
+                  "this call has fewer out-parameters than values given");
     return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      if (((std::get<places[i]>(arguments) == nullptr) || ...)) return CUDA_ERROR_INVALID_VALUE;
-      (write(std::get<places[i]>(arguments), std::get<i>(values_)), ...);
+      if (((std::get<out_indexes[i]>(arguments) == nullptr) || ...)) return CUDA_ERROR_INVALID_VALUE;
+      (write(std::get<out_indexes[i]>(arguments), std::get<i>(values_)), ...);
       return CUDA_SUCCESS;
     }
     (std::make_index_sequence<sizeof...(Values)>{});

@@ -87,7 +87,7 @@ testing::Matcher<T> matcher_of(const void *given) {
 
 // The source location of an EXPECT_CALL or ON_CALL, and the matchers of its arguments: as pointers, so that
 // a test file needs no types of its own for each parameter list. Valid as long as the statement.
-struct SpecPlace {
+struct SpecLocation {
   const char *file;
   int line;
   const char *object;
@@ -111,21 +111,21 @@ class Mocker<CUresult(Arguments...)> final : public Expected<CUresult(Arguments.
     mocker_.RegisterOwner(owner);
   }
 
-  auto &expect(const SpecPlace &place) {
+  auto &expect(const SpecLocation &location) {
     set_default();
-    auto spec = to_expect(place.matchers, std::index_sequence_for<Arguments...>());
-    auto &expectation = spec.InternalExpectedAt(place.file, place.line, place.object, place.call);
+    auto spec = to_expect(location.matchers, std::index_sequence_for<Arguments...>());
+    auto &expectation = spec.InternalExpectedAt(location.file, location.line, location.object, location.call);
     if constexpr (sizeof...(Arguments) == 0)
       expectation.With(testing::Matcher<const std::tuple<> &>(
           new WithToken<const std::tuple<> &>(testing::_, expectations_)));
     return expectation;
   }
 
-  auto &set_default_at(const SpecPlace &place) {
+  auto &set_default_at(const SpecLocation &location) {
     set_default();
     return [&]<std::size_t... i>(std::index_sequence<i...>)->auto & {
-      return mocker_.With(matcher_of<Arguments>(place.matchers[i])...)
-          .InternalDefaultActionSetAt(place.file, place.line, place.object, place.call);
+      return mocker_.With(matcher_of<Arguments>(location.matchers[i])...)
+          .InternalDefaultActionSetAt(location.file, location.line, location.object, location.call);
     }
     (std::index_sequence_for<Arguments...>());
   }
@@ -202,20 +202,20 @@ AnyExpected *make_mocker(const MockDriver &mock, const void *owner, int slot) {
   return new Mocker<Signature>(mock, owner, slot);
 }
 template <class Signature>
-testing::internal::TypedExpectation<Signature> &expect(AnyExpected &mocker, const SpecPlace &place) {
-  return static_cast<Mocker<Signature> &>(mocker).expect(place);
+testing::internal::TypedExpectation<Signature> &expect(AnyExpected &mocker, const SpecLocation &location) {
+  return static_cast<Mocker<Signature> &>(mocker).expect(location);
 }
 template <class Signature>
-testing::internal::OnCallSpec<Signature> &set_default(AnyExpected &mocker, const SpecPlace &place) {
-  return static_cast<Mocker<Signature> &>(mocker).set_default_at(place);
+testing::internal::OnCallSpec<Signature> &set_default(AnyExpected &mocker, const SpecLocation &location) {
+  return static_cast<Mocker<Signature> &>(mocker).set_default_at(location);
 }
 
 #define CUSHIM_COMMON_SIGNATURE(...)                                                                         \
   extern template AnyExpected *make_mocker<CUresult(__VA_ARGS__)>(const MockDriver &, const void *, int);    \
   extern template testing::internal::TypedExpectation<CUresult(__VA_ARGS__)> &expect<CUresult(__VA_ARGS__)>( \
-      AnyExpected &, const SpecPlace &);                                                                     \
+      AnyExpected &, const SpecLocation &);                                                                  \
   extern template testing::internal::OnCallSpec<CUresult(__VA_ARGS__)> &set_default<CUresult(__VA_ARGS__)>(  \
-      AnyExpected &, const SpecPlace &);
+      AnyExpected &, const SpecLocation &);
 CUSHIM_COMMON_SIGNATURES(CUSHIM_COMMON_SIGNATURE)
 #undef CUSHIM_COMMON_SIGNATURE
 
