@@ -10,14 +10,7 @@ CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) 
   require(is_valid(*context.device, *shape, Levels::one));
   auto array = std::make_unique<Array>();
   call.system.handles.reserve(1);  // throws before memory is allocated
-  Allocation *allocation = nullptr;
-  // The memory of sparse and deferred arrays is mapped later, by a call that is not implemented.
-  if (!is_sparse(*shape) && !is_deferred(*shape)) {
-    allocation = call.allocate(*context.device, memory_needed(*shape));
-    require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-    allocation->context = &context;
-    allocation->is_of_array = true;
-  }
+  Allocation *const allocation = call.allocate_array(context, *shape, memory_needed(*shape));
   Array &made = call.system.handles.add(std::move(array));
   made.context = &context;
   made.join(context.objects);
@@ -98,31 +91,16 @@ CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CU
   return CUDA_SUCCESS;
 }
 
-// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
-
-CUresult create_32(Call &, CUarray *, const CushimArray3DDescriptor_v1 *) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult create_plane_32(Call &, CUarray *, const CushimArrayDescriptor_v1 *) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult get_descriptor_32(Call &, CushimArray3DDescriptor_v1 *, CUarray) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult get_plane_descriptor_32(Call &, CushimArrayDescriptor_v1 *, CUarray) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-
 }  // namespace
 
 void serve_arrays(Service &service) {
-  service.serve<"cuArrayCreate", create_plane_32>();
+  service.serve_result<"cuArrayCreate_v2000", kNeeds32BitAddresses>();
   service.serve<"cuArrayCreate", create_plane>();
-  service.serve<"cuArray3DCreate", create_32>();
+  service.serve_result<"cuArray3DCreate_v2000", kNeeds32BitAddresses>();
   service.serve<"cuArray3DCreate", create>();
-  service.serve<"cuArrayGetDescriptor", get_plane_descriptor_32>();
+  service.serve_result<"cuArrayGetDescriptor_v2000", kNeeds32BitAddresses>();
   service.serve<"cuArrayGetDescriptor", get_plane_descriptor>();
-  service.serve<"cuArray3DGetDescriptor", get_descriptor_32>();
+  service.serve_result<"cuArray3DGetDescriptor_v2000", kNeeds32BitAddresses>();
   service.serve<"cuArray3DGetDescriptor", get_descriptor>();
   service.serve<"cuArrayDestroy", destroy>();
   service.serve<"cuArrayGetPlane", get_plane>();

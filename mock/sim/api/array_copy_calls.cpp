@@ -26,23 +26,21 @@ struct Side {
   }
 };
 
-CUresult copy(Call &call, const Side &to, const Side &from, std::size_t bytes) {
-  Stream &stream = call.stream(nullptr);
+CUresult copy_in(Call &call, Stream &stream, const Side &to, const Side &from, std::size_t bytes,
+                 bool waits) {
   if (bytes == 0) return CUDA_SUCCESS;
   const CopyExtent box{bytes, 1, 1};
   const Copy3DEndpoint target = to.find(call, box), source = from.find(call, box);
-  copy_3d(call, stream, target, source, box, host_waits(target.place, source.place));
+  copy_3d(call, stream, target, source, box, waits ? host_waits(target.place, source.place) : Sync::returns);
   return CUDA_SUCCESS;
 }
 
-CUresult copy_async(Call &call, const Side &to, const Side &from, std::size_t bytes, CUstream handle) {
-  call.require_no_destroyed_context();
-  Stream &stream = call.stream(handle);
-  if (bytes == 0) return CUDA_SUCCESS;
-  const CopyExtent box{bytes, 1, 1};
-  const Copy3DEndpoint target = to.find(call, box), source = from.find(call, box);
-  copy_3d(call, stream, target, source, box, Sync::returns);
-  return CUDA_SUCCESS;
+CUresult copy(Call &call, const Side &to, const Side &from, std::size_t bytes) {
+  return copy_in(call, call.stream(nullptr), to, from, bytes, true);
+}
+
+CUresult copy_async(Call &call, const Side &to, const Side &from, std::size_t bytes, CUstream stream) {
+  return copy_in(call, call.stream_of_copy(stream), to, from, bytes, false);
 }
 
 CUresult host_to_array(Call &call, CUarray to, std::size_t offset, const void *from, std::size_t bytes) {
@@ -70,44 +68,22 @@ CUresult array_to_array(Call &call, CUarray to, std::size_t to_offset, CUarray f
   return copy(call, Side::of(to, to_offset), Side::of(from, from_offset), bytes);
 }
 
-// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
-
-CUresult host_to_array_32(Call &, CUarray, unsigned, const void *, unsigned) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult host_to_array_async_32(Call &, CUarray, unsigned, const void *, unsigned, CUstream) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult array_to_host_32(Call &, void *, CUarray, unsigned, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
-CUresult array_to_host_async_32(Call &, void *, CUarray, unsigned, unsigned, CUstream) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult device_to_array_32(Call &, CUarray, unsigned, unsigned, unsigned) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult array_to_device_32(Call &, unsigned, CUarray, unsigned, unsigned) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult array_to_array_32(Call &, CUarray, unsigned, CUarray, unsigned, unsigned) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-
 }  // namespace
 
 void serve_array_copies(Service &service) {
-  service.serve<"cuMemcpyHtoA", host_to_array_32>();
+  service.serve_result<"cuMemcpyHtoA_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyHtoA", host_to_array>();
-  service.serve<"cuMemcpyHtoAAsync", host_to_array_async_32>();
+  service.serve_result<"cuMemcpyHtoAAsync_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyHtoAAsync", host_to_array_async>();
-  service.serve<"cuMemcpyAtoH", array_to_host_32>();
+  service.serve_result<"cuMemcpyAtoH_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyAtoH", array_to_host>();
-  service.serve<"cuMemcpyAtoHAsync", array_to_host_async_32>();
+  service.serve_result<"cuMemcpyAtoHAsync_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyAtoHAsync", array_to_host_async>();
-  service.serve<"cuMemcpyDtoA", device_to_array_32>();
+  service.serve_result<"cuMemcpyDtoA_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyDtoA", device_to_array>();
-  service.serve<"cuMemcpyAtoD", array_to_device_32>();
+  service.serve_result<"cuMemcpyAtoD_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyAtoD", array_to_device>();
-  service.serve<"cuMemcpyAtoA", array_to_array_32>();
+  service.serve_result<"cuMemcpyAtoA_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyAtoA", array_to_array>();
 }
 

@@ -187,6 +187,15 @@ Allocation *Call::allocate(Device &device, std::size_t size) {
   return made == nullptr && system.trim_pools() ? system.memory.allocate(device, size) : made;
 }
 
+Allocation *Call::allocate_array(Context &context, const CUDA_ARRAY3D_DESCRIPTOR &shape, std::size_t bytes) {
+  if (is_sparse(shape) || is_deferred(shape)) return nullptr;
+  Allocation *const allocation = allocate(*context.device, bytes);
+  require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+  allocation->context = &context;
+  allocation->is_of_array = true;
+  return allocation;
+}
+
 void Call::wait(std::span<const Work> works) {
   const auto observed = system.observed_by_wait(works);
   require(system.engine.wait(lock, works, name), CUDA_ERROR_LAUNCH_TIMEOUT);

@@ -71,6 +71,11 @@ struct Call {
   Context *current() { return thread().stack.empty() ? nullptr : thread().stack.back(); }
   Context &context(CUcontext handle);  // else INVALID_CONTEXT; also if it is being destroyed
   Stream &stream(CUstream handle);     // else INVALID_HANDLE; null is a stream of the current context
+  // Returns the stream of an asynchronous copy: stream(), but CONTEXT_IS_DESTROYED comes first.
+  Stream &stream_of_copy(CUstream handle) {
+    require_no_destroyed_context();
+    return stream(handle);
+  }
   Stream &legacy(Context &context);
   Stream &per_thread_stream(Context &context);
   Event &event(CUevent handle);  // else INVALID_HANDLE
@@ -118,6 +123,9 @@ struct Call {
   bool allows(const Device &device, std::size_t size);
   // Allocates device memory; null if out of memory or if a fault rule forbids it.
   Allocation *allocate(Device &device, std::size_t size);
+  // Allocates the memory of an array in a context; else OUT_OF_MEMORY. Returns null for sparse and deferred
+  // arrays: their memory is mapped later, by a call that is not implemented.
+  Allocation *allocate_array(Context &context, const CUDA_ARRAY3D_DESCRIPTOR &shape, std::size_t bytes);
 
   // Waits until all works are complete. LAUNCH_TIMEOUT if that is impossible; a work's fault if it has one.
   void wait(std::span<const Work> works);

@@ -73,8 +73,7 @@ CUresult synchronous_2d(Call &call, const CUDA_MEMCPY2D *copied) {
 }
 
 CUresult async_2d(Call &call, const CUDA_MEMCPY2D *copied, CUstream stream) {
-  call.require_no_destroyed_context();
-  return copy_2d(call, copied, call.stream(stream), Calls::in_stream);
+  return copy_2d(call, copied, call.stream_of_copy(stream), Calls::in_stream);
 }
 
 // ---- Three dimensions; the addresses determine the location, not the contexts of the peer calls ----
@@ -110,36 +109,24 @@ CUresult synchronous_3d(Call &call, const Copied *copied) {
 
 template <class Copied>
 CUresult async_3d(Call &call, const Copied *copied, CUstream stream) {
-  call.require_no_destroyed_context();
-  return copy_3d(call, copied, call.stream(stream), Calls::in_stream);
+  return copy_3d(call, copied, call.stream_of_copy(stream), Calls::in_stream);
 }
 
 using Own = CUDA_MEMCPY3D;
 using Peer3D = CUDA_MEMCPY3D_PEER;
 
-// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
-
-template <class Copied>
-CUresult synchronous_32(Call &, const Copied *) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-template <class Copied>
-CUresult async_32(Call &, const Copied *, CUstream) {
-  return CUDA_ERROR_INVALID_CONTEXT;
-}
-
 }  // namespace
 
 void serve_3d_copies(Service &service) {
-  service.serve<"cuMemcpy2D", synchronous_32<CushimMemcpy2D_v1>>();
+  service.serve_result<"cuMemcpy2D_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpy2D", synchronous_2d>();
-  service.serve<"cuMemcpy2DUnaligned", synchronous_32<CushimMemcpy2D_v1>>();
+  service.serve_result<"cuMemcpy2DUnaligned_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpy2DUnaligned", synchronous_2d>();
-  service.serve<"cuMemcpy2DAsync", async_32<CushimMemcpy2D_v1>>();
+  service.serve_result<"cuMemcpy2DAsync_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpy2DAsync", async_2d>();
-  service.serve<"cuMemcpy3D", synchronous_32<CushimMemcpy3D_v1>>();
+  service.serve_result<"cuMemcpy3D_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpy3D", synchronous_3d<Own>>();
-  service.serve<"cuMemcpy3DAsync", async_32<CushimMemcpy3D_v1>>();
+  service.serve_result<"cuMemcpy3DAsync_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpy3DAsync", async_3d<Own>>();
   service.serve<"cuMemcpy3DPeer", synchronous_3d<Peer3D>>();
   service.serve<"cuMemcpy3DPeerAsync", async_3d<Peer3D>>();

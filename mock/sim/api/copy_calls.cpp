@@ -39,39 +39,35 @@ Ends unified(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
   return {target, source, host_waits(target, source)};
 }
 
-// The calls whose ends `find` looks up. A copy of no bytes checks no address.
+// Copies between the ends that find(call, to, from, size) looks up. A copy of no bytes checks no address.
+CUresult copy_between(Call &call, Stream &stream, auto find, auto to, auto from, std::size_t size,
+                      bool waits) {
+  if (size == 0) return CUDA_SUCCESS;
+  const Ends ends = find(call, to, from, size);
+  copy(call, stream, ends.to, ends.from, size, waits ? ends.without_stream : Sync::returns);
+  return CUDA_SUCCESS;
+}
+
+// The calls whose ends `find` looks up.
 template <auto find>
 struct Copies;
 template <class To, class From, Ends (*find)(Call &, To, From, std::size_t)>
 struct Copies<find> {
   static CUresult now(Call &call, To to, From from, std::size_t size) {
-    Stream &stream = call.stream(nullptr);
-    if (size == 0) return CUDA_SUCCESS;
-    const Ends ends = find(call, to, from, size);
-    copy(call, stream, ends.to, ends.from, size, ends.without_stream);
-    return CUDA_SUCCESS;
+    return copy_between(call, call.stream(nullptr), find, to, from, size, true);
   }
-  static CUresult async(Call &call, To to, From from, std::size_t size, CUstream handle) {
-    call.require_no_destroyed_context();
-    Stream &stream = call.stream(handle);
-    if (size == 0) return CUDA_SUCCESS;
-    const Ends ends = find(call, to, from, size);
-    copy(call, stream, ends.to, ends.from, size, Sync::returns);
-    return CUDA_SUCCESS;
+  static CUresult async(Call &call, To to, From from, std::size_t size, CUstream stream) {
+    return copy_between(call, call.stream_of_copy(stream), find, to, from, size, false);
   }
 };
 
 CUresult peer_async(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                     CUcontext from_context, std::size_t size, CUstream handle) {
-  call.require_no_destroyed_context();
-  Stream &stream = call.stream(handle);
+  Stream &stream = call.stream_of_copy(handle);
   // Null stands for the current context. The addresses determine the location.
   if (to_context != nullptr) call.context(to_context);
   if (from_context != nullptr) call.context(from_context);
-  if (size == 0) return CUDA_SUCCESS;
-  const Ends ends = on_device(call, to, from, size);
-  copy(call, stream, ends.to, ends.from, size, Sync::returns);
-  return CUDA_SUCCESS;
+  return copy_between(call, stream, on_device, to, from, size, false);
 }
 
 CUresult peer(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
@@ -79,20 +75,15 @@ CUresult peer(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from
   return peer_async(call, to, to_context, from, from_context, size, nullptr);
 }
 
-// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
-
-CUresult to_device_32(Call &, unsigned, const void *, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
-CUresult to_host_32(Call &, void *, unsigned, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
-
 }  // namespace
 
 void serve_copies(Service &service) {
   service.serve<"cuMemcpy", Copies<unified>::now>();
   service.serve<"cuMemcpyAsync", Copies<unified>::async>();
-  service.serve<"cuMemcpyHtoD", to_device_32>();
+  service.serve_result<"cuMemcpyHtoD_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyHtoD", Copies<to_device>::now>();
   service.serve<"cuMemcpyHtoDAsync", Copies<to_device>::async>();
-  service.serve<"cuMemcpyDtoH", to_host_32>();
+  service.serve_result<"cuMemcpyDtoH_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyDtoH", Copies<to_host>::now>();
   service.serve<"cuMemcpyDtoHAsync", Copies<to_host>::async>();
   service.serve<"cuMemcpyDtoD", Copies<on_device>::now>();

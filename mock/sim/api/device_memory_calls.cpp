@@ -73,19 +73,13 @@ CUresult get_info(Call &call, std::size_t *free_bytes, std::size_t *total) {
   return CUDA_SUCCESS;
 }
 
-// ---- The first ABI: needs a context with 32-bit addresses, which does not exist ----
-
-CUresult allocate_32(Call &, unsigned *, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
-CUresult free_32(Call &, unsigned) { return CUDA_ERROR_INVALID_CONTEXT; }
-CUresult get_info_32(Call &, unsigned *, unsigned *) { return CUDA_ERROR_INVALID_CONTEXT; }
-
 }  // namespace
 
 void serve_device_memory(Service &service) {
-  service.serve<"cuMemAlloc", allocate_32>();
+  service.serve_result<"cuMemAlloc_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemAlloc", allocate>();
-  service.serve<"cuMemFree", free_32>();
-  service.serve<"cuMemGetInfo", get_info_32>();
+  service.serve_result<"cuMemFree_v2000", kNeeds32BitAddresses>();
+  service.serve_result<"cuMemGetInfo_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemAllocPitch", allocate_pitched>();
   service.serve<"cuMemFree", free>();
   service.serve<"cuMemGetAddressRange", get_range>();

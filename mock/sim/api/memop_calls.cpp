@@ -91,21 +91,11 @@ Operation write_operation(Call &call, const Context &context, CUdeviceptr addres
           .run = [word, value](Move &) { std::atomic_ref(*word).store(value, std::memory_order_release); }};
 }
 
-void submit_one(Call &call, Stream &stream, CUdeviceptr address, Operation &&operation) {
+template <class Word, Operation (*operation_of)(Call &, const Context &, CUdeviceptr, Word, unsigned)>
+CUresult submit_one(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  Operation operation = operation_of(call, *stream.context, address, value, flags);
   call.start(add(call, stream, std::move(operation), {call.system.memory.find(address)}));
-}
-
-template <class Word>
-CUresult wait_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
-  Stream &stream = call.stream(handle);
-  submit_one(call, stream, address, wait_operation(call, *stream.context, address, value, flags));
-  return CUDA_SUCCESS;
-}
-
-template <class Word>
-CUresult write_value(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
-  Stream &stream = call.stream(handle);
-  submit_one(call, stream, address, write_operation(call, *stream.context, address, value, flags));
   return CUDA_SUCCESS;
 }
 
@@ -171,13 +161,13 @@ using U64 = cuuint64_t;
 
 void serve_memory_operations(Service &service) {
   service.serve<"cuStreamWaitValue32_v8000", first_abi<U32>>();
-  service.serve<"cuStreamWaitValue32_v11070", wait_value<U32>>();
+  service.serve<"cuStreamWaitValue32_v11070", submit_one<U32, wait_operation<U32>>>();
   service.serve<"cuStreamWaitValue64_v9000", first_abi<U64>>();
-  service.serve<"cuStreamWaitValue64_v11070", wait_value<U64>>();
+  service.serve<"cuStreamWaitValue64_v11070", submit_one<U64, wait_operation<U64>>>();
   service.serve<"cuStreamWriteValue32_v8000", first_abi<U32>>();
-  service.serve<"cuStreamWriteValue32_v11070", write_value<U32>>();
+  service.serve<"cuStreamWriteValue32_v11070", submit_one<U32, write_operation<U32>>>();
   service.serve<"cuStreamWriteValue64_v9000", first_abi<U64>>();
-  service.serve<"cuStreamWriteValue64_v11070", write_value<U64>>();
+  service.serve<"cuStreamWriteValue64_v11070", submit_one<U64, write_operation<U64>>>();
   service.serve<"cuStreamBatchMemOp_v8000", first_abi_batch>();
   service.serve<"cuStreamBatchMemOp_v11070", batch>();
 }

@@ -41,13 +41,7 @@ CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
   std::vector<std::unique_ptr<Array>> levels(count);
   for (auto &level : levels) level = std::make_unique<Array>();
   call.system.handles.reserve(1 + std::size_t{count});  // throws before memory is allocated
-  Allocation *allocation = nullptr;
-  if (!is_sparse(*shape) && !is_deferred(*shape)) {
-    allocation = call.allocate(*context.device, memory_from(*shape, 0, count));
-    require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-    allocation->context = &context;
-    allocation->is_of_array = true;
-  }
+  Allocation *const allocation = call.allocate_array(context, *shape, memory_from(*shape, 0, count));
   MipmappedArray &made = call.system.handles.add(std::move(whole));
   made.context = &context;
   made.join(context.objects);

@@ -42,6 +42,10 @@ inline void require_admitted(const Call &call, When when) {
 // std::bad_alloc and std::length_error, OPERATING_SYSTEM for std::system_error, UNKNOWN for others.
 CUresult error_of_exception() noexcept;
 
+// The result of the first ABIs that need a context with 32-bit addresses, which does not exist in a 64-bit
+// process.
+inline constexpr CUresult kNeeds32BitAddresses = CUDA_ERROR_INVALID_CONTEXT;
+
 class Service {
  public:
   // Returns the table of all implemented entry points.
@@ -61,6 +65,14 @@ class Service {
     serve_variants<name, function, when>(std::make_index_sequence<kVariants<name>.size()>());
   }
 
+  // Registers functions that return this result for any arguments as the implementation of the ABI variants
+  // of this name.
+  template <Name name, CUresult result>
+  void serve_result() {
+    static_assert(kVariants<name>.size() > 0, "the list has no entry point of this name");
+    serve_result_of_variants<name, result>(std::make_index_sequence<kVariants<name>.size()>());
+  }
+
  private:
   using Make = std::unique_ptr<mock::AnyReceiver> (*)(System &system, int slot);
 
@@ -69,6 +81,10 @@ class Service {
   template <class... Arguments>
   struct WithCall<CUresult(Arguments...)> {
     using type = CUresult (*)(Call &, Arguments...);
+    template <CUresult result>
+    static CUresult constant(Call &, Arguments...) {
+      return result;
+    }
   };
 
   template <int slot, auto function>
@@ -85,6 +101,18 @@ class Service {
     static_assert(((!kIsTyped<slots[index]> || implements<slots[index], function>()) || ...),
                   "no ABI variant of the entry point has the arguments of the function");
     (serve_slot<slots[index], function, when>(), ...);
+  }
+
+  template <Name name, CUresult result, std::size_t... index>
+  void serve_result_of_variants(std::index_sequence<index...>) {
+    (serve_result_of_slot<kVariants<name>[index], result>(), ...);
+  }
+
+  template <int slot, CUresult result>
+  void serve_result_of_slot() {
+    if constexpr (kIsTyped<slot>)
+      serve_slot<slot, &WithCall<typename mock::SignatureOf<slot>::type>::template constant<result>,
+                 When::initialized>();
   }
 
   template <int slot, auto function, When when>
