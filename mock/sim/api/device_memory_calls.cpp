@@ -58,7 +58,8 @@ CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr
   const Context &context = call.context();
   const Allocation *const allocation = call.system.memory.find(address);
   const bool is_found =
-      allocation != nullptr && (allocation->kind != MemoryKind::device || reaches(context, *allocation));
+      allocation != nullptr && (allocation->kind != MemoryKind::device || allocation->mapping != nullptr ||
+                                reaches(context, *allocation));
   require(is_found, CUDA_ERROR_NOT_FOUND);
   if (base != nullptr) *base = allocation->base;
   if (size != nullptr) *size = allocation->size;

@@ -75,7 +75,9 @@ Operation wait_operation(Call &call, const Context &context, CUdeviceptr address
             CUDA_ERROR_NOT_SUPPORTED);
   Word *const word = word_at<Word>(call, context, address);
   const Allocation &allocation = *call.system.memory.find(address);
-  const bool is_own = allocation.kind == MemoryKind::device && allocation.imported == nullptr;
+  const bool is_of_others = allocation.imported != nullptr ||
+                            (allocation.mapping != nullptr && allocation.mapping->physical->is_exportable());
+  const bool is_own = allocation.kind == MemoryKind::device && !is_of_others;
   return {
       .cost = call.costs(context).memory_operation,
       .condition = std::make_unique<WordCondition<Word>>(

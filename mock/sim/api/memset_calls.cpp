@@ -23,6 +23,7 @@ Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value va
   require(reaches(*stream.context, *place.allocation));
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(*stream.context);
+  require_writable(memory, place);
   reserve_users(memory, place);
   Work work = call.add(
       stream, {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),

@@ -145,7 +145,9 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       store(out, mapping_of(allocation).base);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:  // the same for all allocations in one mapping
-      store(out, mapping_of(allocation).base / 4096);
+      store(out, allocation.mapping != nullptr
+                     ? reinterpret_cast<std::uintptr_t>(allocation.mapping->physical->bytes.get())
+                     : std::uintptr_t{mapping_of(allocation).base / 4096});
       return CUDA_SUCCESS;
     case kIsDecompressible:
       store(out, static_cast<int>(allocation.kind == MemoryKind::device && allocation.pool == nullptr));

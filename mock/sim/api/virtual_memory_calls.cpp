@@ -209,6 +209,7 @@ CUresult export_memory(Call &call, void *out, CUmemGenericAllocationHandle handl
   require((static_cast<int>(memory.properties.requestedHandleTypes) & kFileDescriptor) != 0);
   const int descriptor = memory.bytes->new_descriptor();
   if (descriptor < 0) fail_at_limit(call);
+  call.system.engine.work_in_background();  // other processes may wait for this one's work
   std::memcpy(out, &descriptor, sizeof descriptor);
   return CUDA_SUCCESS;
 }
@@ -233,15 +234,19 @@ CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *o
   memory->device = &device_of(call, opened->device);
   memory->properties.location.id = memory->device->ordinal;
   check(call, memory->properties);  // the file may be damaged
+  call.system.engine.work_in_background();
   *handle = new_handle(call, std::move(memory));
   return CUDA_SUCCESS;
 }
 
 // A machine without dma-buf.
-CUresult get_range_handle(Call &, void *handle, CUdeviceptr address, std::size_t size,
-                          CUmemRangeHandleType type, unsigned long long) {
-  require(handle != nullptr && address != 0 && size != 0);
-  require(type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+CUresult get_range_handle(Call &call, void *handle, CUdeviceptr address, std::size_t size,
+                          CUmemRangeHandleType type, unsigned long long flags) {
+  constexpr std::size_t kHostPage = 4096;
+  constexpr unsigned long long kKnownFlags = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, since 12.8
+  require(handle != nullptr && type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && (flags & ~kKnownFlags) == 0);
+  require(size != 0 && size % kHostPage == 0 && address % kHostPage == 0);
+  require(call.system.memory.for_each_in(address, size, [](const Allocation &) {}));
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -7,15 +7,21 @@ namespace cushim::sim {
 
 namespace {
 
-// Returns whether the current context's device has access to all mappings of a range.
+// Returns whether a range is mapped without gaps, and its bytes are accessible to the current context's
+// device or to the device that has them, which can take part in the copy.
 bool is_accessible(Call &call, CUdeviceptr address, std::size_t size) {
-  const Device &device = *call.context().device;
-  bool has_access = true;
-  const bool is_mapped = call.system.memory.for_each_in(address, size, [&](const Allocation &part) {
-    has_access =
-        has_access && part.is_usable() && part.mapping->access_of(device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  });
-  return is_mapped && has_access;
+  const Context *const current = call.current();
+  const auto has_access = [&](const Allocation &part) {
+    const auto is_granted = [&](const Device &device) {
+      return part.mapping->access_of(device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    };
+    return part.is_usable() &&
+           (is_granted(*part.device) || (current != nullptr && is_granted(*current->device)));
+  };
+  bool all_have_access = true;
+  const bool is_mapped = call.system.memory.for_each_in(
+      address, size, [&](const Allocation &part) { all_have_access = all_have_access && has_access(part); });
+  return is_mapped && all_have_access;
 }
 
 }  // namespace
@@ -58,6 +64,13 @@ double between(const Device &source, const Device &target) {
 }
 
 }  // namespace
+
+void require_writable(Memory &memory, const CopyEndpoint &endpoint) {
+  for_each_allocation(memory, endpoint, [](const Allocation &part) {
+    require(part.mapping == nullptr ||
+            part.mapping->access_of(*part.device) != CU_MEM_ACCESS_FLAGS_PROT_READ);
+  });
+}
 
 void reserve_users(Memory &memory, const CopyEndpoint &endpoint) {
   for_each_allocation(memory, endpoint, [](Allocation &part) { part.reserve_user(); });
@@ -124,6 +137,7 @@ void submit_copy(Call &call, Stream &stream, Operation &&operation, const CopyEn
     for (const Work &work : call.works_of(other)) operation.come_after(work);
     others.push_back(&other);
   }
+  require_writable(call.system.memory, to);
   for (const CopyEndpoint *place : {&to, &from}) reserve_users(call.system.memory, *place);
   const Work work = call.add(stream, std::move(operation));
   for (Stream *other : others) other->tail = work;

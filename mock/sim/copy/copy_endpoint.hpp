@@ -32,6 +32,9 @@ inline Sync host_waits(const CopyEndpoint &to, const CopyEndpoint &from) {
   return to.is_device() && from.is_device() ? Sync::returns : Sync::waits;
 }
 
+// INVALID_VALUE if a mapping in the endpoint's range may only be read. Not measured.
+void require_writable(Memory &memory, const CopyEndpoint &endpoint);
+
 // Adds work to the users of all memory of an endpoint. reserve_users() must come first; it throws
 // std::bad_alloc.
 void reserve_users(Memory &memory, const CopyEndpoint &endpoint);

@@ -65,6 +65,10 @@ struct PhysicalMemory {
   PhysicalHandle *handle = nullptr;  // null after the program has released it
 
   std::size_t size() const noexcept { return bytes->size(); }
+  // Returns whether other processes may have the bytes.
+  bool is_exportable() const noexcept {
+    return properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE;
+  }
 };
 
 // A handle of physical memory. The program releases it as often as it was returned.

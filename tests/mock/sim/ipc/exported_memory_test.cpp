@@ -92,7 +92,6 @@ TEST(ExportedMemory, Shows_the_same_bytes_in_another_process) {
   close(file);
 }
 
-// Exports memory to a descriptor of its parent's number and ends.
 TEST(ExportedMemory, Is_imported_after_its_release) {
   begin();
   const CUmemGenericAllocationHandle memory = exportable();
@@ -107,6 +106,32 @@ TEST(ExportedMemory, Is_imported_after_its_release) {
   EXPECT_EQ(child.receive<unsigned>(), 9u);
   EXPECT_EQ(child.receive<unsigned>() != 9u, true);
   child.receive<bool>();
+  EXPECT_EQ(child.wait(), 0);
+  close(file);
+}
+
+// Waits in a stream for a word that the parent writes.
+CUSHIM_CHILD(waits_for_a_word) {
+  const CUstream stream = begin();
+  CUmemGenericAllocationHandle memory = 0;
+  need(import(&memory, parent.receive<int>()));
+  need(driver().cuStreamWaitValue32(stream, map(memory), 5, CU_STREAM_WAIT_VALUE_EQ));
+  parent.send(true);
+  parent.send(driver().cuStreamSynchronize(stream));
+}
+
+TEST(ExportedMemory, Is_waited_for_until_another_process_writes_it) {
+  begin();
+  const CUmemGenericAllocationHandle memory = exportable();
+  const CUdeviceptr at = map(memory);
+  need(driver().cuMemsetD32(at, 0, 1));
+  const int file = exported(memory);
+  Child child("waits_for_a_word");
+  child.send(file);
+  child.receive<bool>();
+  need(driver().cuMemsetD32(at, 5, 1));
+  need(driver().cuCtxSynchronize());
+  EXPECT_EQ(child.receive<CUresult>(), CUDA_SUCCESS);
   EXPECT_EQ(child.wait(), 0);
   close(file);
 }
