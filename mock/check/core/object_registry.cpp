@@ -181,7 +181,9 @@ void ObjectRegistry::add(const TrackedObject &thing) {
 }
 
 std::uint64_t ObjectRegistry::context_of_new(int slot) {
-  return mock::traits_of(slot).object == mock::Object::mapped_memory ? 0 : current();
+  const mock::Object object = mock::traits_of(slot).object;
+  const bool ends_with_context = object != mock::Object::mapped_memory && object != mock::Object::memory_pool;
+  return ends_with_context ? current() : 0;
 }
 
 void ObjectRegistry::make(const WatchedCall &call, const LifetimeEffect &effect) {

@@ -65,7 +65,9 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
       Finding finding = thing.is_memory()
                             ? about(thing, "never-freed", "of " + hex(thing.context) + " was not freed")
                             : about(thing, "never-destroyed",
-                                    (thing.kind == Kind::context ? "" : "of " + hex(thing.context) + " ") +
+                                    (thing.kind == Kind::context || thing.kind == Kind::memory_pool
+                                         ? ""
+                                         : "of " + hex(thing.context) + " ") +
                                         "was not destroyed");
       finding.advice = advice_on(thing);
       findings.add(std::move(finding));

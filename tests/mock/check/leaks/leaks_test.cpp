@@ -27,6 +27,15 @@ struct Pair {
 CUDA_ARRAY_DESCRIPTOR flat() { return {16, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1}; }
 CUDA_ARRAY3D_DESCRIPTOR deep() { return {16, 16, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0}; }
 
+CUmemoryPool new_pool() {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemoryPool pool = nullptr;
+  need(driver().cuMemPoolCreate(&pool, &properties));
+  return pool;
+}
+
 const Pair kPairs[] = {
     {"A_context", "never-destroyed", "context ",
      [] {
@@ -109,6 +118,11 @@ const Pair kPairs[] = {
        const CUDA_ARRAY3D_DESCRIPTOR shape = deep();
        need(driver().cuMipmappedArrayCreate(&array, &shape, 2));
        return [array] { need(driver().cuMipmappedArrayDestroy(array)); };
+     }},
+    {"A_memory_pool", "never-destroyed", "memory pool ",
+     [] {
+       const CUmemoryPool pool = new_pool();
+       return [pool] { need(driver().cuMemPoolDestroy(pool)); };
      }},
 };
 
@@ -212,6 +226,14 @@ TEST_F(InContext, What_another_one_has_stays) {
   EXPECT_TRUE(is_clean(leaks_.findings()));
   EXPECT_TRUE(is_only(leaks_.finish(), "never-destroyed"));
   need(driver().cuEventDestroy(kept));
+}
+
+TEST_F(InContext, A_memory_pool_stays) {
+  const CUmemoryPool kept = new_pool();
+  end_context();
+  EXPECT_TRUE(is_clean(leaks_.findings()));
+  need(driver().cuMemPoolDestroy(kept));
+  EXPECT_TRUE(is_clean(leaks_.finish()));
 }
 
 TEST_F(InContext, One_that_could_not_be_destroyed_keeps_what_it_has) {
