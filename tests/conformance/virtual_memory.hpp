@@ -22,7 +22,7 @@ inline constexpr int kHostNuma = 3;  // CU_MEM_LOCATION_TYPE_HOST_NUMA, since 12
 // Returns properties of pinned memory on device 0.
 CUmemAllocationProp plain_properties(int handle_types = 0);
 
-// The granularity of all statements, measured on an H200. A statement compares it with the driver's.
+// The granularity of all statements. A statement compares it with the driver's.
 inline constexpr std::size_t kGranule = 2 << 20;
 
 // A fixture that unmaps, frees and releases at the end of a test what its members made and the test has not
