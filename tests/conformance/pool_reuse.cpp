@@ -93,7 +93,9 @@ const bool reused = [] {
       const CUdeviceptr second = test.from(pool, 20 * kMiB, wanted_in);
       EXPECT_VALUE(second == first, each.is_reused);
       EXPECT_VALUE(test.reserved(pool), (each.is_reused ? 32 : 64) * kMiB);
-      if (each.is_held) EXPECT_VALUE(test.becomes_idle(wanted_in), !each.waits);
+      if (each.is_held) {
+        EXPECT_VALUE(test.becomes_idle(wanted_in), !each.waits);
+      }
       held.release();
       NEED(driver().cuStreamSynchronize(freed_in));
       NEED(driver().cuStreamSynchronize(wanted_in));

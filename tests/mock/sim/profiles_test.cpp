@@ -275,7 +275,8 @@ TEST(Profiles, What_is_not_JSON_or_stands_twice_is_refused_with_its_line) {
 }
 
 TEST(Profiles, A_file_cannot_name_files) {
-  EXPECT_TRUE(says(file_fault("{\"devices\": [\"mine.json\"]}"), "mine.json:1: a file can name built-in devices"));
+  EXPECT_TRUE(
+      says(file_fault("{\"devices\": [\"mine.json\"]}"), "mine.json:1: a file can name built-in devices"));
 }
 
 TEST(Profiles, Identities_differ_by_device_and_are_the_same_each_time) {
