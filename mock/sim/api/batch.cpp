@@ -38,8 +38,9 @@ Stream &stream_of_batch(Call &call, CUstream handle) {
 
 void check_assignment(const std::size_t *first, std::size_t entries, std::size_t count) {
   require(first != nullptr && entries != 0 && entries <= count);
-  require(first[0] == 0 && first[entries - 1] < count);
-  for (std::size_t i = 1; i < entries; ++i) require(first[i] > first[i - 1]);
+  // From the front: a wrong number of entries ends the loop where the values stop rising.
+  require(first[0] == 0);
+  for (std::size_t i = 1; i < entries; ++i) require(first[i] > first[i - 1] && first[i] < count);
 }
 
 }  // namespace cushim::sim

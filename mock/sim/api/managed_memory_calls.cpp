@@ -193,13 +193,13 @@ void get_range_attribute(const PageState &state, void *value, std::size_t size, 
 }
 
 PageState range_state(Call &call, CUdeviceptr address, std::size_t count) {
-  call.context();
   const Allocation &allocation = managed_range(call, address, count);
   return allocation.pages->common(address - allocation.base, count);
 }
 
 CUresult one_range_attribute(Call &call, void *value, std::size_t size, CUmem_range_attribute attribute,
                              CUdeviceptr address, std::size_t count) {
+  call.context();
   check_attribute(value, size, attribute);
   get_range_attribute(range_state(call, address, count), value, size, attribute);
   return CUDA_SUCCESS;
@@ -209,6 +209,7 @@ CUresult one_range_attribute(Call &call, void *value, std::size_t size, CUmem_ra
 CUresult range_attributes(Call &call, void **values, std::size_t *sizes, CUmem_range_attribute *attributes,
                           std::size_t attribute_count, CUdeviceptr address, std::size_t count) {
   require(values != nullptr && sizes != nullptr && attributes != nullptr && attribute_count != 0);
+  call.context();
   for (std::size_t i = 0; i < attribute_count; ++i) check_attribute(values[i], sizes[i], attributes[i]);
   const PageState state = range_state(call, address, count);
   for (std::size_t i = 0; i < attribute_count; ++i)

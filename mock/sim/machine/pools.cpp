@@ -96,4 +96,12 @@ void System::observe(std::span<const Observed> observed) {
   }
 }
 
+void System::observe_complete() {
+  for (Pool *const pool : live_pools) {
+    if (!pool->ranges.has_pending()) continue;
+    pool->ranges.observe_complete();
+    trim_pool(*pool, pool->release_threshold);
+  }
+}
+
 }  // namespace cushim::sim

@@ -131,6 +131,7 @@ void System::destroy_context(Context &context) {
   for (Context *const other : context.peer_of) other->peers.erase(&context);
   context.peers.clear();
   context.peer_of.clear();
+  observe_complete();  // the call has waited for the context
   // A primary context keeps its handle. Other contexts are kept for threads that have them on their stacks.
   if (!context.is_primary) keep_ended(handles.take(context));
 }

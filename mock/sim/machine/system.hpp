@@ -113,6 +113,8 @@ struct System final : mock::Owner {
   // Notes that the host has observed it: memory freed before can be used in any stream, and a pool returns
   // what it holds beyond its threshold.
   void observe(std::span<const Observed> observed);
+  // The same for all work that is complete, of destroyed streams too.
+  void observe_complete();
 
   // Drops the pending work of a context; all later calls in it return `fault`.
   void lose_context(Context &context, CUresult fault);

@@ -103,6 +103,10 @@ void PoolRanges::observe_all() {
   observe_if([](const Free &) { return true; });
 }
 
+void PoolRanges::observe_complete() {
+  observe_if([](const Free &free) { return is_complete(free.freed); });
+}
+
 std::optional<PoolRanges::Block> PoolRanges::remove_block(std::size_t most) {
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
     const auto [base, size] = *block;

@@ -48,6 +48,8 @@ class PoolRanges {
   void observe(unsigned long stream, unsigned long serial);
   // The same for all streams.
   void observe_all();
+  // The same for all work that is complete.
+  void observe_complete();
   // Removes a block without allocations and unobserved frees, of at most this size; nothing if there is none.
   std::optional<Block> remove_block(std::size_t most);
 

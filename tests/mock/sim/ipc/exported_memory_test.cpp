@@ -72,6 +72,7 @@ CUSHIM_CHILD(imports_memory) {
   parent.send(word_at(at));
   parent.send(word_at(at + kGranule));
   need(driver().cuMemsetD32(at + 2 * kGranule - 4, 8, 1));
+  need(driver().cuCtxSynchronize());
   parent.send(true);
 }
 
