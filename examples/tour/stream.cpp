@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 void stream() {
   const Stream stream = Stream::create({.flags = StreamFlags::non_blocking, .priority = -1});
-  show("created", in_words(stream));
+  show("created", to_text(stream));
   show("priority", std::to_string(stream.priority()));
   expect(stream.flags() == StreamFlags::non_blocking, "a stream keeps its flags");
   expect(stream.context() == ContextRef::current(), "a stream is in the current context");
@@ -32,8 +32,8 @@ void stream() {
   other.wait(stream);
   expect(other.synchronize_for(10s), "done in time");
   expect(other.is_done() && default_stream().is_done(), "nothing is left");
-  show("null stream", in_words(default_stream()));
-  show("empty stream", in_words(StreamRef()));
+  show("null stream", to_text(default_stream()));
+  show("empty stream", to_text(StreamRef()));
 }
 
 }  // namespace tour

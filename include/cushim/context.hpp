@@ -218,9 +218,9 @@ class ContextRef : public ContextCalls<ContextRef> {
 };
 
 // Returns "context 0x5c10", "no context" (the null handle) or "an empty context".
-inline std::string in_words(const ContextRef &context) {
+inline std::string to_text(const ContextRef &context) {
   if (!context.is_empty() && context.handle() == nullptr) return "no context";
-  return detail::noun_in_words("context", context);
+  return detail::noun_text("context", context);
 }
 
 // Makes a context current for a scope: the constructor pushes it, the destructor pops it. Both must run on

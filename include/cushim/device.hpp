@@ -156,7 +156,7 @@ class Device : public detail::NounBase<Device, CUdevice> {
   const Device &ref() const noexcept { return *this; }
 
   // Returns "device 0" or "an empty device".
-  friend std::string in_words(const Device &device) {
+  friend std::string to_text(const Device &device) {
     return device.is_empty() ? "an empty device" : "device " + std::to_string(device.handle());
   }
 

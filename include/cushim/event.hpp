@@ -109,7 +109,7 @@ class EventRef : public EventCalls<EventRef> {
 };
 
 // Returns "event 0x7f10" or "an empty event".
-inline std::string in_words(const EventRef &event) { return detail::noun_in_words("event", event); }
+inline std::string to_text(const EventRef &event) { return detail::noun_text("event", event); }
 
 // A reference to an event that was created with timing. Owns nothing. Converts to EventRef.
 class TimedEventRef : public EventCalls<TimedEventRef> {

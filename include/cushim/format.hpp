@@ -10,7 +10,7 @@ template <cushim::detail::Noun T>
 struct fmt::formatter<T, char> : fmt::formatter<std::string_view, char> {
   template <class Context>
   auto format(const T &noun, Context &context) const {
-    return fmt::formatter<std::string_view, char>::format(in_words(noun), context);
+    return fmt::formatter<std::string_view, char>::format(to_text(noun), context);
   }
 };
 #endif
@@ -22,7 +22,7 @@ template <cushim::detail::Noun T>
 struct std::formatter<T, char> : std::formatter<std::string_view, char> {
   template <class Context>
   auto format(const T &noun, Context &context) const {
-    return std::formatter<std::string_view, char>::format(in_words(noun), context);
+    return std::formatter<std::string_view, char>::format(to_text(noun), context);
   }
 };
 #endif

@@ -189,7 +189,7 @@ class MemoryPoolRef : public MemoryPoolCalls<MemoryPoolRef> {
 };
 
 // Returns "memory pool 0x7f10" or "an empty memory pool".
-inline std::string in_words(const MemoryPoolRef &pool) { return detail::noun_in_words("memory pool", pool); }
+inline std::string to_text(const MemoryPoolRef &pool) { return detail::noun_text("memory pool", pool); }
 
 // Makes a pool of the device its current pool. If the pool is destroyed, the default pool is current again.
 // Driver calls: cuDeviceSetMemPool.

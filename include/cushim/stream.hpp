@@ -277,12 +277,12 @@ class StreamRef : public StreamCalls<StreamRef> {
 
 // Returns "stream 0x7f20", "the default stream", "the legacy default stream", "the per-thread default
 // stream" or "an empty stream".
-inline std::string in_words(const StreamRef &stream) {
+inline std::string to_text(const StreamRef &stream) {
   if (stream.is_empty()) return "an empty stream";
   if (stream.handle() == nullptr) return "the default stream";
   if (stream.handle() == CU_STREAM_LEGACY) return "the legacy default stream";
   if (stream.handle() == CU_STREAM_PER_THREAD) return "the per-thread default stream";
-  return detail::noun_in_words("stream", stream);
+  return detail::noun_text("stream", stream);
 }
 
 template <class Self>

@@ -286,9 +286,9 @@ TEST(Context, Peer_access_is_given_in_one_context_and_taken_back_there) {
 
 TEST(Context, Words_tell_no_context_from_an_empty_one) {
   Recording recording;
-  EXPECT_EQ(in_words(context_c1()), "context 0xc1");
-  EXPECT_EQ(in_words(ContextRef::from_handle(nullptr)), "no context");
-  EXPECT_EQ(in_words(ContextRef()), "an empty context");
+  EXPECT_EQ(to_text(context_c1()), "context 0xc1");
+  EXPECT_EQ(to_text(ContextRef::from_handle(nullptr)), "no context");
+  EXPECT_EQ(to_text(ContextRef()), "an empty context");
   EXPECT_THAT(error_of([] { ScopedContext scope{ContextRef()}; }).what(), HasSubstr("an empty context"));
   EXPECT_THAT(recording.calls(), IsEmpty());
 }

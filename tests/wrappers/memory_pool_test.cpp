@@ -70,8 +70,8 @@ TEST(MemoryPool, Converts_to_a_reference) {
   MemoryPool pool = MemoryPool::create(device());
   const MemoryPoolRef &reference = pool;
   EXPECT_EQ(reference, pool);
-  EXPECT_EQ(in_words(reference), "memory pool 0x1000");
-  EXPECT_EQ(in_words(MemoryPoolRef()), "an empty memory pool");
+  EXPECT_EQ(to_text(reference), "memory pool 0x1000");
+  EXPECT_EQ(to_text(MemoryPoolRef()), "an empty memory pool");
 }
 
 TEST(MemoryPool, Attributes_are_read_in_their_type) {

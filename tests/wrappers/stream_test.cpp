@@ -286,9 +286,9 @@ TEST(Stream, The_null_stream_is_not_empty_and_an_empty_stream_is_not_null) {
 
 TEST(Stream, The_default_streams_are_named_in_words) {
   Recording recording;
-  EXPECT_EQ(in_words(default_stream()), "the default stream");
-  EXPECT_EQ(in_words(legacy_stream()), "the legacy default stream");
-  EXPECT_EQ(in_words(per_thread_stream()), "the per-thread default stream");
+  EXPECT_EQ(to_text(default_stream()), "the default stream");
+  EXPECT_EQ(to_text(legacy_stream()), "the legacy default stream");
+  EXPECT_EQ(to_text(per_thread_stream()), "the per-thread default stream");
 }
 
 TEST(Stream, A_default_stream_cannot_be_owned) {

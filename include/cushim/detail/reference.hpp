@@ -73,11 +73,11 @@ class NounBase {
 template <class Self, class Handle>
 Handle handle_type_of(const NounBase<Self, Handle> &);
 
-// A noun of cushim: has a driver and a handle, and in_words(noun) returns its text ("event 0x7f10").
+// A noun of cushim: has a driver and a handle, and to_text(noun) returns its text ("event 0x7f10").
 template <class T>
 concept Noun = requires(const T &noun) {
   detail::handle_type_of(noun);
-  { in_words(noun) } -> std::same_as<std::string>;
+  { to_text(noun) } -> std::same_as<std::string>;
 };
 
 // Orders handles and addresses with std::less, which also orders pointers to different objects.
@@ -95,7 +95,7 @@ inline std::string hexadecimal(std::uintptr_t value) {
 
 // Returns "event 0x7f10" or "an empty event".
 template <class Self, class Handle>
-std::string noun_in_words(const char *noun, const NounBase<Self, Handle> &object) {
+std::string noun_text(const char *noun, const NounBase<Self, Handle> &object) {
   if (object.is_empty()) return std::string("an empty ") + noun;
   return std::string(noun) + " " + hexadecimal(reinterpret_cast<std::uintptr_t>(object.handle()));
 }
@@ -105,7 +105,7 @@ struct Argument {
   const char *name;
   long long value;
 };
-inline std::string in_words(const Argument &argument) {
+inline std::string to_text(const Argument &argument) {
   return std::string(argument.name) + " " + std::to_string(argument.value);
 }
 
@@ -114,7 +114,7 @@ struct Address {
   const char *name;
   std::uintptr_t value;
 };
-inline std::string in_words(const Address &address) {
+inline std::string to_text(const Address &address) {
   return std::string(address.name) + " " + hexadecimal(address.value);
 }
 
@@ -122,14 +122,14 @@ inline std::string in_words(const Address &address) {
 struct Remark {
   const char *text;
 };
-inline std::string in_words(const Remark &remark) { return remark.text != nullptr ? remark.text : ""; }
+inline std::string to_text(const Remark &remark) { return remark.text != nullptr ? remark.text : ""; }
 
 // The driver of a call without a noun. Adds no text to an error.
 struct Through {
   Driver *driver_;
   Driver &driver() const noexcept { return *driver_; }
 };
-inline std::string in_words(const Through &) { return {}; }
+inline std::string to_text(const Through &) { return {}; }
 
 template <class Thing>
 bool is_empty_noun(const Thing &thing) {
@@ -159,7 +159,7 @@ Error make_error(CUresult result, const char *routine, const Where &where, const
   const auto add = [&words](const std::string &text) {
     if (!text.empty()) words += (words.empty() ? "" : ", ") + text;
   };
-  (add(in_words(things)), ...);
+  (add(to_text(things)), ...);
   if ((is_empty_noun(things) || ...)) {
     result = CUDA_ERROR_INVALID_HANDLE;  // instead of the result of the driver of empty objects
   } else if constexpr (sizeof...(Things) > 0) {
@@ -246,7 +246,7 @@ inline void check_result(CUresult result, const char *routine, Driver &driver = 
 // Writes the text of a noun, such as "event 0x7f10".
 template <class Traits, detail::Noun T>
 std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const T &noun) {
-  return out << in_words(noun);
+  return out << to_text(noun);
 }
 
 }  // namespace v1
