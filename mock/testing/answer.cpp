@@ -57,13 +57,13 @@ void detail::record(std::string_view key, std::string value) {
   if (test.empty()) return;
   const std::string kept_key = one_line(std::string(key));
   value = one_line(std::move(value));
-  note_calls(kept_key);
+  record_calls(kept_key);
   const std::lock_guard lock(mutex);
   if (options().is_fresh) {
     // Written now, since this process may crash later.
     const std::string line = line_of(test, kept_key, value) + "\n";
     if (write(options().child_file, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-      ADD_FAILURE() << "cushim: an answer could not be written";
+      ADD_FAILURE() << "cushim: cannot write an answer";
     return;
   }
   add(test, kept_key, value);
@@ -89,7 +89,7 @@ Answers recorded() {
   return answers();
 }
 
-void take_over(const std::string &lines) {
+void add_child_answers(const std::string &lines) {
   Answers theirs;
   std::istringstream stream(lines);
   for (std::string line; std::getline(stream, line);) add_line(theirs, line);

@@ -42,7 +42,7 @@ void begin_calls(sim::Machine &machine) {
   write_line(served);
 }
 
-void note_calls(const std::string &key) {
+void record_calls(const std::string &key) {
   const std::lock_guard lock(mutex);
   if (counted == nullptr) return;
   static std::map<std::string, unsigned long> known;

@@ -15,6 +15,6 @@ void begin_calls(sim::Machine &machine);
 
 // Appends a line with the calls since the last line, if there were any: "Suite.Name: key = cuInit
 // cuDeviceGet". The last line of a process that is killed is lost.
-void note_calls(const std::string &key);
+void record_calls(const std::string &key);
 
 }  // namespace cushim::testing

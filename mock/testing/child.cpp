@@ -28,7 +28,7 @@ std::map<std::string, Body> &bodies() {
 
 detail::ChildBody::ChildBody(const char *name, Body body) {
   if (!bodies().emplace(name, body).second) {
-    std::fprintf(stderr, "cushim: two children are called %s\n", name);
+    std::fprintf(stderr, "cushim: two children have the name %s\n", name);
     std::abort();
   }
 }
@@ -53,12 +53,12 @@ int run_child(const std::string &name, int file) {
 // Sends each value as one message, so that the receiver detects a value of another size.
 void Channel::send_bytes(const void *bytes, std::size_t size) {
   if (::send(file_, bytes, size, MSG_NOSIGNAL) != static_cast<ssize_t>(size))
-    throw std::runtime_error("the other process is gone");
+    throw std::runtime_error("the other process ended");
 }
 
 void Channel::receive_bytes(void *bytes, std::size_t size) {
   const ssize_t got = recv(file_, bytes, size, MSG_TRUNC);
-  if (got == 0 || got < 0) throw std::runtime_error("the other process is gone");
+  if (got == 0 || got < 0) throw std::runtime_error("the other process ended");
   if (got != static_cast<ssize_t>(size))
     throw std::runtime_error("expected " + std::to_string(size) + " bytes, got " + std::to_string(got));
 }

@@ -48,14 +48,15 @@ std::string restrict_to_ctest_devices() {
     char *end = nullptr;
     const unsigned long place = std::strtoul(identity.c_str(), &end, 10);
     if (*end != '\0')
-      return "CTest allots the GPU \"" + identity +
-             "\"; identities are numbers, as cushim ctest-resources writes them";
+      return "CTest assigned the GPU \"" + identity +
+             "\"; an id must be a number, as cushim ctest-resources writes it";
     if (visible != nullptr && place >= names.size())
-      return "CTest allots the GPU " + identity + ", and CUDA_VISIBLE_DEVICES=" + visible +
-             " has none in that place; make the resource file anew";
+      return "CTest assigned the GPU " + identity + ", and CUDA_VISIBLE_DEVICES=" + visible +
+             " has no such entry; write the resource file again";
     std::string device = visible == nullptr ? identity : names[place];
     if (std::ranges::find(seen, device) != seen.end())
-      return "CTest allots the GPU " + identity + " twice to a test that needs several; give each one slot";
+      return "CTest assigned the GPU " + identity +
+             " twice to a test that needs several; write the resource file without --slots";
     seen.push_back(std::move(device));
   }
   std::string text;

@@ -56,10 +56,10 @@ FreshProcess in_a_fresh_process(Crash crash) {
   const int status = wait_for(spawn(
       {"--cushim-fresh", "--gtest_color=no", "--gtest_also_run_disabled_tests", "--gtest_filter=" + name},
       answers.file(), output.file()));
-  take_over(answers.text());
+  add_child_answers(answers.text());
 
   FreshProcess result{.ended = true, .failure = {}};
-  if (crash == Crash::is_an_answer) {
+  if (crash == Crash::is_recorded) {
     const bool crashed = status == -SIGSEGV || status == -SIGBUS;
     answer("process", crashed ? "crashed" : "ended");
     if (crashed) return result;

@@ -35,7 +35,7 @@ class TestWatcher : public ::testing::EmptyTestEventListener {
     watchdog_.watch(std::string(test.test_suite_name()) + "." + test.name());
   }
   void OnTestEnd(const ::testing::TestInfo &) override {
-    note_calls("end");
+    record_calls("end");
     watchdog_.watch("");
   }
 
@@ -62,7 +62,7 @@ bool is_simulated(const cushim::Driver &driver) {
 
 // Returns why the driver is not acceptable for --driver=real or CTest's label gpu; empty if it is.
 std::string why_not_real(const cushim::Driver &driver) {
-  if (is_simulated(driver)) return "the driver found is SIMULATED: " + std::string(driver.name());
+  if (is_simulated(driver)) return "the driver is SIMULATED: " + std::string(driver.name());
   if (options().is_labelled_gpu && !has_nvidia_device()) return "this machine has no NVIDIA device";
   return "";
 }
@@ -72,7 +72,7 @@ int choose_driver(std::string wanted) {
   if (options().is_labelled_gpu) {
     if (wanted == "default") wanted = "real";
     if (wanted != "real") {
-      std::cerr << "cushim: a test labelled gpu wants the machine's own driver, not --driver=" << wanted
+      std::cerr << "cushim: a test with the label gpu needs the installed driver, not --driver=" << wanted
                 << "\n";
       return failed;
     }
@@ -91,7 +91,7 @@ int choose_driver(std::string wanted) {
     }
   }
   if (!options().write_calls.empty()) {
-    std::cerr << "cushim: --write-calls wants --driver=sim, which counts its calls\n";
+    std::cerr << "cushim: --write-calls needs --driver=sim\n";
     return wrong_use;
   }
   if (wanted == "none") {
@@ -112,7 +112,7 @@ int choose_driver(std::string wanted) {
   }
   if (wanted == "real") {
     if (const std::string reason = why_not_real(*loaded); !reason.empty()) {
-      std::cerr << "cushim: --driver=real and the label gpu want the machine's own driver, and " << reason
+      std::cerr << "cushim: --driver=real and the label gpu need the installed driver, but " << reason
                 << "\n";
       return failed;
     }
@@ -123,7 +123,7 @@ int choose_driver(std::string wanted) {
 
 int report(const Summary &summary) {
   int status = good;
-  const auto complain = [&](const std::string &what) {
+  const auto report_failure = [&](const std::string &what) {
     std::cerr << "cushim: " << what << "\n";
     status = failed;
   };
@@ -131,28 +131,29 @@ int report(const Summary &summary) {
   if (!options().compare_answers.empty()) {
     Answers expected;
     if (const std::string error = read_answers(options().compare_answers, expected); !error.empty()) {
-      complain(error);
+      report_failure(error);
     } else {
       comparison = compare(expected, recorded());
       std::cout << comparison->table(expected);
       if (!comparison->different.empty() || !comparison->missing.empty())
-        complain("this driver does not answer as recorded in " + options().compare_answers);
+        report_failure("the answers of this driver differ from those recorded in " +
+                       options().compare_answers);
     }
   }
   if (!options().write_answers.empty()) {
     if (const std::string error = write_answers(options().write_answers, recorded()); !error.empty())
-      complain(error);
+      report_failure(error);
   }
   if (!options().summary.empty()) {
     std::ofstream file(options().summary);
     file << summary.json(comparison ? &*comparison : nullptr);
     file.close();
-    if (!file) complain("cannot write " + options().summary);
+    if (!file) report_failure("cannot write " + options().summary);
   }
   if (const std::string more = undeclared(); !more.empty())
     std::cout << "cushim: found but not declared in CUSHIM_TEST_HAS: " << more << "\n";
   std::cout << "cushim: " << summary.text() << "\n";
-  if (summary.executed() == 0) complain("no test was executed");
+  if (summary.executed() == 0) report_failure("no test was executed");
   return status;
 }
 
@@ -186,7 +187,7 @@ int main(int argc, char **argv) {
   if (!given.child.empty()) {
     watchdog.watch("child " + given.child);
     const int status = run_child(given.child, given.child_file);
-    note_calls("end");
+    record_calls("end");
     return status;
   }
   if (given.is_fresh) end_with_parent();

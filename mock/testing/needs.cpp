@@ -86,7 +86,7 @@ int count_of(const Capabilities &has, std::string_view name) {
   return place == has.end() ? 0 : place->second;
 }
 
-std::string in_words(std::string_view name, int count) {
+std::string to_text(std::string_view name, int count) {
   return std::string(name) + (name == "gpus" ? ":" + std::to_string(count) : "");
 }
 
@@ -97,11 +97,11 @@ detail::Unmet detail::unmet(const Needs &needs) {
   std::string names;
   for (const Need &need : needs.all) {
     if (count_of(found(), need.name) >= need.count) continue;
-    names += (names.empty() ? "" : ",") + in_words(need.name, need.count);
+    names += (names.empty() ? "" : ",") + to_text(need.name, need.count);
     if (count_of(declared(), need.name) >= need.count) result.declared = true;
   }
   if (names.empty()) return result;
-  result.reason = result.declared ? "CUSHIM_TEST_HAS declares what was not found: " + names
+  result.reason = result.declared ? "CUSHIM_TEST_HAS declares features that were not found: " + names
                                   : "cushim-skip: needs " + names;
   return result;
 }
@@ -111,7 +111,7 @@ std::string undeclared() {
   const Capabilities said = declared();
   std::string names;
   for (const auto &[name, count] : found())
-    if (count_of(said, name) < count) names += (names.empty() ? "" : ",") + in_words(name, count);
+    if (count_of(said, name) < count) names += (names.empty() ? "" : ",") + to_text(name, count);
   return names;
 }
 

@@ -94,7 +94,7 @@ std::string parse(int argc, char **argv, Options &options) {
         *value = given.substr(name.size() + 1);
         found = true;
       } else if (given.size() == name.size()) {
-        if (++i == argc) return std::string(name) + " wants a value";
+        if (++i == argc) return std::string(name) + " needs a value";
         *value = argv[i];
         found = true;
       }
@@ -104,9 +104,9 @@ std::string parse(int argc, char **argv, Options &options) {
     if (given == "--list-tests") options.lists_tests = found = true;
     if (!found) return "unknown argument " + std::string(given);
   }
-  if (!number(limit, options.limit_seconds)) return "--limit wants a number of seconds";
-  if (!number(parent, options.parent)) return "--cushim-parent wants a number";
-  if (file != "-1" && !number(file, options.child_file)) return "--cushim-file wants a number";
+  if (!number(limit, options.limit_seconds)) return "--limit must be a number of seconds";
+  if (!number(parent, options.parent)) return "--cushim-parent must be a number";
+  if (file != "-1" && !number(file, options.child_file)) return "--cushim-file must be a number";
   return "";
 }
 

@@ -85,21 +85,21 @@ std::string read_answers(const std::string &path, Answers &answers) {
     ++number;
     if (!add_line(answers, line)) return path + ":" + std::to_string(number) + ": not an answer: " + line;
   }
-  return answers.empty() ? path + " holds no answer" : "";
+  return answers.empty() ? path + " contains no answer" : "";
 }
 
 std::string write_answers(const std::string &path, const Answers &answers) {
   for (const auto &[test, keys] : answers)
     for (const auto &[key, value] : keys)
       if (is_of_this_run(value))
-        return "no answer but an address, a time or an identity: " + line_of(test, key, value);
+        return "not an answer, but an address, a time or an identifier: " + line_of(test, key, value);
   const Machine machine = describe_machine();
   const bool is_folder = path.ends_with('/') || std::filesystem::is_directory(path);
   std::error_code ignored;  // if this fails, opening the file fails too
   if (is_folder) std::filesystem::create_directories(path, ignored);
   std::ofstream file(is_folder ? path + "/" + file_name(machine) : path);
   file << "# SPDX-License-Identifier: Apache-2.0\n"
-       << "# Answers of a CUDA driver. One a line: test, what was asked, what it said.\n"
+       << "# Answers of a CUDA driver, one in each line: test, query, answer.\n"
        << "# driver " << machine.library << ", version " << machine.version << "\n";
   for (const std::string &name : machine.gpus) file << "# gpu " << name << "\n";
   for (const auto &[test, keys] : answers)

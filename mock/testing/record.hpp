@@ -30,7 +30,7 @@ std::string read_answers(const std::string &path, Answers &answers);
 std::string write_answers(const std::string &path, const Answers &answers);
 
 // Adds the lines that a fresh process wrote.
-void take_over(const std::string &lines);
+void add_child_answers(const std::string &lines);
 
 // The differences between a driver's answers and recorded ones.
 struct Comparison {

@@ -22,18 +22,18 @@ namespace cushim::testing {
 
 pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
   constexpr int inherited = 3;
-  std::vector<std::string> words = {
+  std::vector<std::string> arguments_of_child = {
       "/proc/self/exe", "--driver=" + options().driver, "--cushim-file=" + std::to_string(inherited),
       "--cushim-parent=" + std::to_string(getpid()),
       // Less than this process's own limit, so that the child reports a timeout first.
       "--limit=" + std::to_string(options().limit_seconds * 3 / 4)};
   if (!options().write_calls.empty()) {
-    words.push_back("--write-calls=" + options().write_calls);
-    words.push_back("--cushim-test=" + running_test());
+    arguments_of_child.push_back("--write-calls=" + options().write_calls);
+    arguments_of_child.push_back("--cushim-test=" + running_test());
   }
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  arguments_of_child.insert(arguments_of_child.end(), arguments.begin(), arguments.end());
   std::vector<char *> argv;
-  for (std::string &word : words) argv.push_back(word.data());
+  for (std::string &argument : arguments_of_child) argv.push_back(argument.data());
   argv.push_back(nullptr);
 
   std::vector<char *> environment;

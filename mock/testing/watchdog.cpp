@@ -44,7 +44,8 @@ void Watchdog::run() {
     const bool moved = changed_.wait_for(lock, std::chrono::seconds(limit_seconds_),
                                          [&] { return ended_ || turn_ != turn; });
     if (moved) continue;
-    std::fprintf(stderr, "cushim: %s did not end within %d s; giving up\n", watched_.c_str(), limit_seconds_);
+    std::fprintf(stderr, "cushim: %s did not end within %d s; the program aborts\n", watched_.c_str(),
+                 limit_seconds_);
     std::abort();
   }
 }

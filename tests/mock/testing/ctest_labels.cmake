@@ -85,7 +85,7 @@ if(SIM)
   set(ENV{LD_LIBRARY_PATH} ${SIM})
   ctest(-L gpu -R "Needs.One_gpu|Answers.Are_kept" --output-on-failure --no-tests=error)
   if(code EQUAL 0 OR NOT output MATCHES "0% tests passed, 2 tests failed" OR
-     NOT output MATCHES "the driver found is SIMULATED: [^\n]*libcuda.so.1")
+     NOT output MATCHES "the driver is SIMULATED: [^\n]*libcuda.so.1")
     message(FATAL_ERROR "-L gpu is not red on the simulated driver:\n${output}")
   endif()
   set(ENV{LD_LIBRARY_PATH} "")

@@ -42,7 +42,7 @@ endif()
 # With fewer devices than the file names, the test fails with a message.
 set(ENV{CUDA_VISIBLE_DEVICES} "")
 ctest(-R Two.Devices_are_two --resource-spec-file ${file} --output-on-failure)
-if(code EQUAL 0 OR NOT output MATCHES "make the resource file anew")
+if(code EQUAL 0 OR NOT output MATCHES "write the resource file again")
   message(FATAL_ERROR "a resource file of another machine is not noticed:\n${output}")
 endif()
 unset(ENV{CUDA_VISIBLE_DEVICES})

@@ -102,7 +102,7 @@ TEST(TestingList, Tells_what_bodies_and_fixtures_need) {
 TEST(TestingLabelGpu, A_simulated_driver_is_red) {
   const Finished simulated = run_on_sim("Needs.One_gpu", "", "CUSHIM_TEST_LABEL=gpu");
   EXPECT_EQ(simulated.exit, 1) << simulated;
-  EXPECT_TRUE(simulated.says("labelled gpu")) << simulated;
+  EXPECT_TRUE(simulated.says("with the label gpu")) << simulated;
   EXPECT_EQ(run("--driver=" CUSHIM_FAKE, "CUSHIM_TEST_LABEL=gpu").exit, 1);
 }
 #if defined(CUSHIM_SIMULATED)
@@ -112,7 +112,7 @@ TEST(TestingDriver, That_is_to_be_real_is_not_the_simulated_library) {
   for (const char *environment : {"CUSHIM_TEST_DRIVER=real", "CUSHIM_TEST_LABEL=gpu"}) {
     const Finished real = run(filter, std::string(environment) + " LD_LIBRARY_PATH=" CUSHIM_SIMULATED);
     EXPECT_EQ(real.exit, 1) << real;
-    EXPECT_TRUE(real.says("the driver found is SIMULATED: ")) << real;
+    EXPECT_TRUE(real.says("the driver is SIMULATED: ")) << real;
   }
 }
 #endif
@@ -129,7 +129,7 @@ TEST(TestingNeeds, That_are_not_met_skip_and_no_executed_test_is_red) {
 TEST(TestingNeeds, That_are_declared_must_be_met) {
   const Finished declared = run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=gpus:1000");
   EXPECT_EQ(declared.exit, 1) << declared;
-  EXPECT_TRUE(declared.says("CUSHIM_TEST_HAS declares what was not found: gpus:1000")) << declared;
+  EXPECT_TRUE(declared.says("CUSHIM_TEST_HAS declares features that were not found: gpus:1000")) << declared;
 }
 TEST(TestingNeeds, Found_but_not_declared_are_reported) {
   const Finished undeclared = run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=mem_ops");
@@ -205,8 +205,8 @@ TEST_F(Files, Devices_that_CTest_allots_count_from_the_visible_ones) {
   const Finished second = run_on_sim("Devices.*", "--write-answers=" + file,
                                      "CUDA_VISIBLE_DEVICES=GPU-abc,6" + allotted + "id:1,slots:1");
   EXPECT_NE(read(file).find("visible = 6\n"), std::string::npos) << second << read(file);
-  const std::pair<const char *, const char *> mistakes[] = {{"id:2,slots:1", "has none in that place"},
-                                                            {"id:gpu_a,slots:1", "identities are numbers"}};
+  const std::pair<const char *, const char *> mistakes[] = {{"id:2,slots:1", "has no such entry"},
+                                                            {"id:gpu_a,slots:1", "an id must be a number"}};
   for (const auto &[device, message] : mistakes) {
     const Finished mistake = run_on_sim("Devices.*", "", "CUDA_VISIBLE_DEVICES=0,6" + allotted + device);
     EXPECT_EQ(mistake.exit, 1) << mistake;
@@ -262,7 +262,7 @@ TEST(TestingCalls, Of_another_driver_than_the_simulated_are_not_counted) {
   const Finished refused =
       run("--driver=" CUSHIM_FAKE " --gtest_filter=Needs.One_gpu --write-calls=/dev/null");
   EXPECT_EQ(refused.exit, 2) << refused;
-  EXPECT_TRUE(refused.says("--write-calls wants --driver=sim")) << refused;
+  EXPECT_TRUE(refused.says("--write-calls needs --driver=sim")) << refused;
 }
 
 TEST_F(Files, Addresses_and_identities_are_no_answers) {
@@ -271,7 +271,7 @@ TEST_F(Files, Addresses_and_identities_are_no_answers) {
     const Finished refused = run_on_sim("Answers.*", "--write-answers=" + folder + "/a.txt",
                                         std::string("PROGRAM_ANSWER=") + identity);
     EXPECT_EQ(refused.exit, 1) << identity << refused;
-    EXPECT_TRUE(refused.says("no answer but an address")) << refused;
+    EXPECT_TRUE(refused.says("not an answer, but an address")) << refused;
     EXPECT_FALSE(std::filesystem::exists(folder + "/a.txt")) << identity;
   }
 }

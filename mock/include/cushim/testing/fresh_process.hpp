@@ -14,7 +14,7 @@ struct FreshProcess {
   std::string failure;  // output of the process if it failed; else empty
   bool skipped = false;
 };
-enum class Crash { fails, is_an_answer };
+enum class Crash { fails, is_recorded };
 // In the first process: restarts this program for the running test only, takes over its answers, and sets
 // `ended`. In the restarted process: leaves `ended` false.
 FreshProcess in_a_fresh_process(Crash crash);
@@ -36,4 +36,4 @@ FreshProcess in_a_fresh_process(Crash crash);
 
 // The same, for calls that crash some drivers with a segmentation fault. A crash is recorded as the answer
 // "process = crashed" and is no failure; --compare-answers then accepts any answer.
-#define CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH() CUSHIM_FRESH_PROCESS_(is_an_answer)
+#define CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH() CUSHIM_FRESH_PROCESS_(is_recorded)

@@ -46,9 +46,9 @@ struct Needs {
 
 // Stores them for --list-tests, which lists requirements without running the tests.
 bool declare(const Needs &needs);
-template <class GiveNeeds>
+template <class GetNeeds>
 struct Declared {
-  static inline const bool before_main = declare(GiveNeeds{}());
+  static inline const bool before_main = declare(GetNeeds{}());
 };
 
 struct Unmet {
@@ -58,10 +58,10 @@ struct Unmet {
 // Returns which requirements are not met. Calls cuInit and reads device attributes.
 Unmet unmet(const Needs &needs);
 
-template <class GiveNeeds>
-Unmet unmet_of(GiveNeeds give_needs) {
-  static_cast<void>(Declared<GiveNeeds>::before_main);
-  return unmet(give_needs());
+template <class GetNeeds>
+Unmet unmet_of(GetNeeds get_needs) {
+  static_cast<void>(Declared<GetNeeds>::before_main);
+  return unmet(get_needs());
 }
 }  // namespace detail
 
