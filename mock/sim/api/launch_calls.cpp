@@ -38,20 +38,20 @@ CUresult code_of(ptx::FaultKind kind) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-std::string in_words(const ptx::Dim3 &place) {
+std::string to_text(const ptx::Dim3 &place) {
   return "(" + std::to_string(place.x) + ", " + std::to_string(place.y) + ", " + std::to_string(place.z) +
          ")";
 }
 
 // Describes a fault, with details that a GPU does not report: the thread, the block and the line.
-std::string in_words(System &system, const ptx::Fault &fault) {
+std::string to_text(System &system, const ptx::Fault &fault) {
   char address[32];
   std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(fault.address));
   std::string text = "kernel " + fault.kernel + ": " + std::string(ptx::name(fault.kind));
   const bool has_address =
       fault.kind == ptx::FaultKind::illegal_address || fault.kind == ptx::FaultKind::misaligned_address;
   if (has_address) text += std::string(" ") + address;
-  text += ", thread " + in_words(fault.thread) + " of block " + in_words(fault.block) + ", line " +
+  text += ", thread " + to_text(fault.thread) + " of block " + to_text(fault.block) + ", line " +
           std::to_string(fault.line) + " of the PTX";
   if (fault.source_line != 0)
     text += " (" + fault.source_file + ":" + std::to_string(fault.source_line) + ")";
@@ -165,7 +165,7 @@ CUresult launch(Call &call, Function &function, CUstream into, const Launch &lau
                 .on_complete =
                     [&system, &context, result](Time) {
                       if (*result) return;
-                      system.engine.report(in_words(system, result->fault));
+                      system.engine.report(to_text(system, result->fault));
                       system.lose_context(context, code_of(result->fault.kind));
                     }});
   return CUDA_SUCCESS;

@@ -50,7 +50,7 @@ class WordCondition final : public Condition {
     }
   }
 
-  std::string in_words() const override {
+  std::string to_text() const override {
     constexpr const char *kComparisons[] = {"be at least", "be", "have a bit of", "lack a bit of"};
     std::ostringstream text;
     text << "the word of " << 8 * sizeof(Word) << " bits at 0x" << std::hex << address_ << std::dec << " to "

@@ -19,21 +19,21 @@ struct Move {
   std::function<void()> compute{};  // instead of a copy: work to do without the machine's lock
 };
 
-// A movable function that is called once. Stores up to kRoom bytes of captured state without an allocation.
-// The function has no parameter, or a Move & in which it may describe a copy for the engine.
+// A movable function that is called once. Stores up to kInlineSize bytes of captured state without an
+// allocation. The function has no parameter, or a Move & in which it may describe a copy for the engine.
 class Action {
  public:
   Action() noexcept = default;
   template <class Function>
   requires(!std::is_same_v<std::remove_cvref_t<Function>, Action>) Action(Function &&function) {
     using Stored = std::remove_cvref_t<Function>;
-    if constexpr (sizeof(Stored) <= kRoom && alignof(Stored) <= alignof(void *) &&
+    if constexpr (sizeof(Stored) <= kInlineSize && alignof(Stored) <= alignof(void *) &&
                   std::is_nothrow_move_constructible_v<Stored>) {
-      new (room_) Stored(std::forward<Function>(function));
+      new (storage_) Stored(std::forward<Function>(function));
       methods_ = &kMethods<Stored>;
     } else {
-      new (room_) Boxed<Stored>{std::make_unique<Stored>(std::forward<Function>(function))};
-      methods_ = &kMethods<Boxed<Stored>>;
+      new (storage_) HeapStored<Stored>{std::make_unique<Stored>(std::forward<Function>(function))};
+      methods_ = &kMethods<HeapStored<Stored>>;
     }
   }
   Action(Action &&other) noexcept { take(other); }
@@ -46,14 +46,14 @@ class Action {
   ~Action() { reset(); }
 
   explicit operator bool() const noexcept { return methods_ != nullptr; }
-  void operator()(Move &move) { methods_->call(room_, move); }
+  void operator()(Move &move) { methods_->call(storage_, move); }
   void reset() noexcept {
     const Methods *const methods = std::exchange(methods_, nullptr);
-    if (methods != nullptr && methods->destroy != nullptr) methods->destroy(room_);
+    if (methods != nullptr && methods->destroy != nullptr) methods->destroy(storage_);
   }
 
  private:
-  static constexpr std::size_t kRoom = 64;
+  static constexpr std::size_t kInlineSize = 64;
 
   struct Methods {
     void (*call)(void *function, Move &move);
@@ -62,7 +62,7 @@ class Action {
   };
 
   template <class Stored>
-  struct Boxed {
+  struct HeapStored {
     std::unique_ptr<Stored> stored;
     void operator()(Move &move) { call(*stored, move); }
   };
@@ -96,13 +96,13 @@ class Action {
     methods_ = std::exchange(other.methods_, nullptr);
     if (methods_ == nullptr) return;
     if (methods_->relocate != nullptr)
-      methods_->relocate(other.room_, room_);
+      methods_->relocate(other.storage_, storage_);
     else
-      std::memcpy(room_, other.room_, kRoom);
+      std::memcpy(storage_, other.storage_, kInlineSize);
   }
 
   const Methods *methods_ = nullptr;
-  alignas(void *) std::byte room_[kRoom];
+  alignas(void *) std::byte storage_[kInlineSize];
 };
 
 }  // namespace cushim::sim

@@ -172,7 +172,7 @@ class Engine::Needs {
     ++engine_.needs_;
     while (!engine_.needed_.empty()) {
       Task &task = engine_.needed_.first();
-      engine_.take_out(task);
+      engine_.remove_from_list(task);
       engine_.make_runnable(task);
     }
   }
@@ -318,7 +318,7 @@ void Engine::make_runnable(Task &task) {
   (is_needed ? needed_ : runnable_).push(task);
 }
 
-void Engine::take_out(Task &task) {
+void Engine::remove_from_list(Task &task) {
   const auto swap_out = [&task](std::vector<Task *> &list) {
     list[task.index] = list.back();
     list[task.index]->index = task.index;
@@ -356,7 +356,7 @@ std::vector<Task *> Engine::ready_tasks() const {
 
 // Makes the tasks of the list runnable whose condition holds. Checks up to `most` tasks, from index `next`,
 // and wraps around at the end. Returns false if no condition holds.
-bool Engine::look_at(const std::vector<Task *> &list, std::size_t &next, std::size_t most) {
+bool Engine::check_conditions(const std::vector<Task *> &list, std::size_t &next, std::size_t most) {
   bool has_found = false;
   for (std::size_t rest = std::min(most, list.size()); rest != 0; --rest) {
     if (next >= list.size()) next = 0;
@@ -366,34 +366,34 @@ bool Engine::look_at(const std::vector<Task *> &list, std::size_t &next, std::si
       ++next;
       continue;
     }
-    take_out(task);
+    remove_from_list(task);
     make_runnable(task);
     has_found = true;
   }
   return has_found;
 }
 
-bool Engine::look(std::size_t most) {
+bool Engine::check_polled(std::size_t most) {
   may_have_changed_ = false;
-  return look_at(polled_, next_to_poll_, most);
+  return check_conditions(polled_, next_to_poll_, most);
 }
 
-bool Engine::look_at_announced() {
+bool Engine::check_announced() {
   std::size_t first = 0;
-  return look_at(announced_, first, announced_.size());
+  return check_conditions(announced_, first, announced_.size());
 }
 
-bool Engine::look_at_all() {
-  const bool is_announced = look_at_announced();
-  return look(polled_.size()) || is_announced;
+bool Engine::check_all_conditions() {
+  const bool is_announced = check_announced();
+  return check_polled(polled_.size()) || is_announced;
 }
 
-bool Engine::look_for(const Work &work) {
+bool Engine::check_needed_by(const Work &work) {
   if (polled_.empty()) return false;
   bool has_found = false;
   for_each_in_front(std::span(&work, 1), [&](Task &task) {
     if (task.list != List::polled || !task.condition->holds()) return;
-    take_out(task);
+    remove_from_list(task);
     make_runnable(task);
     has_found = true;
   });
@@ -433,7 +433,7 @@ void Engine::mark_needed(std::span<const Work> works) {
       see(earlier);
     });
     if (is_waiting || task.list != List::runnable) return;
-    take_out(task);
+    remove_from_list(task);
     make_runnable(task);
   });
 }
@@ -442,7 +442,7 @@ void Engine::mark_needed(std::span<const Work> works) {
 
 // Returns the next task by the schedule; null if there is none.
 Task *Engine::choose() {
-  if (may_have_changed_) look(kLooksOfCall);
+  if (may_have_changed_) check_polled(kLooksOfCall);
   if (!has_runnable()) return nullptr;
   ++examined_;
   if (schedule_ == Schedule::seeded) {
@@ -455,8 +455,8 @@ Task *Engine::choose() {
 }
 
 // Runs the task if its condition still holds. Otherwise returns false, and the task is polled again.
-bool Engine::run_if_it_can(Lock &lock, Task &task) {
-  take_out(task);
+bool Engine::try_run(Lock &lock, Task &task) {
+  remove_from_list(task);
   if (!holds(task)) {
     make_ready(task);
     return false;
@@ -467,15 +467,15 @@ bool Engine::run_if_it_can(Lock &lock, Task &task) {
 
 bool Engine::run_one(Lock &lock) {
   while (Task *const task = choose())
-    if (run_if_it_can(lock, *task)) return true;
+    if (try_run(lock, *task)) return true;
   return false;
 }
 
 bool Engine::run_one_needed(Lock &lock) {
-  if (may_have_changed_) look(kLooksOfCall);
+  if (may_have_changed_) check_polled(kLooksOfCall);
   while (!needed_.empty()) {
     ++examined_;
-    if (run_if_it_can(lock, needed_.first())) return true;
+    if (try_run(lock, needed_.first())) return true;
   }
   return false;
 }
@@ -488,7 +488,7 @@ bool Engine::run_one_in_front(Lock &lock, std::span<const Work> works) {
   });
   if (able.empty()) return false;
   std::ranges::sort(able, {}, &Task::serial);
-  return run_if_it_can(lock, schedule_ == Schedule::seeded ? *able[random_() % able.size()] : *able.front());
+  return try_run(lock, schedule_ == Schedule::seeded ? *able[random_() % able.size()] : *able.front());
 }
 
 void Engine::run_at_call(Lock &lock) {
@@ -509,7 +509,7 @@ void Engine::run_at_call(Lock &lock) {
 }
 
 void Engine::run(Lock &lock, Task &task) {
-  note_order({task.serial, task.stream, task.name});
+  record_order({task.serial, task.stream, task.name});
   Time start = task.completed_at;
   if (task.resource != nullptr) start = std::max(start, task.resource->free_at);
   if (task.condition != nullptr) start = std::max(start, task.condition->since());
@@ -528,7 +528,7 @@ void Engine::run(Lock &lock, Task &task) {
   complete(task);
 }
 
-void Engine::note_order(const Ran &ran) {
+void Engine::record_order(const Ran &ran) {
   if (order_.size() < kOrderKept)
     order_.push_back(ran);
   else
@@ -551,7 +551,7 @@ void Engine::attempt(const Task &task, Function function) {
 void Engine::fail(const Task &task) noexcept {
   try {
     if (on_failure_ != nullptr) on_failure_(task.owner);
-    report(in_words(task) + " failed for lack of memory or threads; so does its context");
+    report(to_text(task) + " failed: out of memory or threads; its context fails with it");
   } catch (...) {
     std::fputs("cushim[sim]: no memory is left to report that an operation failed\n", stderr);
     std::abort();
@@ -621,7 +621,7 @@ bool Engine::query(Lock &lock, std::span<const Work> works) {
   if (schedule_ == Schedule::eager) {
     run_at_call(lock);
     const auto held = std::ranges::find_if_not(works, &sim::is_complete);
-    if (held != works.end() && look_for(*held)) run_at_call(lock);
+    if (held != works.end() && check_needed_by(*held)) run_at_call(lock);
   }
   if (std::ranges::all_of(works, &sim::is_complete)) {
     for (const Work &work : works)
@@ -646,12 +646,14 @@ bool Engine::wait(Lock &lock, std::span<const Work> works, const char *call) {
   for (auto awaited = rest(); !awaited.empty(); awaited = rest()) {
     if (schedule_ == Schedule::deferred || schedule_ == Schedule::stepped) {
       if (!needs) needs.emplace(*this, awaited);
-      if (run_one_needed(lock) || look_for(awaited.front())) continue;
+      if (run_one_needed(lock) || check_needed_by(awaited.front())) continue;
     }
     // Also if only needed tasks were to run: a task that waits for memory may need any other operation.
-    if (schedule_ != Schedule::background && (run_one(lock) || look_at_all())) continue;
+    if (schedule_ != Schedule::background && (run_one(lock) || check_all_conditions())) continue;
     if (is_deadlocked()) {
-      report(std::string(call) + ": deadlock: no work can run, and nobody else can change that:\n" + stuck());
+      report(std::string(call) +
+             ": deadlock: no operation can run, and no other thread or process can unblock one:\n" +
+             stream_heads());
       return false;
     }
     if (!patient_until) patient_until = std::chrono::steady_clock::now() + options_.patience;
@@ -659,7 +661,7 @@ bool Engine::wait(Lock &lock, std::span<const Work> works, const char *call) {
     may_have_changed_ = true;
     if (is_reported || std::chrono::steady_clock::now() < *patient_until) continue;
     is_reported = true;
-    report(std::string(call) + " still waits:\n" + stuck());
+    report(std::string(call) + " still waits:\n" + stream_heads());
   }
   for (const Work &work : works)
     if (work != nullptr) advance_to(work->completed_at);
@@ -703,7 +705,7 @@ void Engine::mark_abandoned(const void *owner, std::span<const Work> works, CUre
       return;
     }
     if (task.state == Task::State::ready) {
-      take_out(task);
+      remove_from_list(task);
       ending_.push_back(&task);
     }
     task.fault = fault;
@@ -714,7 +716,7 @@ void Engine::mark_abandoned(const void *owner, std::span<const Work> works, CUre
 
 bool Engine::step(Lock &lock) {
   may_have_changed_ = true;
-  return run_one(lock) || (look_at_all() && run_one(lock));
+  return run_one(lock) || (check_all_conditions() && run_one(lock));
 }
 
 void Engine::run_all(Lock &lock) {
@@ -724,17 +726,17 @@ void Engine::run_all(Lock &lock) {
   };
   do {
     may_have_changed_ = true;
-    while (run_one(lock) || look_at_all()) {
+    while (run_one(lock) || check_all_conditions()) {
     }
     if (is_quiet()) return;
     changed_.wait(
         lock, [this] { return moves_ == 0 && (host_functions_.empty() || in_host_function_ != nullptr); });
     changed_.wait_for(lock, kHostFunctionGrace, is_quiet);
-  } while (is_quiet() || has_runnable() || look_at_all());
+  } while (is_quiet() || has_runnable() || check_all_conditions());
 }
 
-void Engine::look_again(Lock &lock) {
-  look_at_announced();
+void Engine::recheck_announced(Lock &lock) {
+  check_announced();
   run_at_call(lock);
   notify();
 }
@@ -792,7 +794,7 @@ void Engine::background_thread(const std::stop_token &stop) {
   bool has_run = false;
   while (!stop.stop_requested()) {
     may_have_changed_ = true;
-    if (run_one(lock) || look(kLooksAtRest)) {
+    if (run_one(lock) || check_polled(kLooksAtRest)) {
       has_run = true;
       continue;
     }
@@ -812,7 +814,7 @@ void Engine::background_thread(const std::stop_token &stop) {
 
 // ---- Reports ----
 
-std::string Engine::in_words(unsigned long serial, unsigned long stream, const char *name) const {
+std::string Engine::to_text(unsigned long serial, unsigned long stream, const char *name) const {
   std::string text = "#" + std::to_string(serial) + " stream " + std::to_string(stream);
   if (const auto its_name = names_.find(stream); its_name != names_.end())
     text += " (" + its_name->second + ")";
@@ -824,20 +826,21 @@ std::string Engine::order() const {
   const std::size_t first = order_.size() < kOrderKept ? 0 : next_in_order_;
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const Ran &ran = order_[(first + i) % order_.size()];
-    text += in_words(ran.serial, ran.stream, ran.name) + "\n";
+    text += to_text(ran.serial, ran.stream, ran.name) + "\n";
   }
-  if (unfinished_ != 0) text += "not run: " + std::to_string(unfinished_) + "; next could be\n" + stuck();
+  if (unfinished_ != 0)
+    text += "not run: " + std::to_string(unfinished_) + "; at the head of their streams:\n" + stream_heads();
   return text;
 }
 
 // Returns the first tasks of the streams and their conditions, as text.
-std::string Engine::stuck() const {
+std::string Engine::stream_heads() const {
   std::string text;
-  if (in_host_function_ != nullptr) text += "  " + in_words(*in_host_function_) + " runs\n";
-  for (const Task *task : host_functions_) text += "  " + in_words(*task) + " is to run\n";
+  if (in_host_function_ != nullptr) text += "  " + to_text(*in_host_function_) + " runs\n";
+  for (const Task *task : host_functions_) text += "  " + to_text(*task) + " waits for the host thread\n";
   for (const Task *task : ready_tasks()) {
-    text += "  " + in_words(*task);
-    if (task->condition != nullptr) text += " waits for " + task->condition->in_words();
+    text += "  " + to_text(*task);
+    if (task->condition != nullptr) text += " waits for " + task->condition->to_text();
     text += "\n";
   }
   return text;

@@ -83,7 +83,7 @@ class Engine {
 
   // Checks again the conditions with ChangedBy::announcer. The caller has changed something that they depend
   // on.
-  void look_again(Lock &lock);
+  void recheck_announced(Lock &lock);
 
   // The host program's virtual time.
   Time now() const noexcept { return now_; }
@@ -119,7 +119,7 @@ class Engine {
   // ---- Readiness of tasks ----
   void make_ready(Task &task);
   void make_runnable(Task &task);
-  void take_out(Task &task);
+  void remove_from_list(Task &task);
   bool has_runnable() const noexcept { return !runnable_.empty() || !needed_.empty(); }
   bool is_idle() const noexcept { return !has_runnable() && polled_.empty() && announced_.empty(); }
   template <class Visit>
@@ -129,19 +129,19 @@ class Engine {
 
   // Checks the conditions of up to `most` polled tasks, in turn. Tasks whose condition holds become runnable.
   // Returns false if there are none.
-  bool look(std::size_t most);
-  bool look_at(const std::vector<Task *> &list, std::size_t &next, std::size_t most);
-  bool look_at_all();
-  bool look_at_announced();
+  bool check_polled(std::size_t most);
+  bool check_conditions(const std::vector<Task *> &list, std::size_t &next, std::size_t most);
+  bool check_all_conditions();
+  bool check_announced();
   // Checks the polled tasks that the work waits for.
-  bool look_for(const Work &work);
+  bool check_needed_by(const Work &work);
   template <class Visit>
   void for_each_in_front(std::span<const Work> works, Visit visit);
   void mark_needed(std::span<const Work> works);
 
   // ---- Running tasks ----
   Task *choose();
-  bool run_if_it_can(Lock &lock, Task &task);
+  bool try_run(Lock &lock, Task &task);
   bool run_one(Lock &lock);
   bool run_one_needed(Lock &lock);
   bool run_one_in_front(Lock &lock, std::span<const Work> works);
@@ -163,9 +163,9 @@ class Engine {
   void background_thread(const std::stop_token &stop);
   void sleep(Lock &lock, Task &until);
   bool is_deadlocked() const;
-  std::string in_words(unsigned long serial, unsigned long stream, const char *name) const;
-  std::string in_words(const Task &task) const { return in_words(task.serial, task.stream, task.name); }
-  std::string stuck() const;
+  std::string to_text(unsigned long serial, unsigned long stream, const char *name) const;
+  std::string to_text(const Task &task) const { return to_text(task.serial, task.stream, task.name); }
+  std::string stream_heads() const;
 
   template <class Function>
   void attempt(const Task &task, Function function);
@@ -175,7 +175,7 @@ class Engine {
     unsigned long serial, stream;
     const char *name;
   };
-  void note_order(const Ran &ran);
+  void record_order(const Ran &ran);
 
   mock::Mutex &mutex_;
   const Options &options_;
@@ -192,7 +192,7 @@ class Engine {
   ReadyHeap runnable_, needed_;  // the condition holds, or there is none
   std::vector<Task *> polled_;   // waiting for memory, which is checked periodically
   std::size_t next_to_poll_ = 0;
-  std::vector<Task *> announced_;  // waiting for a call of look_again()
+  std::vector<Task *> announced_;  // waiting for a call of recheck_announced()
   bool may_have_changed_ = true;   // memory, since the last check
 
   std::vector<Task *> ending_;  // to be completed without being run

@@ -29,7 +29,7 @@ struct Resource {
 // A condition of an operation in addition to its predecessors.
 struct Condition {
   // The cause that can make the condition hold. engine: only operations of this machine. anyone: also the
-  // host or another process, without notice. announcer: others, which then call Engine::look_again().
+  // host or another process, without notice. announcer: others, which then call Engine::recheck_announced().
   enum class ChangedBy : std::uint8_t { engine, anyone, announcer };
 
   explicit Condition(ChangedBy changed_by) noexcept : changed_by(changed_by) {}
@@ -38,7 +38,7 @@ struct Condition {
   Condition &operator=(const Condition &) = delete;
 
   virtual bool holds() const = 0;
-  virtual std::string in_words() const = 0;
+  virtual std::string to_text() const = 0;
   // Returns the virtual time since which the condition holds; 0 if unknown.
   virtual Time since() const { return 0; }
 
@@ -169,17 +169,17 @@ struct Operation {
    public:
     void add(const Work &work) {
       if (count_ < 2)
-        near_[count_] = work;
+        inline_works_[count_] = work;
       else
         more_.push_back(work);
       ++count_;
     }
     std::size_t size() const noexcept { return count_; }
-    const Work &operator[](std::size_t i) const noexcept { return i < 2 ? near_[i] : more_[i - 2]; }
+    const Work &operator[](std::size_t i) const noexcept { return i < 2 ? inline_works_[i] : more_[i - 2]; }
 
    private:
     std::size_t count_ = 0;
-    Work near_[2]{};
+    Work inline_works_[2]{};
     std::vector<Work> more_{};
   };
 

@@ -23,7 +23,7 @@ PeerWatcher::~PeerWatcher() {
   table_->ring();
 }
 
-void PeerWatcher::add(std::shared_ptr<Awaited> awaited) {
+void PeerWatcher::add(std::shared_ptr<AwaitedRecord> awaited) {
   if (!is_running_) thread_ = start_thread([this](const std::stop_token &stop) { run(stop); });
   is_running_ = true;
   awaited_.push_back(std::move(awaited));
@@ -42,7 +42,7 @@ void PeerWatcher::run(const std::stop_token &stop) {
       next_look = now + kPatience;
     }
     const auto over = std::erase_if(awaited_, [](const auto &awaited) { return awaited->is_over(); });
-    if (over != 0) engine_.look_again(lock);
+    if (over != 0) engine_.recheck_announced(lock);
     if (!awaited_.empty()) last_awaited = now;
     if (now >= last_awaited + kPatience) break;
     lock.unlock();
@@ -59,8 +59,8 @@ void PeerWatcher::find_lost() {
     awaited->is_lost = true;
     std::fprintf(
         stderr,
-        "cushim[sim]: process %lld ended before the event that it recorded was complete; whoever waits "
-        "for it goes on\n",
+        "cushim[sim]: process %lld ended before the event that it recorded was complete; waits for the "
+        "event return\n",
         static_cast<long long>(table_->layout().participants[awaited->record.participant.index].process.id));
   }
 }

@@ -15,7 +15,7 @@
 namespace cushim::sim {
 
 // A record of a shared event by another process.
-struct Awaited {
+struct AwaitedRecord {
   std::shared_ptr<SharedEvent> event;
   SharedEvent::Record record;
   bool is_lost = false;  // the recording process has ended
@@ -33,7 +33,7 @@ class PeerWatcher {
   PeerWatcher &operator=(const PeerWatcher &) = delete;
 
   // Starts the thread if it does not run. Throws std::system_error if no thread can be created.
-  void add(std::shared_ptr<Awaited> awaited);
+  void add(std::shared_ptr<AwaitedRecord> awaited);
   bool is_idle() const noexcept { return !is_running_; }
 
  private:
@@ -43,7 +43,7 @@ class PeerWatcher {
   Engine &engine_;
   mock::Mutex &mutex_;
   const std::shared_ptr<ShareTable> table_;
-  std::vector<std::shared_ptr<Awaited>> awaited_;
+  std::vector<std::shared_ptr<AwaitedRecord>> awaited_;
   bool is_running_ = false;
   std::jthread thread_;
 };

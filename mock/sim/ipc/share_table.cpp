@@ -97,7 +97,7 @@ std::shared_ptr<ShareTable> ShareTable::open(const ShareHandle &handle) {
     return errno = ESTALE, nullptr;
   if (!table->join()) return errno = EUSERS, nullptr;
   table->maker_ = {0, generation_of(table->layout_->participants[0].state)};
-  if (table->is_maker_gone()) return errno = ESTALE, nullptr;
+  if (table->is_creator_dead()) return errno = ESTALE, nullptr;
   return table;
 }
 

@@ -129,7 +129,7 @@ class ShareTable {
   // its machine was destroyed.
   bool is_gone(ParticipantId who);
   // Returns whether the participant that made the table is gone.
-  bool is_maker_gone() { return is_gone(maker_); }
+  bool is_creator_dead() { return is_gone(maker_); }
   // Closes the pidfds that is_gone() caches, except the one of the table's maker.
   void stop_watching();
 

@@ -28,14 +28,14 @@ bool is_unused(const std::shared_ptr<ShareTable> &table) { return table.use_coun
 // Holds when a record by another process is complete or that process has ended.
 class RecordCondition final : public Condition {
  public:
-  explicit RecordCondition(std::shared_ptr<const Awaited> awaited) noexcept
+  explicit RecordCondition(std::shared_ptr<const AwaitedRecord> awaited) noexcept
       : Condition(ChangedBy::announcer), awaited_(std::move(awaited)) {}
   bool holds() const override { return awaited_->is_over(); }
-  std::string in_words() const override { return "an event that another process recorded"; }
+  std::string to_text() const override { return "an event that another process recorded"; }
   Time since() const override { return awaited_->event->completed_at(); }
 
  private:
-  const std::shared_ptr<const Awaited> awaited_;
+  const std::shared_ptr<const AwaitedRecord> awaited_;
 };
 
 }  // namespace
@@ -76,7 +76,7 @@ Sharing::Opened Sharing::open(const ShareHandle &handle) {
   if (const auto known = opened_.find(handle.nonce); known != opened_.end()) {
     // An event outlives its maker while an object of the maker's table is open here.
     const bool outlives = handle.kind == ShareHandle::Kind::event && !is_unused(known->second);
-    if (!known->second->is_maker_gone() || outlives) return {.answer = opened, .table = known->second};
+    if (!known->second->is_creator_dead() || outlives) return {.answer = opened, .table = known->second};
   }
   forget_unused();
   if (handle.process.is_gone()) return {.answer = ended};
@@ -103,7 +103,7 @@ Sharing::Opened Sharing::open(const ShareHandle &handle) {
 void Sharing::forget_unused() {
   std::erase_if(peer_watchers_, [](const auto &entry) { return entry.second->is_idle(); });
   std::erase_if(opened_,
-                [](const auto &entry) { return is_unused(entry.second) && entry.second->is_maker_gone(); });
+                [](const auto &entry) { return is_unused(entry.second) && entry.second->is_creator_dead(); });
   auto unused = static_cast<std::size_t>(
       std::ranges::count_if(opened_, [](const auto &entry) { return is_unused(entry.second); }));
   std::erase_if(opened_, [&](const auto &entry) {
@@ -117,7 +117,7 @@ Work Sharing::await(const std::shared_ptr<SharedEvent> &event, SharedEvent::Reco
   std::erase_if(peer_watchers_, [](const auto &entry) { return entry.second->is_idle(); });
   auto &peer_watcher = peer_watchers_[event->table().get()];
   if (peer_watcher == nullptr) peer_watcher = std::make_unique<PeerWatcher>(engine_, mutex_, event->table());
-  const auto awaited = std::make_shared<Awaited>(Awaited{event, record});
+  const auto awaited = std::make_shared<AwaitedRecord>(AwaitedRecord{event, record});
   peer_watcher->add(awaited);
   return engine_.add({.name = "another process", .condition = std::make_unique<RecordCondition>(awaited)});
 }

@@ -32,13 +32,13 @@ int capability(const Device &device) {
 LoadError check_target(const ptx::Module &module, const System &system, const Device &device) {
   const unsigned version = module.version_major * 100 + module.version_minor * 10;
   const unsigned newest = newest_ptx(system.profile.driver_version);
-  const auto in_words = [](unsigned number) {
+  const auto to_text = [](unsigned number) {
     return std::to_string(number / 100) + "." + std::to_string(number % 100 / 10);
   };
   if (version > newest)
     return {CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-            "ptxas application ptx input, line 1; fatal   : Unsupported .version " + in_words(version) +
-                "; current version is '" + in_words(newest) + "'"};
+            "ptxas application ptx input, line 1; fatal   : Unsupported .version " + to_text(version) +
+                "; current version is '" + to_text(newest) + "'"};
   const auto sm = static_cast<int>(module.target.sm);
   if (sm > capability(device) || (module.target.suffix == 'a' && sm != capability(device)))
     return {CUDA_ERROR_INVALID_PTX,

@@ -30,7 +30,7 @@ std::vector<Options> runs(int seeds, const Options &options) {
   return all;
 }
 
-std::optional<Failing> run(const Options &options, const std::function<bool(Machine &)> &body) {
+std::optional<FailingSchedule> run(const Options &options, const std::function<bool(Machine &)> &body) {
   Machine machine(options);
   const ScopedDriver scope(machine.driver());
   std::string why;
@@ -39,12 +39,12 @@ std::optional<Failing> run(const Options &options, const std::function<bool(Mach
   } catch (const std::exception &error) {
     why = error.what();
   }
-  return Failing{options, std::move(why), machine.order()};
+  return FailingSchedule{options, std::move(why), machine.order()};
 }
 
 }  // namespace
 
-std::string Failing::text() const {
+std::string FailingSchedule::text() const {
   std::string alone = "CUSHIM_SCHEDULE=" + std::string(name_of(options.schedule));
   std::string which = "schedule " + std::string(name_of(options.schedule));
   if (options.schedule == Schedule::seeded) {
@@ -52,14 +52,14 @@ std::string Failing::text() const {
     which += ", seed " + std::to_string(options.seed);
   }
   return "fails with " + which + (why.empty() ? "" : ": " + why) +
-         "\nwhat ran, in this order (the numbers are those of the calls):\n" + order +
-         "to run it alone: " + alone + "\n";
+         "\noperations in the order in which they ran, with their call numbers:\n" + order +
+         "to reproduce: " + alone + "\n";
 }
 
-std::optional<Failing> explore(int seeds, const std::function<bool(Machine &)> &body,
-                               const Options &options) {
+std::optional<FailingSchedule> explore(int seeds, const std::function<bool(Machine &)> &body,
+                                       const Options &options) {
   for (const Options &one : runs(seeds, options)) {
-    std::optional<Failing> failing = run(one, body);
+    std::optional<FailingSchedule> failing = run(one, body);
     if (!failing) continue;
     std::fprintf(stderr, "cushim[sim]: %s", failing->text().c_str());
     return failing;

@@ -55,8 +55,7 @@ Stream &stream_of(Call &call, CUstream handle) {
   try {
     return call.stream(handle);
   } catch (const CallError &error) {
-    throw std::invalid_argument(std::string(call.name) +
-                                ": this is no stream that can be used now (CUresult " +
+    throw std::invalid_argument(std::string(call.name) + ": the stream is not valid (CUresult " +
                                 std::to_string(error.code) + ")");
   }
 }
@@ -66,7 +65,7 @@ class GateCondition final : public Condition {
   explicit GateCondition(std::shared_ptr<const std::atomic<bool>> is_open) noexcept
       : Condition(ChangedBy::anyone), is_open_(std::move(is_open)) {}
   bool holds() const override { return *is_open_; }
-  std::string in_words() const override { return "the test to open it"; }
+  std::string to_text() const override { return "the test to open it"; }
 
  private:
   const std::shared_ptr<const std::atomic<bool>> is_open_;

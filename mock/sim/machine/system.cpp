@@ -177,10 +177,10 @@ void System::report_not_implemented(int slot) {
   const std::lock_guard lock(mutex);
   ++calls[static_cast<std::size_t>(slot)];
   if (!not_implemented.insert(slot).second) return;
-  std::fprintf(
-      stderr,
-      "cushim[sim]: %s is not implemented by the simulated driver; it answers CUDA_ERROR_NOT_SUPPORTED\n",
-      cushim_entry(slot)->symbol);
+  std::fprintf(stderr,
+               "cushim[sim]: %s is not implemented by the simulated driver; it returns "
+               "CUDA_ERROR_NOT_SUPPORTED (801)\n",
+               cushim_entry(slot)->symbol);
 }
 
 }  // namespace cushim::sim

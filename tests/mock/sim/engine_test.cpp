@@ -19,7 +19,7 @@ class IsSet final : public Condition {
  public:
   explicit IsSet(const std::atomic<int> &word) : Condition(ChangedBy::anyone), word_(word) {}
   bool holds() const override { return word_ != 0; }
-  std::string in_words() const override { return "a word"; }
+  std::string to_text() const override { return "a word"; }
 
  private:
   const std::atomic<int> &word_;

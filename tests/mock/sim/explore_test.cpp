@@ -80,7 +80,8 @@ TEST(Explore, Tells_what_the_body_threw) {
 TEST(Explore, Judges_a_run_of_a_GoogleTest_test_by_its_assertions) {
   explore(5, [](Machine &machine) { EXPECT_EQ(handed_over(machine, true), 2u); });
   EXPECT_FALSE(::testing::Test::HasFailure());
-  EXPECT_NONFATAL_FAILURE(explore(5, [](Machine &machine) { machine.gate(nullptr); }), "this is no stream");
+  EXPECT_NONFATAL_FAILURE(explore(5, [](Machine &machine) { machine.gate(nullptr); }),
+                          "the stream is not valid");
 }
 
 // ---- Gates ----

@@ -15,7 +15,7 @@
 namespace cushim::sim {
 
 // A run that failed.
-struct Failing {
+struct FailingSchedule {
   Options options;    // options of its machine; the same options reproduce the run
   std::string why;    // message of the exception that the body threw; empty if it returned false
   std::string order;  // Machine::order() at that time
@@ -29,7 +29,7 @@ struct Failing {
 // outlive its run. A run fails if the body returns false or throws. Stops at the first failing run, writes
 // its text() to stderr and returns it. If CUSHIM_SCHEDULE or CUSHIM_SEED is set, makes only one run, with
 // those values. Throws as options_from_environment() and Machine.
-std::optional<Failing> explore(int seeds, const std::function<bool(Machine &)> &body,
-                               const Options &options = {});
+std::optional<FailingSchedule> explore(int seeds, const std::function<bool(Machine &)> &body,
+                                       const Options &options = {});
 
 }  // namespace cushim::sim
