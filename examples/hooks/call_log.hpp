@@ -21,9 +21,9 @@ class CallLog {
  private:
   void log(cushim::Entry entry, CUresult result, auto... arguments) {
     const std::array<cushim::mock::Value, sizeof...(arguments)> values{cushim::mock::Value(arguments)...};
-    const std::string call = cushim::mock::Call{entry, values}.in_words();
+    const std::string call = cushim::mock::Call{entry, values}.to_text();
     const std::lock_guard lock(mutex_);
-    out_ << call << " = " << cushim::mock::result_in_words(result) << '\n';
+    out_ << call << " = " << cushim::mock::result_text(result) << '\n';
   }
 
   std::ostream &out_;

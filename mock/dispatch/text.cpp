@@ -88,14 +88,14 @@ bool is_flags(std::string_view name) { return name == "flags" || name == "Flags"
 
 }  // namespace
 
-std::string result_in_words(CUresult result) {
+std::string result_text(CUresult result) {
   const std::string number = std::to_string(static_cast<int>(result));
   const std::string name(name_of(result));
   if (name.empty()) return "unknown result " + number;
   return name + " (" + number + (result == CUDA_SUCCESS ? "" : ", " + text_of(result)) + ")";
 }
 
-std::string handle_in_words(const char *noun, const void *handle) {
+std::string handle_text(const char *noun, const void *handle) {
   const std::string name = noun;
   if (name == noun_of<CUstream> && handle == CU_STREAM_LEGACY) return "legacy stream";
   if (name == noun_of<CUstream> && handle == CU_STREAM_PER_THREAD) return "per-thread stream";
@@ -103,11 +103,11 @@ std::string handle_in_words(const char *noun, const void *handle) {
   return name + " " + hexadecimal(reinterpret_cast<std::uintptr_t>(handle));
 }
 
-std::string flags_in_words(const char *base, unsigned flags) {
+std::string flags_text(const char *base, unsigned flags) {
   const auto call = std::ranges::find(kFlags, std::string_view(base), &FlagsOfCall::base);
   if (call == std::end(kFlags)) return std::to_string(flags);
-  std::string words;
-  const auto add = [&words](const std::string &word) { words += (words.empty() ? "" : " | ") + word; };
+  std::string text;
+  const auto add = [&text](const std::string &word) { text += (text.empty() ? "" : " | ") + word; };
   unsigned rest = flags;
   // In reverse order, so that NOR comes before its bits.
   for (auto flag = call->flags.rbegin(); flag != call->flags.rend(); ++flag)
@@ -116,24 +116,24 @@ std::string flags_in_words(const char *base, unsigned flags) {
       rest &= ~flag->value;
     }
   if (rest != 0) add(hexadecimal(rest));
-  if (!words.empty()) return words;
+  if (!text.empty()) return text;
   return call->flags.front().value == 0 ? call->flags.front().name : "0";
 }
 
-std::string Value::in_words(const char *base, std::string_view name) const {
+std::string Value::to_text(const char *base, std::string_view name) const {
   switch (kind_) {
     case Kind::address:
       return bits_ == 0 ? "null" : hexadecimal(bits_);
     case Kind::handle:
-      return handle_in_words(noun_, reinterpret_cast<const void *>(bits_));
+      return handle_text(noun_, reinterpret_cast<const void *>(bits_));
     case Kind::text:
       return bits_ == 0 ? "null" : "\"" + std::string(reinterpret_cast<const char *>(bits_)) + "\"";
     case Kind::result:
-      return result_in_words(static_cast<CUresult>(bits_));
+      return result_text(static_cast<CUresult>(bits_));
     case Kind::signed_number:
       return std::to_string(static_cast<std::int64_t>(bits_));
     case Kind::unsigned_number:
-      return is_flags(name) ? flags_in_words(base, static_cast<unsigned>(bits_)) : std::to_string(bits_);
+      return is_flags(name) ? flags_text(base, static_cast<unsigned>(bits_)) : std::to_string(bits_);
     case Kind::real:
       return formatted("%g", real_);
     case Kind::structure:
@@ -142,19 +142,19 @@ std::string Value::in_words(const char *base, std::string_view name) const {
   return "{" + std::to_string(bits_) + " bytes}";
 }
 
-std::string Call::in_words() const {
+std::string Call::to_text() const {
   const int slot = static_cast<int>(entry);
   const CushimEntryInfo &row = *cushim_entry(slot);
   std::string_view names = kParameters[slot];
   names.remove_prefix(1);
-  std::string words = std::string(row.symbol) + "(";
+  std::string text = std::string(row.symbol) + "(";
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t length = names.find_first_of(",)");
     const std::string_view name = names.substr(0, length);
     names.remove_prefix(std::min(names.size(), length + 2));
-    words += (i == 0 ? "" : ", ") + std::string(name) + " = " + values[i].in_words(row.base, name);
+    text += (i == 0 ? "" : ", ") + std::string(name) + " = " + values[i].to_text(row.base, name);
   }
-  return words + ")";
+  return text + ")";
 }
 
 }  // namespace cushim::mock

@@ -29,7 +29,7 @@ double drawn(std::uint64_t seed, std::uint64_t number) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-bool strikes(const CallFault &fault, std::uint64_t number) {
+bool matches(const CallFault &fault, std::uint64_t number) {
   if (const auto *const random = std::get_if<RandomCalls>(&fault.when))
     return drawn(random->seed, number) < random->probability;
   const auto &counted = std::get<CountedCalls>(fault.when);
@@ -45,7 +45,7 @@ class Faults::Injector final : public hook::Around {
     bool is_about_all = false, is_about_waiting = false;
     for (const FaultRule &rule : rules) {
       if (machine == nullptr && rule.needs_machine())
-        throw std::invalid_argument("the rule " + rule.text + " is for the simulated driver alone");
+        throw std::invalid_argument("the rule " + rule.text + " works only on the simulated driver");
       if (const auto *const fault = std::get_if<CallFault>(&rule.what)) {
         Calls &calls = calls_.emplace_back(rule.text, *fault);
         for (const int slot : fault->slots) by_slot_[static_cast<std::size_t>(slot)].push_back(&calls);
@@ -64,20 +64,20 @@ class Faults::Injector final : public hook::Around {
   }
 
   std::optional<CUresult> before(int slot) override {
-    late_of_call_ = {};
+    pending_late_ = {};
     const std::uint64_t number = ++count_;
     if (!losses_.empty()) lose_devices(slot, number);
     if (has_late_ && traits_of(slot).returns_pending_errors)
-      if (const auto answer = tell(slot)) return answer;
+      if (const auto answer = late_result(slot)) return answer;
     if (has_lost_ && !traits_of(slot).works_after_fault)
       if (const CUresult fault = fault_of(current()); fault != CUDA_SUCCESS) return fault;
-    return strike(slot);
+    return inject(slot);
   }
 
   CUresult after(int slot, CUresult result) override {
-    if (const Struck struck = std::exchange(late_of_call_, {});
-        result == CUDA_SUCCESS && struck.by == this && struck.slot == slot)
-      strike_late(struck);
+    if (const PendingLateFault pending = std::exchange(pending_late_, {});
+        result == CUDA_SUCCESS && pending.by == this && pending.slot == slot)
+      inject_late(pending);
     if (result != CUDA_SUCCESS) return result;
     if (has_lost_) revive(slot);
     if (losses_.empty() || !lose_devices(slot, 0) || !traits_of(slot).returns_pending_errors) return result;
@@ -90,11 +90,11 @@ class Faults::Injector final : public hook::Around {
   }
 
   // Takes no lock but its own: the caller may hold the machine's.
-  void note_limit(const std::string &rule, const char *call) {
-    const auto place = check::CallStack::of_call();
+  void record_limit(const std::string &rule, const char *call) {
+    const auto call_stack = check::CallStack::of_call();
     const std::lock_guard lock(mutex_);
     const auto before = static_cast<std::uint64_t>(std::ranges::count(injected_, rule, &InjectedFault::rule));
-    injected_.push_back({rule, call, before + 1, CUDA_ERROR_OUT_OF_MEMORY, false, place, call});
+    injected_.push_back({rule, call, before + 1, CUDA_ERROR_OUT_OF_MEMORY, false, call_stack, call});
   }
 
  private:
@@ -113,12 +113,12 @@ class Faults::Injector final : public hook::Around {
   // A late failure that no call has returned yet.
   struct Late {
     CUcontext context;
-    std::size_t place;  // index in injected_
+    std::size_t index;  // in injected_
     CUresult result;
     bool is_sticky;
   };
   // The late failure of the call in progress.
-  struct Struck {
+  struct PendingLateFault {
     const Injector *by = nullptr;
     const Calls *calls = nullptr;
     int slot = 0;
@@ -131,52 +131,52 @@ class Faults::Injector final : public hook::Around {
 
   static const char *symbol(int slot) { return cushim_entry(slot)->symbol; }
 
-  std::optional<CUresult> strike(int slot) {
+  std::optional<CUresult> inject(int slot) {
     std::optional<CUresult> answer;
     bool sticks = false;
     for (Calls *const calls : by_slot_[static_cast<std::size_t>(slot)]) {
       const std::uint64_t number = ++calls->count;
-      if (answer || !strikes(calls->fault, number)) continue;
+      if (answer || !matches(calls->fault, number)) continue;
       if (calls->fault.is_late) {
-        late_of_call_ = {this, calls, slot, number};
+        pending_late_ = {this, calls, slot, number};
         continue;
       }
       answer = calls->fault.result;
       sticks = calls->fault.is_sticky;
-      const auto place = check::CallStack::of_call();
+      const auto call_stack = check::CallStack::of_call();
       const std::lock_guard lock(mutex_);
-      injected_.push_back({calls->text, symbol(slot), number, *answer, false, place, symbol(slot)});
+      injected_.push_back({calls->text, symbol(slot), number, *answer, false, call_stack, symbol(slot)});
     }
     if (sticks) lose(current(), *answer);
     return answer;
   }
 
-  void strike_late(const Struck &struck) {
+  void inject_late(const PendingLateFault &pending) {
     const CUcontext context = current();
-    const auto place = check::CallStack::of_call();
+    const auto call_stack = check::CallStack::of_call();
     const std::lock_guard lock(mutex_);
-    const CallFault &fault = struck.calls->fault;
+    const CallFault &fault = pending.calls->fault;
     late_.push_back({context, injected_.size(), fault.result, fault.is_sticky});
     injected_.push_back(
-        {struck.calls->text, symbol(struck.slot), struck.number, fault.result, true, place, ""});
+        {pending.calls->text, symbol(pending.slot), pending.number, fault.result, true, call_stack, ""});
     has_late_ = true;
   }
 
   // Returns the late failure for a call that synchronizes, if one is pending in its context.
-  std::optional<CUresult> tell(int slot) {
+  std::optional<CUresult> late_result(int slot) {
     const CUcontext context = current();
-    std::optional<Late> told;
+    std::optional<Late> late;
     {
       const std::lock_guard lock(mutex_);
-      const auto place = std::ranges::find(late_, context, &Late::context);
-      if (place == late_.end()) return std::nullopt;
-      told = *place;
-      late_.erase(place);
+      const auto found = std::ranges::find(late_, context, &Late::context);
+      if (found == late_.end()) return std::nullopt;
+      late = *found;
+      late_.erase(found);
       has_late_ = !late_.empty();
-      injected_[told->place].told_by = symbol(slot);
+      injected_[late->index].returned_by = symbol(slot);
     }
-    if (told->is_sticky) lose(context, told->result);
-    return told->result;
+    if (late->is_sticky) lose(context, late->result);
+    return late->result;
   }
 
   // Loses the devices that are due. Returns whether there were any.
@@ -191,9 +191,9 @@ class Faults::Injector final : public hook::Around {
       if (!is_due || one.is_done.exchange(true)) continue;
       machine_->lose_device(one.loss.device, one.loss.result);
       any = true;
-      const auto place = check::CallStack::of_call();
+      const auto call_stack = check::CallStack::of_call();
       const std::lock_guard lock(mutex_);
-      injected_.push_back({one.text, symbol(slot), count_, one.loss.result, false, place, ""});
+      injected_.push_back({one.text, symbol(slot), count_, one.loss.result, false, call_stack, ""});
     }
     return any;
   }
@@ -221,8 +221,8 @@ class Faults::Injector final : public hook::Around {
 
   CUresult fault_of(CUcontext context) const {
     const std::lock_guard lock(mutex_);
-    const auto place = lost_.find(context);
-    return place != lost_.end() ? place->second.result : CUDA_SUCCESS;
+    const auto found = lost_.find(context);
+    return found != lost_.end() ? found->second.result : CUDA_SUCCESS;
   }
 
   // Forgets lost contexts after a call that may have reused a handle or ended a primary context.
@@ -251,7 +251,7 @@ class Faults::Injector final : public hook::Around {
     has_lost_ = !lost_.empty();
   }
 
-  static thread_local Struck late_of_call_;
+  static thread_local PendingLateFault pending_late_;
 
   Driver &driver_;
   FaultyMachine *const machine_;
@@ -269,12 +269,12 @@ class Faults::Injector final : public hook::Around {
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };
 
-thread_local Faults::Injector::Struck Faults::Injector::late_of_call_;
+thread_local Faults::Injector::PendingLateFault Faults::Injector::pending_late_;
 
-std::string InjectedFault::in_words() const {
-  std::string words = call + ", call " + std::to_string(number) + ": " + std::string(name_of(result));
-  if (is_late) words += told_by.empty() ? ", not told" : ", told by " + told_by;
-  return words + " (" + rule + ")";
+std::string InjectedFault::to_text() const {
+  std::string text = call + ", call " + std::to_string(number) + ": " + std::string(name_of(result));
+  if (is_late) text += returned_by.empty() ? ", not returned yet" : ", returned by " + returned_by;
+  return text + " (" + rule + ")";
 }
 
 Faults::Faults(Driver &driver, const FaultRules &rules)
@@ -285,6 +285,6 @@ Faults::~Faults() = default;
 
 std::vector<InjectedFault> Faults::injected() const { return injector_->injected(); }
 
-void Faults::note_limit(const std::string &rule, const char *call) { injector_->note_limit(rule, call); }
+void Faults::record_limit(const std::string &rule, const char *call) { injector_->record_limit(rule, call); }
 
 }  // namespace cushim::mock

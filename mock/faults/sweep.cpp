@@ -19,7 +19,7 @@ namespace {
 
 // Returns whether a call releases something: such a call does its work even if it returns an injected
 // error.
-bool gives_back(int slot) { return traits_of(slot).ends_lifetime(); }
+bool is_release(int slot) { return traits_of(slot).ends_lifetime(); }
 
 // ---- Crash messages ----
 
@@ -44,7 +44,7 @@ class CrashWatch {
     crash_text_size = 0;
     const int size = std::snprintf(
         crash_text, sizeof crash_text,
-        "cushim: the sweep's body crashed in round %llu, after %s was answered %s%s\n",
+        "cushim: the sweep's body crashed in round %llu, after %s returned %s%s\n",
         static_cast<unsigned long long>(round.number), round.call.empty() ? "no call" : round.call.c_str(),
         std::string(name_of(round.result)).c_str(), round.call.empty() ? "" : " (injected)");
     crash_text_size = std::min(static_cast<std::size_t>(std::max(size, 0)), sizeof crash_text - 1);
@@ -78,9 +78,9 @@ class FailingCall final : public hook::Around {
     if (!is_to_fail_) return std::nullopt;
     round_.call = cushim_entry(slot)->symbol;
     round_.result = options_.failure(static_cast<Entry>(slot));
-    round_.place = check::CallStack::of_call();
+    round_.call_stack = check::CallStack::of_call();
     CrashWatch::say(round_);
-    if (gives_back(slot)) return std::nullopt;
+    if (is_release(slot)) return std::nullopt;
     is_to_fail_ = false;
     return round_.result;
   }
@@ -119,12 +119,12 @@ SweepRound run(std::uint64_t number, Driver &driver, const std::function<void()>
     try {
       body();
     } catch (const std::exception &exception) {
-      round.thrown = *exception.what() != '\0' ? exception.what() : "an exception without words";
+      round.thrown = *exception.what() != '\0' ? exception.what() : "an exception without a message";
     } catch (...) {
-      round.thrown = "something that is no std::exception";
+      round.thrown = "an object that is not a std::exception";
     }
   }
-  round.keeps_context = current_context(driver) != before;
+  round.changes_context = current_context(driver) != before;
   round.leaks = leaks.finish();
   return round;
 }
@@ -142,12 +142,12 @@ struct Group {
 // Returns whether both leaks were created by the same call, no matter which call should have freed them.
 bool is_of_same_place(const check::Finding &one, const check::Finding &other) {
   const check::Finding::Call &made = one.calls.front(), &too = other.calls.front();
-  return made.place == too.place && made.place.is_exact() && made.words == too.words;
+  return made.call_stack == too.call_stack && made.call_stack.is_exact() && made.text == too.text;
 }
 
-std::vector<Group> groups_of(const std::vector<SweepRound> &unclean) {
+std::vector<Group> groups_of(const std::vector<SweepRound> &failed_rounds) {
   std::vector<Group> groups;
-  for (const SweepRound &round : unclean) {
+  for (const SweepRound &round : failed_rounds) {
     const auto add_round = [&](Group &group) {
       if (group.rounds.empty() || group.rounds.back() != round.number) group.rounds.push_back(round.number);
     };
@@ -166,33 +166,31 @@ std::vector<Group> groups_of(const std::vector<SweepRound> &unclean) {
       const auto known = std::ranges::find(groups, what, &Group::what);
       add_round(known != groups.end() ? *known : groups.emplace_back(Group{{}, what, &round}));
     };
-    if (round.keeps_context) add("another context is current than before, ");
-    if (round.call.empty() && !round.thrown.empty()) add("the body fails by itself, ");
+    if (round.changes_context) add("another context is current after the body than before, ");
+    if (round.call.empty() && !round.thrown.empty()) add("the body throws without an injected fault, ");
   }
   return groups;
 }
 
 // Returns "rounds 2, 4 to 7".
-std::string words_of(const std::vector<std::uint64_t> &rounds) {
-  std::string words;
+std::string text_of(const std::vector<std::uint64_t> &rounds) {
+  std::string text;
   for (std::size_t i = 0; i < rounds.size();) {
     std::size_t last = i;
     while (last + 1 < rounds.size() && rounds[last + 1] == rounds[last] + 1) ++last;
-    words += (words.empty() ? "" : ", ") + std::to_string(rounds[i]);
-    if (last != i) words += (last == i + 1 ? ", " : " to ") + std::to_string(rounds[last]);
+    text += (text.empty() ? "" : ", ") + std::to_string(rounds[i]);
+    if (last != i) text += (last == i + 1 ? ", " : " to ") + std::to_string(rounds[last]);
     i = last + 1;
   }
-  return (rounds.size() == 1 ? "round " : "rounds ") + words;
+  return (rounds.size() == 1 ? "round " : "rounds ") + text;
 }
 
-std::string words_of(const SweepRound &round) {
+std::string text_of(const SweepRound &round) {
   std::string text = "round " + std::to_string(round.number) + ": ";
-  text += round.call.empty()
-              ? "no call failed"
-              : round.call + " was answered " + std::string(name_of(round.result)) + " (injected)";
-  text += round.thrown.empty() ? ", and the body came to its end\n"
-                               : ", and the body threw: " + round.thrown + "\n";
-  return text + round.place.in_words();
+  text += round.call.empty() ? "no call failed"
+                             : round.call + " returned " + std::string(name_of(round.result)) + " (injected)";
+  text += round.thrown.empty() ? ", and the body returned\n" : ", and the body threw: " + round.thrown + "\n";
+  return text + round.call_stack.to_text();
 }
 
 }  // namespace
@@ -212,24 +210,26 @@ Sweep sweep(const std::function<std::shared_ptr<Driver>()> &make, const std::fun
             const SweepOptions &options) {
   const CrashWatch watch;
   Sweep swept;
-  while (!swept.is_finished && swept.rounds < options.most_rounds) {
+  while (!swept.is_finished && swept.rounds < options.max_rounds) {
     const std::shared_ptr<Driver> driver = make();
     SweepRound round = run(++swept.rounds, *driver, body, options);
     swept.is_finished = round.call.empty();
     const bool fails_by_itself = swept.is_finished && !round.thrown.empty();
-    if (fails_by_itself || !round.leaks.empty() || round.keeps_context)
-      swept.unclean.push_back(std::move(round));
+    if (fails_by_itself || !round.leaks.empty() || round.changes_context)
+      swept.failed_rounds.push_back(std::move(round));
   }
   return swept;
 }
 
 std::string Sweep::text() const {
   std::string text;
-  for (const Group &group : groups_of(unclean)) {
-    text += group.leak ? group.leak->in_words() : group.what;
-    text += (group.leak ? "  leaked in " : "in ") + words_of(group.rounds) + "; " + words_of(*group.first);
+  for (const Group &group : groups_of(failed_rounds)) {
+    text += group.leak ? group.leak->to_text() : group.what;
+    text += (group.leak ? "  leaked in " : "in ") + text_of(group.rounds) + "; " + text_of(*group.first);
   }
-  if (!is_finished) text += "after " + std::to_string(rounds) + " rounds there still are calls to fail\n";
+  if (!is_finished)
+    text += "after " + std::to_string(rounds) +
+            " rounds the sweep stopped at its limit; not every call has failed yet\n";
   return text;
 }
 

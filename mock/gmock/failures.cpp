@@ -27,13 +27,13 @@ std::string with_call(std::string message, const Call &call) {
   const std::size_t begin = message.find(kCall);
   if (begin == message.npos) return message;
   const std::size_t end = std::min(message.find('\n', begin), message.size());
-  return message.replace(begin, end - begin, std::string(kCall) + call.in_words());
+  return message.replace(begin, end - begin, std::string(kCall) + call.to_text());
 }
 
 // Converts decimal numbers of two digits and more, except parts of words and of other numbers.
 std::string in_hexadecimal(const std::string &text) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.'; };
-  std::string words;
+  std::string result;
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
     while (end < text.size() && is_part(text[end])) ++end;
@@ -41,13 +41,13 @@ std::string in_hexadecimal(const std::string &text) {
     CUdeviceptr value = 0;
     const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (word.size() > 1 && error == std::errc() && rest == word.data() + word.size())
-      words += Value(value).in_words("", "");
+      result += Value(value).to_text("", "");
     else
-      words += word;
-    if (end < text.size()) words += text[end];
+      result += word;
+    if (end < text.size()) result += text[end];
     i = end + 1;
   }
-  return words;
+  return result;
 }
 
 class InHexadecimal final : public testing::MatcherInterface<CUdeviceptr> {
@@ -57,19 +57,19 @@ class InHexadecimal final : public testing::MatcherInterface<CUdeviceptr> {
     if (!listener->IsInterested()) return matcher_.Matches(value);
     testing::StringMatchResultListener explanation;
     const bool is_match = matcher_.MatchAndExplain(value, &explanation);
-    *listener << "which is " << Value(value).in_words("", "");
+    *listener << "which is " << Value(value).to_text("", "");
     if (!explanation.str().empty()) *listener << ", " << in_hexadecimal(explanation.str());
     return is_match;
   }
   void DescribeTo(std::ostream *out) const override {
-    std::ostringstream words;
-    matcher_.DescribeTo(&words);
-    *out << in_hexadecimal(words.str());
+    std::ostringstream text;
+    matcher_.DescribeTo(&text);
+    *out << in_hexadecimal(text.str());
   }
   void DescribeNegationTo(std::ostream *out) const override {
-    std::ostringstream words;
-    matcher_.DescribeNegationTo(&words);
-    *out << in_hexadecimal(words.str());
+    std::ostringstream text;
+    matcher_.DescribeNegationTo(&text);
+    *out << in_hexadecimal(text.str());
   }
 
  private:

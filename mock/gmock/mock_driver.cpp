@@ -63,7 +63,7 @@ std::string MockDriver::State::set_variants(int slot) const {
 CUresult MockDriver::State::unset(const Call &call) {
   const CUresult result = CUDA_ERROR_NOT_SUPPORTED;
   add_failure("The mock driver received a call without an expectation or default action:\n    " +
-              call.in_words() + "\n  Returned: " + result_in_words(result) +
+              call.to_text() + "\n  Returned: " + result_text(result) +
               set_variants(static_cast<int>(call.entry)));
   return result;
 }

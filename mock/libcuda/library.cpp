@@ -31,10 +31,10 @@ Options options_of_library() {
 
 // Enables the checkers that CUSHIM_CHECK lists. Returns null if there are none; then no call is hooked.
 std::unique_ptr<cushim::check::Checkers> checkers_from_environment(cushim::Driver &driver) {
-  const char *const words = std::getenv("CUSHIM_CHECK");
-  if (words == nullptr || *words == '\0') return nullptr;
+  const char *const names = std::getenv("CUSHIM_CHECK");
+  if (names == nullptr || *names == '\0') return nullptr;
   try {
-    return std::make_unique<cushim::check::Checkers>(driver, words);
+    return std::make_unique<cushim::check::Checkers>(driver, names);
   } catch (const std::invalid_argument &error) {
     throw std::invalid_argument(std::string("CUSHIM_CHECK: ") + error.what());
   }
@@ -84,8 +84,8 @@ void report_within_patience() {
   }).detach();
   if (is_reported.wait_for(kPatience) == std::future_status::timeout)
     std::fprintf(stderr,
-                 "cushim: SIMULATED libcuda.so.1: no report, and findings are not known: exit() was "
-                 "called by a signal handler inside a call of the driver\n");
+                 "cushim: SIMULATED libcuda.so.1: no report and no findings, because a signal handler called "
+                 "exit() inside a driver call\n");
 }
 
 // Reports at process end. In a child of fork() the driver does not work, and the counts are those of the

@@ -71,16 +71,17 @@ std::vector<std::string> lines_of(const std::string &text) {
   return lines;
 }
 
-Json json_of(const check::CallStack &place) {
+Json json_of(const check::CallStack &call_stack) {
   Json frames = Json::array();
-  for (const std::string &line : lines_of(place.in_words())) frames.push_back(line.substr(line.find('#')));
+  for (const std::string &line : lines_of(call_stack.to_text()))
+    frames.push_back(line.substr(line.find('#')));
   return frames;
 }
 
 Json json_of(const check::Finding &finding) {
   Json calls = Json::array();
-  for (const auto &[role, words, place] : finding.calls)
-    calls.push_back({{"role", role}, {"call", words}, {"place", json_of(place)}});
+  for (const auto &[role, text, call_stack] : finding.calls)
+    calls.push_back({{"role", role}, {"call", text}, {"call_stack", json_of(call_stack)}});
   return {{"checker", finding.checker}, {"rule", finding.rule},   {"what", finding.what},
           {"count", finding.count},     {"bytes", finding.bytes}, {"calls", std::move(calls)},
           {"advice", finding.advice}};
@@ -89,7 +90,7 @@ Json json_of(const check::Finding &finding) {
 Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
              const std::vector<std::string> &others, bool has_findings) {
   Json json = head(true);
-  add_nothing_done(json);
+  add_empty_usage(json);
   json["calls"] = usage.calls;
   for (const auto &[device, peak] : usage.devices)
     json["devices"].push_back({{"name", device}, {"peak_bytes", peak}});
@@ -102,8 +103,8 @@ Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
                               {"number", fault.number},
                               {"result", std::string(cushim::name_of(fault.result))},
                               {"late", fault.is_late},
-                              {"told_by", fault.told_by},
-                              {"place", json_of(fault.place)}});
+                              {"returned_by", fault.returned_by},
+                              {"call_stack", json_of(fault.call_stack)}});
   for (const auto &[what, count, bytes] : usage.alive)
     json["alive"].push_back({{"what", what}, {"count", count}, {"bytes", bytes}});
   for (const check::Finding &finding : findings) json["findings"].push_back(json_of(finding));
@@ -112,9 +113,9 @@ Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
   return json;
 }
 
-std::string list(const std::vector<std::string> &words) {
+std::string list(const std::vector<std::string> &items) {
   std::string text;
-  for (const std::string &word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const std::string &item : items) text += (text.empty() ? "" : ", ") + item;
   return text;
 }
 
@@ -123,7 +124,7 @@ std::string prefix_of_lines() { return "cushim[" + this_process() + "]: "; }
 std::string text_of(const std::vector<mock::InjectedFault> &faults) {
   std::string text;
   for (const mock::InjectedFault &fault : faults)
-    text += prefix_of_lines() + "injected: " + fault.in_words() + "\n" + fault.place.in_words();
+    text += prefix_of_lines() + "injected: " + fault.to_text() + "\n" + fault.call_stack.to_text();
   return text;
 }
 
@@ -131,7 +132,7 @@ std::string text_of(const std::vector<check::Finding> &findings) {
   std::string text;
   for (const check::Finding &finding : findings) {
     const char *mark = "FINDING: ";
-    for (const std::string &line : lines_of(finding.in_words())) {
+    for (const std::string &line : lines_of(finding.to_text())) {
       text += prefix_of_lines() + mark + line + "\n";
       mark = "";
     }
@@ -154,17 +155,18 @@ std::string text_of(const Usage &usage, const std::vector<check::Finding> &findi
             std::to_string(usage.devices[i].peak) + " bytes in use\n";
   text += text_of(usage.faults);
   if (!usage.not_found.empty())
-    text += prefix + std::to_string(usage.not_found.size()) + " names looked up in vain\n";
+    text += prefix + std::to_string(usage.not_found.size()) + " names not found by cuGetProcAddress\n";
   if (!usage.not_implemented.empty())
     text += prefix + "FINDING: called, but not implemented: " + list(usage.not_implemented) + "\n";
   if (usage.misuses != 0)
-    text += prefix + "FINDING: " + std::to_string(usage.misuses) + " uses of handles that are undefined\n";
+    text += prefix + "FINDING: " + std::to_string(usage.misuses) +
+            " uses of invalid handles that are undefined behaviour on the real driver\n";
   for (const auto &[what, count, bytes] : usage.alive)
     text += prefix + "FINDING: alive at the end: " + what + ", " + std::to_string(count) +
             (bytes != 0 ? " of " + std::to_string(bytes) + " bytes" : "") + "\n";
   text += text_of(findings);
   if (!others.empty())
-    text += prefix + "FINDING: the program has loaded another driver, too: " + list(others) + "\n";
+    text += prefix + "FINDING: the program has also loaded another driver: " + list(others) + "\n";
   return text;
 }
 
@@ -178,7 +180,7 @@ ReportOptions report_options_from_environment() {
       code.size() <= 3 && std::ranges::all_of(code, [](char c) { return c >= '0' && c <= '9'; });
   options.error_exit_code = is_number ? std::stoi(code) : 256;
   if (options.error_exit_code > 255)
-    throw std::invalid_argument("CUSHIM_ERROR_EXITCODE wants a number from 0 to 255, not \"" + code + "\"");
+    throw std::invalid_argument("CUSHIM_ERROR_EXITCODE must be a number from 0 to 255, not \"" + code + "\"");
   return options;
 }
 

@@ -73,7 +73,7 @@ struct Memo {
   };
   void *const *cell = nullptr;
   void *frame = nullptr;
-  CallStack place;
+  CallStack call_stack;
   std::size_t count = 0;  // a multiple of four, padded with the last: four are compared at a time
   std::array<Return, kFrames> returns{};
 };
@@ -119,18 +119,18 @@ struct Stacks {
     static auto &mutex = *new std::mutex;
     static auto &all = *new std::set<CallStack::Stack>;
     const std::lock_guard lock(mutex);
-    CallStack place;
-    place.stack_ = &*all.insert(std::move(stack)).first;
-    return place;
+    CallStack kept;
+    kept.stack_ = &*all.insert(std::move(stack)).first;
+    return kept;
   }
 
   // Adds the Python functions that the thread is inside of: they change while the return addresses stay the
   // same.
-  static CallStack with_python(CallStack place) {
-    if (!python::is_there()) return place;
+  static CallStack with_python(CallStack stack) {
+    if (!python::is_there()) return stack;
     python::Stack python = python::stack(kFramesOfProgram);
-    if (python.functions.empty() && python.is_exact) return place;
-    return keep({place.stack_->frames, std::move(python)});
+    if (python.functions.empty() && python.is_exact) return stack;
+    return keep({stack.stack_->frames, std::move(python)});
   }
 
   // Walks the stack outwards from the function whose return address is in `cell`. Caches the walk if
@@ -143,7 +143,7 @@ struct Stacks {
     while (inner < walk.count && walk.cells[inner] < cell) ++inner;
     const std::size_t first = std::max(walk.first_of_program, inner);
     const std::size_t last = std::min(walk.count, first + kFramesOfProgram);
-    const CallStack place =
+    const CallStack stack =
         keep({std::vector<void *>(walk.frames.data() + first, walk.frames.data() + last)});
     bool can_be_kept = true;  // false if return addresses are elsewhere: other architectures, signal handlers
     memo.count = 0;
@@ -154,8 +154,8 @@ struct Stacks {
     for (; memo.count % 4 != 0; ++memo.count) memo.returns[memo.count] = memo.returns[memo.count - 1];
     memo.cell = can_be_kept ? cell : nullptr;
     memo.frame = frame;
-    memo.place = place;
-    return place;
+    memo.call_stack = stack;
+    return stack;
   }
 };
 
@@ -164,7 +164,7 @@ CallStack CallStack::of_call() {
   void *const frame = __builtin_return_address(0);
   Memos &set = memos_of(cell, frame);
   for (const Memo &memo : set.memos)
-    if (is_still_so(memo, cell, frame)) return Stacks::with_python(memo.place);
+    if (is_still_so(memo, cell, frame)) return Stacks::with_python(memo.call_stack);
   return Stacks::with_python(Stacks::walk(set.memos[set.oldest++ % set.memos.size()], cell, frame));
 }
 
@@ -175,21 +175,21 @@ std::span<void *const> CallStack::frames() const noexcept {
   return stack_->frames;
 }
 
-std::string CallStack::in_words() const {
-  std::string words;
+std::string CallStack::to_text() const {
+  std::string text;
   int number = 0;
   const auto add = [&](const std::string &line) {
-    words += "    #" + std::to_string(number++) + " " + line + "\n";
+    text += "    #" + std::to_string(number++) + " " + line + "\n";
   };
   if (stack_ != nullptr) {
     for (const std::string &function : stack_->python.functions) add(function);
-    if (!stack_->python.is_exact) add("(Python; this interpreter does not tell its lines)");
+    if (!stack_->python.is_exact) add("(Python: this interpreter does not provide line numbers)");
   }
   for (void *const frame : frames()) {
     // The call instruction precedes the return address, which may already belong to the next function.
     const auto call = reinterpret_cast<std::uintptr_t>(frame) - 1;
     Dl_info info{};
-    char text[32];
+    char offset_text[32];
     std::string name, file = "?";
     std::uintptr_t offset = call;
     if (dladdr(reinterpret_cast<void *>(call), &info) != 0 && info.dli_fname != nullptr) {
@@ -198,10 +198,10 @@ std::string CallStack::in_words() const {
       file.erase(0, file.rfind('/') + 1);
       offset = call - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
     }
-    std::snprintf(text, sizeof text, "+0x%lx)", static_cast<unsigned long>(offset));
-    add((name.empty() ? "" : name + " ") + "(" + file + text);
+    std::snprintf(offset_text, sizeof offset_text, "+0x%lx)", static_cast<unsigned long>(offset));
+    add((name.empty() ? "" : name + " ") + "(" + file + offset_text);
   }
-  return words;
+  return text;
 }
 
 }  // namespace cushim::check

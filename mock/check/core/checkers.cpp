@@ -36,8 +36,8 @@ const Known &known(std::string_view name) {
   if (found != std::end(kKnown)) return *found;
   std::vector<std::string> names;
   for (const std::string_view one : checker_names()) names.emplace_back(one);
-  throw std::invalid_argument("there is no checker \"" + std::string(name) + "\"; the nearest is \"" +
-                              mock::nearest(name, names) + "\"");
+  throw std::invalid_argument("there is no checker \"" + std::string(name) + "\"; did you mean \"" +
+                              mock::nearest(name, names) + "\"?");
 }
 
 }  // namespace
@@ -48,14 +48,14 @@ std::vector<std::string_view> checker_names() {
   return names;
 }
 
-Checkers::Checkers(Driver &driver, std::string_view words) {
-  while (!words.empty()) {
-    const std::size_t length = std::min(words.find(','), words.size());
-    const Known &wanted = known(words.substr(0, length));
+Checkers::Checkers(Driver &driver, std::string_view names) {
+  while (!names.empty()) {
+    const std::size_t length = std::min(names.find(','), names.size());
+    const Known &wanted = known(names.substr(0, length));
     const bool is_there = std::ranges::any_of(
         checkers_, [&](const std::unique_ptr<Checker> &checker) { return checker->name() == wanted.name; });
     if (!is_there) checkers_.push_back(wanted.make(driver));
-    words.remove_prefix(std::min(words.size(), length + 1));
+    names.remove_prefix(std::min(names.size(), length + 1));
   }
 }
 

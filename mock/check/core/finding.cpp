@@ -8,16 +8,17 @@ namespace {
 
 // Returns the symbol. Needed beside the call stack, as functions that share machine code call from the same
 // address.
-std::string_view symbol_in(std::string_view words) { return words.substr(0, words.find('(')); }
+std::string_view symbol_in(std::string_view text) { return text.substr(0, text.find('(')); }
 
 }  // namespace
 
-std::string Finding::in_words() const {
-  std::string words = checker + "/" + rule + ": " + what;
-  if (count > 1) words += " (" + std::to_string(count) + " times)";
-  words += "\n";
-  for (const Call &call : calls) words += "  " + call.role + " " + call.words + "\n" + call.place.in_words();
-  return words + "  " + advice + "\n";
+std::string Finding::to_text() const {
+  std::string text = checker + "/" + rule + ": " + what;
+  if (count > 1) text += " (" + std::to_string(count) + " times)";
+  text += "\n";
+  for (const Call &call : calls)
+    text += "  " + call.role + " " + call.text + "\n" + call.call_stack.to_text();
+  return text + "  " + advice + "\n";
 }
 
 void Findings::add(Finding finding) {
@@ -25,8 +26,8 @@ void Findings::add(Finding finding) {
   const auto same = std::ranges::find_if(findings_, [&](const Finding &other) {
     return other.rule == finding.rule &&
            std::ranges::equal(other.calls, finding.calls, [](const auto &a, const auto &b) {
-             return a.role == b.role && a.place == b.place && a.place.is_exact() &&
-                    symbol_in(a.words) == symbol_in(b.words);
+             return a.role == b.role && a.call_stack == b.call_stack && a.call_stack.is_exact() &&
+                    symbol_in(a.text) == symbol_in(b.text);
            });
   });
   if (same == findings_.end()) {

@@ -73,7 +73,7 @@ class Pipe {
   std::array<int, 2> ends_{};
 };
 
-std::string words_of(std::string_view function, std::string_view file, std::string_view line) {
+std::string function_text(std::string_view function, std::string_view file, std::string_view line) {
   return std::string(function) + " (" + std::string(file) + ":" + std::string(line) + ")";
 }
 
@@ -88,7 +88,7 @@ std::string function_in(std::string_view line) {
   line.remove_prefix(number + kLine.size());
   const std::size_t name = line.find(kName);
   if (name == line.npos) return "";
-  return words_of(line.substr(name + kName.size()), file, line.substr(0, name));
+  return function_text(line.substr(name + kName.size()), file, line.substr(0, name));
 }
 
 Stack dumped(void *thread, std::size_t count) {
@@ -100,17 +100,17 @@ Stack dumped(void *thread, std::size_t count) {
   std::string_view rest = text;
   for (std::size_t end = 0; stack.functions.size() < count && (end = rest.find('\n')) != rest.npos;
        rest.remove_prefix(end + 1))
-    if (std::string words = function_in(rest.substr(0, end)); !words.empty())
-      stack.functions.push_back(std::move(words));
+    if (std::string function = function_in(rest.substr(0, end)); !function.empty())
+      stack.functions.push_back(std::move(function));
   return stack;
 }
 
 std::string attribute_of(void *object, const char *name) {
   void *const value = api.attribute(object, name);
   const char *const text = value == nullptr ? nullptr : api.utf8(value);
-  const std::string words = text == nullptr ? "?" : text;
+  const std::string copy = text == nullptr ? "?" : text;
   if (value != nullptr) api.decref(value);
-  return words;
+  return copy;
 }
 
 // Reads the stack while the thread holds the GIL. Preserves a pending exception.
@@ -123,8 +123,8 @@ Stack read(std::size_t count) {
   while (frame != nullptr) {
     if (stack.functions.size() < count) {
       void *const code = api.code(frame);
-      stack.functions.push_back(words_of(attribute_of(code, "co_name"), attribute_of(code, "co_filename"),
-                                         std::to_string(api.line(frame))));
+      stack.functions.push_back(function_text(
+          attribute_of(code, "co_name"), attribute_of(code, "co_filename"), std::to_string(api.line(frame))));
       api.decref(code);
     }
     void *const inner = frame;

@@ -11,9 +11,9 @@ const char *TrackedObject::noun() const {
   return effect.memory != nullptr ? effect.memory : parameters_of(made_by)[effect.subject].noun;
 }
 
-std::string TrackedObject::in_words() const {
-  const std::string words = mock::handle_in_words(noun(), reinterpret_cast<const void *>(value));
-  return bytes == 0 ? words : words + " of " + std::to_string(bytes) + " bytes";
+std::string TrackedObject::to_text() const {
+  const std::string text = mock::handle_text(noun(), reinterpret_cast<const void *>(value));
+  return bytes == 0 ? text : text + " of " + std::to_string(bytes) + " bytes";
 }
 
 }  // namespace cushim::check

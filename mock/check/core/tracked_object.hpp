@@ -32,7 +32,7 @@ struct TrackedObject {
   // Returns "stream" or "device memory".
   const char *noun() const;
   // Returns "event 0x7f10" or "device memory 0x7f00 of 4096 bytes".
-  std::string in_words() const;
+  std::string to_text() const;
 };
 
 }  // namespace cushim::check

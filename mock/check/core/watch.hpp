@@ -74,7 +74,7 @@ Argument argument_of(const T &value) noexcept {
 // A call in progress.
 struct WatchedCall {
   // Returns "cuEventRecord(hEvent = event 0x7f10, hStream = legacy stream)".
-  std::string in_words() const { return mock::Call{static_cast<Entry>(slot), values}.in_words(); }
+  std::string to_text() const { return mock::Call{static_cast<Entry>(slot), values}.to_text(); }
 
   const Argument &argument(mock::ArgumentIndex index) const {
     return arguments[mock::position(index, arguments.size())];
@@ -82,7 +82,7 @@ struct WatchedCall {
 
   int slot;
   std::span<const Argument> arguments;
-  std::span<const mock::Value> values;  // the arguments, for in_words()
+  std::span<const mock::Value> values;  // the arguments, for to_text()
   // If set by before(), returned in place of the driver's result.
   std::optional<CUresult> answer{};
   // Set by before(): the object that the call destroys, and the objects that are destroyed with it.

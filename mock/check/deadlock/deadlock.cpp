@@ -25,14 +25,14 @@ thread_local int host_functions = 0;  // host functions of the program that this
 }  // namespace
 
 struct Deadlock::State final : Follower {
-  State(Driver &driver, std::chrono::milliseconds patience, Tell tell)
-      : Follower(driver, nullptr), patience(patience), tell(std::move(tell)) {}
+  State(Driver &driver, std::chrono::milliseconds patience, Report report)
+      : Follower(driver, nullptr), patience(patience), report(std::move(report)) {}
 
   // A call in progress that may block.
   struct Waiting {
     int slot;
-    CallStack place;
-    unsigned long since;  // value of `looks` at its start
+    CallStack call_stack;
+    unsigned long since;  // value of `ticks` at its start
     bool is_reported = false;
   };
 
@@ -46,29 +46,29 @@ struct Deadlock::State final : Follower {
   // second thread each lock and each reference count costs more.
   void model_changed() override {
     if (clock.joinable() || !model.has_open_waits()) return;
-    clock = std::jthread([this](const std::stop_token &stop) { look(stop); });
-    is_looking.wait(false);  // from here on, its thread counts as one of cushim's
+    clock = std::jthread([this](const std::stop_token &stop) { watch_blocked_calls(stop); });
+    is_clock_running.wait(false);  // from here on, its thread counts as one of cushim's
   }
 
   void wait_begins(const WatchedCall &call) override {
-    mine().push_back({call.slot, CallStack::of_call(), looks});
-    waiting.push_back(&mine().back());
+    blocked_calls().push_back({call.slot, CallStack::of_call(), ticks});
+    waiting.push_back(&blocked_calls().back());
   }
 
   void wait_ends(CUresult result) override {
     if (result == CUDA_ERROR_LAUNCH_TIMEOUT) {
-      Finding finding = about(mine().back(), "never");
+      Finding finding = about(blocked_calls().back(), "never");
       if (finding.calls.size() > 1) findings.add(std::move(finding));
     }
-    std::erase(waiting, &mine().back());
-    mine().pop_back();
+    std::erase(waiting, &blocked_calls().back());
+    blocked_calls().pop_back();
   }
 
   void host_function_begins() override { ++host_functions; }
   void host_function_ends() override { --host_functions; }
 
   // The blocked calls of this thread, innermost last.
-  static std::deque<Waiting> &mine() { return of_thread<std::deque<Waiting>>(); }
+  static std::deque<Waiting> &blocked_calls() { return of_thread<std::deque<Waiting>>(); }
 
   void found_in_host_function(const WatchedCall &call) {
     const std::string symbol = cushim_entry(call.slot)->symbol;
@@ -76,10 +76,10 @@ struct Deadlock::State final : Follower {
         {.checker = "deadlock",
          .rule = "host-function",
          .what = "a host function calls " + symbol +
-                 ", but the driver must not be called from host functions: it refuses the call, or waits "
-                 "for work that waits for the function",
-         .calls = {{"called by", call.in_words(), CallStack::of_call()}},
-         .advice = "let the function wake a thread of the program, and call " + symbol + " there"});
+                 "; the driver returns CUDA_ERROR_NOT_PERMITTED (800), or the call blocks on work that "
+                 "waits for the host function",
+         .calls = {{"called by", call.to_text(), CallStack::of_call()}},
+         .advice = "call " + symbol + " in another thread that the host function wakes"});
   }
 
   // Requires the mutex.
@@ -89,50 +89,52 @@ struct Deadlock::State final : Follower {
     Finding finding{
         .checker = "deadlock",
         .rule = rule,
-        .what = is_certain ? symbol + " waits for what can never come: the driver has given it up"
+        .what = is_certain ? symbol +
+                                 " waited for work that can never run; the driver returned "
+                                 "CUDA_ERROR_LAUNCH_TIMEOUT (702)"
                            : symbol + " has waited for " + std::to_string(patience.count()) +
-                                 " ms and waits on, while streams wait, too",
-        .calls = {{"called by", symbol, call.place}},
+                                 " ms and is still blocked, while streams wait, too",
+        .calls = {{"blocked in", symbol, call.call_stack}},
         .advice =
-            "write the words that the streams wait for before the host waits, from a stream that does "
-            "not itself wait for them; return from the host functions"};
+            "before the host waits, write the memory that the streams wait for, from a stream that does not "
+            "wait for it; return from the host functions"};
     for (Finding::Call &wait : model.open_waits()) finding.calls.push_back(std::move(wait));
     return finding;
   }
 
-  void look(const std::stop_token &stop) {
+  void watch_blocked_calls(const std::stop_token &stop) {
     const mock::OwnThread own;
-    is_looking = true;
-    is_looking.notify_all();
+    is_clock_running = true;
+    is_clock_running.notify_all();
     std::unique_lock lock(mutex);
     while (!ended.wait_for(lock, stop, patience / kTicksPerPatience, [&] { return stop.stop_requested(); })) {
-      ++looks;
+      ++ticks;
       for (Waiting *const call : waiting) {
-        if (call->is_reported || looks - call->since <= kTicksPerPatience) continue;
+        if (call->is_reported || ticks - call->since <= kTicksPerPatience) continue;
         const Finding finding = about(*call, "still-waits");
         if (finding.calls.size() == 1) continue;  // it waits for long-running work
         call->is_reported = true;
         findings.add(finding);
-        if (tell)
-          tell(finding);
+        if (report)
+          report(finding);
         else
-          std::fprintf(stderr, "cushim: %s", finding.in_words().c_str());
+          std::fprintf(stderr, "cushim: %s", finding.to_text().c_str());
       }
     }
   }
 
   const std::chrono::milliseconds patience;
-  const Tell tell;
+  const Report report;
   Findings findings;
-  std::vector<Waiting *> waiting;  // guarded by the mutex, as is `looks`
-  unsigned long looks = 0;
+  std::vector<Waiting *> waiting;  // guarded by the mutex, as is `ticks`
+  unsigned long ticks = 0;
   std::condition_variable_any ended;
-  std::atomic<bool> is_looking{false};
+  std::atomic<bool> is_clock_running{false};
   std::jthread clock;  // starts with the first wait of a stream
 };
 
-Deadlock::Deadlock(Driver &driver, std::chrono::milliseconds patience, Tell tell)
-    : state_(std::make_shared<State>(driver, patience, std::move(tell))) {
+Deadlock::Deadlock(Driver &driver, std::chrono::milliseconds patience, Report report)
+    : state_(std::make_shared<State>(driver, patience, std::move(report))) {
   state_->follow();
 }
 

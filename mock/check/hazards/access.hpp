@@ -15,7 +15,7 @@ struct Access {
   enum class Kind : std::uint8_t { read, write, allocation, free };
 
   Epoch epoch;
-  CallStack place;
+  CallStack call_stack;
   unsigned long stream = 0;  // its stream number (stream_names.hpp)
   Entry entry{};             // the call that submitted it
   Kind kind = Kind::read;

@@ -39,7 +39,7 @@ class CallView {
   ContextKey current() const;
   // Returns the call stack and entry point of the call, for memory accesses.
   Access access() const {
-    return {.epoch = {}, .place = CallStack::of_call(), .entry = static_cast<Entry>(call_.slot)};
+    return {.epoch = {}, .call_stack = CallStack::of_call(), .entry = static_cast<Entry>(call_.slot)};
   }
   // Reports the work to the model, or that the driver rejected it.
   void work(const StreamRef &stream, std::span<const HazardModel::Use> uses, HazardModel::Host host);

@@ -67,7 +67,7 @@ void Follower::follow() {
   wrap_host_functions(driver, hooks_, [weak = weak_from_this()](int slot, CUstream handle) -> HostFunction {
     const auto self = weak.lock();
     if (self == nullptr) return {};
-    const Access access{.epoch = {}, .place = CallStack::of_call(), .entry = static_cast<Entry>(slot)};
+    const Access access{.epoch = {}, .call_stack = CallStack::of_call(), .entry = static_cast<Entry>(slot)};
     const std::lock_guard lock(self->mutex);
     const std::uint64_t number = self->model.host_function(stream_ref(self->driver, slot, handle), access);
     self->model_changed();

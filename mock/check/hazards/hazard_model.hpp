@@ -191,8 +191,8 @@ class HazardModel {
   void check_sources_now(const std::function<bool(const Source &)> &is_it);
   bool may_wait_for_host(StreamIndex stream_index) const;
 
-  std::string bytes_words(ByteRange bytes) const;
-  std::string event_words(const Conflict &conflict) const;
+  std::string bytes_text(ByteRange bytes) const;
+  std::string ordering_event_text(const Conflict &conflict) const;
   void report(const Conflict &conflict);
 
   Report report_;

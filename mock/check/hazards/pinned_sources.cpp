@@ -30,7 +30,7 @@ std::uint64_t sum(const unsigned char *at, std::uint64_t size) {
   return all;
 }
 
-std::uint64_t sum_of(ByteRange bytes) {
+std::uint64_t checksum_of(ByteRange bytes) {
   const std::uint64_t size = bytes.end - bytes.begin;
   const auto *const begin = reinterpret_cast<const unsigned char *>(bytes.begin);
   return size <= 2 * kEnd ? sum(begin, size) : 31 * sum(begin, kEnd) + sum(begin + size - kEnd, kEnd);
@@ -49,7 +49,7 @@ void HazardModel::keep_source(const Access &access, const Extent &extent, const 
   if (!extent.is_flat() || extent.end() > memory.end || may_wait_for_host(access.epoch.stream_index)) return;
   if (!order_.host().covers(memory.changed_by) || !order_.host().covers(unknown_)) return;
   const ByteRange bytes{extent.begin, extent.end()};
-  sources_[access.epoch.stream_index].push_back({access, bytes, sum_of(bytes), ++ticks_});
+  sources_[access.epoch.stream_index].push_back({access, bytes, checksum_of(bytes), ++ticks_});
 }
 
 void HazardModel::drop_sources(std::uint64_t begin, std::uint64_t end) {
@@ -59,40 +59,41 @@ void HazardModel::drop_sources(std::uint64_t begin, std::uint64_t end) {
 }
 
 void HazardModel::check_sources() {
-  for (auto of_lane = sources_.begin(); of_lane != sources_.end();) {
-    std::deque<Source> &sources = of_lane->second;
+  for (auto stream_sources = sources_.begin(); stream_sources != sources_.end();) {
+    std::deque<Source> &sources = stream_sources->second;
     while (!sources.empty() && order_.is_done(sources.front().access.epoch)) {
       check_source(sources.front());
       sources.pop_front();
     }
-    of_lane = sources.empty() ? sources_.erase(of_lane) : std::next(of_lane);
+    stream_sources = sources.empty() ? sources_.erase(stream_sources) : std::next(stream_sources);
   }
 }
 
 void HazardModel::check_sources_now(const std::function<bool(const Source &)> &is_it) {
-  for (auto of_lane = sources_.begin(); of_lane != sources_.end();) {
-    std::erase_if(of_lane->second, [&](const Source &source) {
+  for (auto stream_sources = sources_.begin(); stream_sources != sources_.end();) {
+    std::erase_if(stream_sources->second, [&](const Source &source) {
       if (!is_it(source)) return false;
       check_source(source);
       return true;
     });
-    of_lane = of_lane->second.empty() ? sources_.erase(of_lane) : std::next(of_lane);
+    stream_sources =
+        stream_sources->second.empty() ? sources_.erase(stream_sources) : std::next(stream_sources);
   }
 }
 
 void HazardModel::check_source(const Source &source) {
   const Memory *const memory = memory_at(source.bytes.begin);
   if (memory == nullptr || memory->changed_at > source.at) return;
-  if (sum_of(source.bytes) == source.sum) return;
-  const std::string &stream = names_.words(source.access.stream);
+  if (checksum_of(source.bytes) == source.sum) return;
+  const std::string &stream = names_.text(source.access.stream);
   const std::string call = cushim_entry(static_cast<int>(source.access.entry))->symbol;
   report_({.checker = "hazards",
            .rule = "pinned-source-changed",
-           .what = "the program changes what " + stream + " reads: " + bytes_words(source.bytes) +
-                   " differ from what they were when " + call + " was called",
-           .calls = {{"read by", call + " in " + stream, source.access.place}},
-           .advice = "change it only when the copy is known to be done: record an event on " + stream +
-                     " after " + call + " and wait for it with cuEventSynchronize, or use another buffer"});
+           .what = "the program changed the source of a copy before " + stream + " read it: " +
+                   bytes_text(source.bytes) + " differ from their value at the call of " + call,
+           .calls = {{"read by", call + " in " + stream, source.access.call_stack}},
+           .advice = "change the source only after the copy: record an event on " + stream + " after " +
+                     call + " and call cuEventSynchronize, or use another buffer"});
 }
 
 }  // namespace cushim::check

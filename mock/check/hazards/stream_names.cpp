@@ -11,11 +11,11 @@ std::string hex(std::uint64_t number) {
   return text;
 }
 
-StreamIndex StreamNames::open(ContextKey context, Order::Kind kind, std::string words) {
+StreamIndex StreamNames::open(ContextKey context, Order::Kind kind, std::string text) {
   const StreamIndex stream_index = order_.open(context, kind);
   if (stream_index >= numbers_.size()) numbers_.resize(stream_index + 1);
-  numbers_[stream_index] = words_.size();
-  words_.push_back(std::move(words));
+  numbers_[stream_index] = texts_.size();
+  texts_.push_back(std::move(text));
   return stream_index;
 }
 
@@ -27,9 +27,9 @@ std::string StreamNames::of_context(ContextKey context) {
 }
 
 void StreamNames::made(CUstream handle, ContextKey context, bool is_blocking) {
-  const std::string words = "stream " + std::to_string(++count_made_) + " (" +
-                            hex(reinterpret_cast<std::uintptr_t>(handle)) + ")" + of_context(context);
-  made_[handle] = open(context, is_blocking ? Order::Kind::blocking : Order::Kind::non_blocking, words);
+  const std::string text = "stream " + std::to_string(++count_made_) + " (" +
+                           hex(reinterpret_cast<std::uintptr_t>(handle)) + ")" + of_context(context);
+  made_[handle] = open(context, is_blocking ? Order::Kind::blocking : Order::Kind::non_blocking, text);
 }
 
 void StreamNames::destroyed(CUstream handle) {

@@ -47,10 +47,10 @@ class StreamNames {
   // Returns the number of the stream that has this index now. Numbers are never reused.
   unsigned long number(StreamIndex stream_index) const { return numbers_[stream_index]; }
   // Returns the name of the stream in reports: "stream 2 (0x55d0)" or "the legacy stream".
-  const std::string &words(unsigned long number) const { return words_[number]; }
+  const std::string &text(unsigned long number) const { return texts_[number]; }
 
  private:
-  StreamIndex open(ContextKey context, Order::Kind kind, std::string words);
+  StreamIndex open(ContextKey context, Order::Kind kind, std::string text);
   std::string of_context(ContextKey context);
 
   Order &order_;
@@ -59,7 +59,7 @@ class StreamNames {
   std::map<std::pair<ContextKey, unsigned long>, StreamIndex> threads_own_;
   std::map<ContextKey, unsigned long> contexts_;
   std::vector<unsigned long> numbers_;  // by stream index
-  std::vector<std::string> words_;      // by number
+  std::vector<std::string> texts_;      // by number
   unsigned long count_made_ = 0;
   unsigned long count_contexts_ = 0;
 };

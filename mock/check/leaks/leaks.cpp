@@ -13,28 +13,27 @@ namespace {
 std::string symbol_of(int slot) { return cushim_entry(slot)->symbol; }
 
 std::string hex(std::uint64_t context) {
-  return context == 0 ? "no context"
-                      : mock::handle_in_words("context", reinterpret_cast<const void *>(context));
+  return context == 0 ? "no context" : mock::handle_text("context", reinterpret_cast<const void *>(context));
 }
 
-std::string advice_on(const TrackedObject &thing) {
+std::string advice_on(const TrackedObject &object) {
   using mock::Object;
-  const mock::EntryTraits &maker = mock::traits_of(thing.made_by);
+  const mock::EntryTraits &maker = mock::traits_of(object.made_by);
   const std::string end(maker.inverse);
   switch (maker.object) {
     case Object::module:
       return "unload it with " + end;
     case Object::registered_memory:
-      return "take the registration back with " + end;
+      return "unregister it with " + end;
     case Object::ipc_memory:
-      return "close it with " + end + ", as often as it was opened";
+      return "call " + end + " once for each " + cushim_entry(object.made_by)->base;
     case Object::mapped_memory:
       return "unmap it with " + end;
     case Object::stream_ordered_memory:
     case Object::shared_pool_memory:
-      return "free it with " + end + ", or cuMemFree once its work is done";
+      return "free it with " + end + ", or with cuMemFree after its last use";
     default:
-      return mock::is_memory(maker.object) ? "free it with " + end : "destroy it when it is no longer needed";
+      return mock::is_memory(maker.object) ? "free it with " + end : "destroy it after its last use";
   }
 }
 
@@ -51,25 +50,25 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
 
   void on_context_destroyed(const ObjectRegistry::TrackedObjects &left, const WatchedCall &by,
                             const CallStack &at) override {
-    for (const TrackedObject &thing : left) {
+    for (const TrackedObject &object : left) {
       Finding finding =
-          about(thing, "gone-with-context", "was still there when " + hex(thing.context) + " ended");
-      finding.calls.push_back({"its context was ended by", by.in_words(), at});
-      finding.advice = advice_on(thing) + ", before its context ends";
+          about(object, "gone-with-context", "was alive when " + hex(object.context) + " was destroyed");
+      finding.calls.push_back({"context destroyed by", by.to_text(), at});
+      finding.advice = advice_on(object) + ", before its context is destroyed";
       findings.add(std::move(finding));
     }
   }
 
   void finish() {
-    for (const TrackedObject &thing : object_registry->take_unreported_living()) {
-      Finding finding = thing.is_memory()
-                            ? about(thing, "never-freed", "of " + hex(thing.context) + " was not freed")
-                            : about(thing, "never-destroyed",
-                                    (thing.kind == Kind::context || thing.kind == Kind::memory_pool
+    for (const TrackedObject &object : object_registry->take_unreported_living()) {
+      Finding finding = object.is_memory()
+                            ? about(object, "never-freed", "of " + hex(object.context) + " was not freed")
+                            : about(object, "never-destroyed",
+                                    (object.kind == Kind::context || object.kind == Kind::memory_pool
                                          ? ""
-                                         : "of " + hex(thing.context) + " ") +
+                                         : "of " + hex(object.context) + " ") +
                                         "was not destroyed");
-      finding.advice = advice_on(thing);
+      finding.advice = advice_on(object);
       findings.add(std::move(finding));
     }
     if (std::exchange(has_finished, true)) return;
@@ -80,17 +79,17 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
            .rule = "never-released",
            .what = "the primary context of device " + std::to_string(retain.device) + " was not released",
            .calls = {{"retained by", symbol_of(retain.by), retain.at}},
-           .advice = "release it with cuDevicePrimaryCtxRelease, as often as it was retained"});
+           .advice = "call cuDevicePrimaryCtxRelease once for each cuDevicePrimaryCtxRetain"});
     }
   }
 
-  static Finding about(const TrackedObject &thing, const char *rule, const std::string &fate) {
+  static Finding about(const TrackedObject &object, const char *rule, const std::string &fate) {
     return {.checker = "leaks",
             .rule = rule,
-            .what = thing.in_words() + " " + fate,
-            .calls = {{"made by", symbol_of(thing.made_by), thing.made_at}},
+            .what = object.to_text() + " " + fate,
+            .calls = {{"created by", symbol_of(object.made_by), object.made_at}},
             .advice = "",
-            .bytes = thing.bytes};
+            .bytes = object.bytes};
   }
 
   const std::shared_ptr<ObjectRegistry> object_registry;

@@ -32,7 +32,7 @@ const mock::MemoryUse *description_of_copy(int slot) {
 }
 
 template <class Copy>
-std::array<Argument, 2> sides_of(const WatchedCall &call) {
+std::array<Argument, 2> endpoints_of(const WatchedCall &call) {
   const auto side = [](CUmemorytype type, CUdeviceptr address, CUarray array) -> Argument {
     if (type == CU_MEMORYTYPE_ARRAY) return argument_of(array);
     return type == CU_MEMORYTYPE_HOST ? Argument{} : argument_of(address);
@@ -43,18 +43,18 @@ std::array<Argument, 2> sides_of(const WatchedCall &call) {
           side(copy->dstMemoryType, copy->dstDevice, copy->dstArray)};
 }
 
-std::array<Argument, 2> sides_of_copy(const WatchedCall &call, const mock::MemoryUse &description) {
+std::array<Argument, 2> endpoints_of_copy(const WatchedCall &call, const mock::MemoryUse &description) {
   switch (description.space) {
     case mock::MemoryUse::Space::described_2d:
-      return sides_of<CUDA_MEMCPY2D>(call);
+      return endpoints_of<CUDA_MEMCPY2D>(call);
     case mock::MemoryUse::Space::described_3d_peer:
-      return sides_of<CUDA_MEMCPY3D_PEER>(call);
+      return endpoints_of<CUDA_MEMCPY3D_PEER>(call);
     default:
-      return sides_of<CUDA_MEMCPY3D>(call);
+      return endpoints_of<CUDA_MEMCPY3D>(call);
   }
 }
 
-bool is_judged(int slot) {
+bool is_checked(int slot) {
   if (description_of_copy(slot) != nullptr) return true;
   const std::span<const Argument> parameters = parameters_of(slot);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -69,10 +69,10 @@ bool is_predefined_stream(std::uint64_t handle) {
   return handle <= reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD);
 }
 
-CUresult answer_to(const TrackedObject &thing) {
-  if (thing.is_memory()) return CUDA_ERROR_INVALID_VALUE;
-  if (thing.ended_with_context) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  switch (thing.kind) {
+CUresult result_for(const TrackedObject &object) {
+  if (object.is_memory()) return CUDA_ERROR_INVALID_VALUE;
+  if (object.ended_with_context) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  switch (object.kind) {
     case Kind::context:
       return CUDA_ERROR_INVALID_CONTEXT;
     case Kind::memory_pool:
@@ -82,12 +82,12 @@ CUresult answer_to(const TrackedObject &thing) {
   }
 }
 
-CUresult answer_for(Kind wanted) { return answer_to({.kind = wanted}); }
+CUresult result_for_kind(Kind wanted) { return result_for({.kind = wanted}); }
 
 // Returns whether using the freed memory's address is surely a defect in this call. A host address may
 // since belong to another allocation of the program. check::Hazards covers memory freed in the order of
 // another stream.
-bool is_gone(const TrackedObject &memory, const WatchedCall &call) {
+bool is_invalid_address(const TrackedObject &memory, const WatchedCall &call) {
   if (memory.freed_in != 0) {
     const std::uint64_t stream = stream_of(call);
     return stream == 0 || stream == memory.freed_in;
@@ -119,7 +119,7 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
   explicit State(Driver &driver) : object_registry_(ObjectRegistry::of(driver)) {
     object_registry_->add(*this);
     hooks_ = watch(driver, *this, [](int slot) {
-      return lifetime_effect_of(slot).act != LifetimeEffect::Act::ends && is_judged(slot);
+      return lifetime_effect_of(slot).act != LifetimeEffect::Act::ends && is_checked(slot);
     });
   }
   ~State() override { object_registry_->remove(*this); }
@@ -130,13 +130,13 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
     const std::lock_guard lock(object_registry_->mutex);
     for (std::size_t i = 0; i < call.arguments.size(); ++i) {
       if (call.arguments[i].type == Type::address && !is_address_of_memory(call.slot, i)) continue;
-      judge_use(call, call.arguments[i]);
+      check_use(call, call.arguments[i]);
       if (call.answer) return;
     }
     const mock::MemoryUse *const description = description_of_copy(call.slot);
     if (description == nullptr) return;
-    for (const Argument &side : sides_of_copy(call, *description)) {
-      judge_use(call, side);
+    for (const Argument &side : endpoints_of_copy(call, *description)) {
+      check_use(call, side);
       if (!call.answer) continue;
       call.answer = CUDA_ERROR_INVALID_VALUE;
       return;
@@ -152,9 +152,9 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
   void before_destroy(WatchedCall &call, const LifetimeEffect &effect,
                       const TrackedObject *subject) override {
     for (const Argument &argument : call.arguments) {
-      if (!is_judged_handle(argument)) continue;
+      if (!is_checked_handle(argument)) continue;
       const bool is_subject = &argument == &call.arguments[effect.subject];
-      judge_handle(call, argument, is_subject ? subject : object_registry_->find(argument.bits),
+      check_handle(call, argument, is_subject ? subject : object_registry_->find(argument.bits),
                    "double-destroy");
       if (call.answer) return;
     }
@@ -166,56 +166,56 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
   Findings findings;
 
  private:
-  static bool is_judged_handle(const Argument &argument) {
+  static bool is_checked_handle(const Argument &argument) {
     return argument.type == Type::handle && argument.kind != Kind::none &&
            !is_predefined_stream(argument.bits);
   }
 
-  void judge_use(WatchedCall &call, const Argument &argument) {
-    if (is_judged_handle(argument))
-      return judge_handle(call, argument, object_registry_->find(argument.bits), "use-after-destroy");
+  void check_use(WatchedCall &call, const Argument &argument) {
+    if (is_checked_handle(argument))
+      return check_handle(call, argument, object_registry_->find(argument.bits), "use-after-destroy");
     if (argument.type != Type::address || argument.bits == 0) return;
-    const TrackedObject *const thing = object_registry_->find_memory(argument.bits);
-    if (thing != nullptr && !thing->is_alive() && is_gone(*thing, call))
-      call.answer = add_ended(call, *thing, "use-after-free");
+    const TrackedObject *const object = object_registry_->find_memory(argument.bits);
+    if (object != nullptr && !object->is_alive() && is_invalid_address(*object, call))
+      call.answer = add_ended(call, *object, "use-after-free");
   }
 
-  void judge_handle(WatchedCall &call, const Argument &argument, const TrackedObject *thing,
+  void check_handle(WatchedCall &call, const Argument &argument, const TrackedObject *object,
                     const char *rule_of_ended) {
-    if (thing == nullptr) return;
-    if (thing->kind == argument.kind && !thing->is_alive())
-      call.answer = add_ended(call, *thing, rule_of_ended);
-    else if (thing->kind != argument.kind && thing->is_alive())
-      call.answer = add_wrong_kind(call, *thing, argument);
+    if (object == nullptr) return;
+    if (object->kind == argument.kind && !object->is_alive())
+      call.answer = add_ended(call, *object, rule_of_ended);
+    else if (object->kind != argument.kind && object->is_alive())
+      call.answer = add_wrong_kind(call, *object, argument);
   }
 
-  CUresult add_ended(const WatchedCall &call, const TrackedObject &thing, const std::string &rule) {
+  CUresult add_ended(const WatchedCall &call, const TrackedObject &object, const std::string &rule) {
     const bool is_second_end = rule.starts_with("double");
-    const std::string effect = thing.is_memory() ? "freed" : "destroyed";
-    const std::string fate = thing.ended_with_context ? effect + " with its context" : effect;
+    const std::string effect = object.is_memory() ? "freed" : "destroyed";
+    const std::string fate = object.ended_with_context ? effect + " with its context" : effect;
     findings.add(
         {.checker = "misuse",
          .rule = rule,
-         .what = thing.in_words() + (is_second_end ? " is " + effect + " a second time"
-                                                   : " is used, but was " + fate + " before"),
-         .calls = {{is_second_end ? "the second time by" : "used by", call.in_words(), CallStack::of_call()},
-                   {fate + " by", symbol_of(thing.ended_by), thing.ended_at},
-                   {"made by", symbol_of(thing.made_by), thing.made_at}},
-         .advice = is_second_end ? "let one owner end it, once, and forget the handle then"
-                                 : "end it after its last use"});
-    return answer_to(thing);
+         .what = object.to_text() +
+                 (is_second_end ? " is " + effect + " a second time" : " is used after it was " + fate),
+         .calls = {{is_second_end ? "second time by" : "used by", call.to_text(), CallStack::of_call()},
+                   {fate + " by", symbol_of(object.ended_by), object.ended_at},
+                   {"created by", symbol_of(object.made_by), object.made_at}},
+         .advice = is_second_end ? "destroy or free it once, and clear the handle afterwards"
+                                 : "destroy or free it after its last use"});
+    return result_for(object);
   }
 
-  CUresult add_wrong_kind(const WatchedCall &call, const TrackedObject &thing, const Argument &argument) {
+  CUresult add_wrong_kind(const WatchedCall &call, const TrackedObject &object, const Argument &argument) {
     const std::string wanted = argument.noun;
-    findings.add(
-        {.checker = "misuse",
-         .rule = "wrong-kind",
-         .what = thing.in_words() + " is given for a handle of the kind " + wanted,
-         .calls = {{"used by", call.in_words(), CallStack::of_call()},
-                   {"made by", symbol_of(thing.made_by), thing.made_at}},
-         .advice = "give the " + wanted + "; look for a cast that hides the kind from the compiler"});
-    return answer_for(argument.kind);
+    findings.add({.checker = "misuse",
+                  .rule = "wrong-kind",
+                  .what = object.to_text() + " is passed as a handle of type " + wanted,
+                  .calls = {{"used by", call.to_text(), CallStack::of_call()},
+                            {"created by", symbol_of(object.made_by), object.made_at}},
+                  .advice = "pass a handle of type " + wanted +
+                            "; look for a cast that hides the type from the compiler"});
+    return result_for_kind(argument.kind);
   }
 
   // The null, legacy and per-thread streams belong to the current context.
@@ -227,19 +227,20 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
     if (first == nullptr || (second == nullptr && !is_predefined_stream(other.bits))) return;
     const std::uint64_t context = second != nullptr ? second->context : current;
     if (first->context == 0 || context == 0 || first->context == context) return;
-    const auto words = [](const char *noun, std::uint64_t handle) {
-      return mock::handle_in_words(noun, reinterpret_cast<const void *>(handle));
+    const auto text_of = [](const char *noun, std::uint64_t handle) {
+      return mock::handle_text(noun, reinterpret_cast<const void *>(handle));
     };
     Finding finding{
         .checker = "misuse",
         .rule = "wrong-context",
-        .what = first->in_words() + " belongs to " + words("context", first->context) + ", but " +
-                words(other.noun, other.bits) + " to " + words("context", context),
-        .calls = {{"used by", call.in_words(), CallStack::of_call()},
-                  {first->in_words() + " made by", symbol_of(first->made_by), first->made_at}},
-        .advice = "make both in one context; a stream of another may wait with cuStreamWaitEvent"};
+        .what = first->to_text() + " belongs to " + text_of("context", first->context) + ", but " +
+                text_of(other.noun, other.bits) + " to " + text_of("context", context),
+        .calls = {{"used by", call.to_text(), CallStack::of_call()},
+                  {first->to_text() + " created by", symbol_of(first->made_by), first->made_at}},
+        .advice = "create both in one context; a stream of another context can wait with cuStreamWaitEvent"};
     if (second != nullptr)
-      finding.calls.push_back({second->in_words() + " made by", symbol_of(second->made_by), second->made_at});
+      finding.calls.push_back(
+          {second->to_text() + " created by", symbol_of(second->made_by), second->made_at});
     findings.add(std::move(finding));
   }
 

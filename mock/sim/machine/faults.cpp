@@ -16,7 +16,7 @@ mock::FaultRules fault_rules(const std::string &text, std::size_t devices) {
     if (device && static_cast<std::size_t>(*device) >= devices)
       throw std::invalid_argument("faults:" + std::to_string(rule.line) + ":" + std::to_string(rule.column) +
                                   ": there is no device " + std::to_string(*device) +
-                                  "; the last of the machine is device " + std::to_string(devices - 1));
+                                  "; the last device of the machine is " + std::to_string(devices - 1));
   }
   return rules;
 }
@@ -31,7 +31,7 @@ MachineFaults::MachineFaults(System &system, const mock::FaultRules &rules)
 bool MachineFaults::forbids(int device, std::size_t in_use, const char *call) {
   for (const auto &[rule, limit] : limits_) {
     if (limit.device.value_or(device) != device || in_use <= limit.bytes) continue;
-    faults_.note_limit(rule, call);
+    faults_.record_limit(rule, call);
     return true;
   }
   return false;

@@ -53,7 +53,7 @@ inline bool has(const std::string &text, const std::string &part) { return text.
 
 inline std::string words_of(const std::vector<Finding> &findings) {
   std::string words;
-  for (const Finding &finding : findings) words += finding.in_words();
+  for (const Finding &finding : findings) words += finding.to_text();
   return words;
 }
 

@@ -28,13 +28,13 @@ TEST(Words, Handles_have_nouns_and_the_special_streams_names) {
 }
 
 TEST(Words, Flags_are_the_names_that_their_call_gives_them) {
-  using cushim::mock::flags_in_words;
-  EXPECT_EQ(flags_in_words("cuEventCreate", 0), "CU_EVENT_DEFAULT");
-  EXPECT_EQ(flags_in_words("cuEventCreate", 6), "CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
-  EXPECT_EQ(flags_in_words("cuEventCreate", 0x42), "CU_EVENT_DISABLE_TIMING | 0x40");
-  EXPECT_EQ(flags_in_words("cuStreamWaitValue32", 3), "CU_STREAM_WAIT_VALUE_NOR");
-  EXPECT_EQ(flags_in_words("cuMemHostAlloc", 0), "0");
-  EXPECT_EQ(flags_in_words("cuNoFlags", 5), "5");
+  using cushim::mock::flags_text;
+  EXPECT_EQ(flags_text("cuEventCreate", 0), "CU_EVENT_DEFAULT");
+  EXPECT_EQ(flags_text("cuEventCreate", 6), "CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
+  EXPECT_EQ(flags_text("cuEventCreate", 0x42), "CU_EVENT_DISABLE_TIMING | 0x40");
+  EXPECT_EQ(flags_text("cuStreamWaitValue32", 3), "CU_STREAM_WAIT_VALUE_NOR");
+  EXPECT_EQ(flags_text("cuMemHostAlloc", 0), "0");
+  EXPECT_EQ(flags_text("cuNoFlags", 5), "5");
   EXPECT_EQ(PrintToString(CU_EVENT_INTERPROCESS), "CU_EVENT_INTERPROCESS");
   EXPECT_EQ(PrintToString(CU_STREAM_NON_BLOCKING), "CU_STREAM_NON_BLOCKING");
 }
@@ -42,7 +42,7 @@ TEST(Words, Flags_are_the_names_that_their_call_gives_them) {
 template <class... Arguments>
 std::string words(Entry entry, Arguments... arguments) {
   const std::array<Value, sizeof...(Arguments)> values{Value(arguments)...};
-  return Call{entry, values}.in_words();
+  return Call{entry, values}.to_text();
 }
 
 TEST(Words, A_call_names_its_parameters) {
@@ -54,14 +54,14 @@ TEST(Words, A_call_names_its_parameters) {
 }
 
 TEST(Words, Arguments_of_every_kind) {
-  EXPECT_EQ(Value(-3).in_words("", ""), "-3");
-  EXPECT_EQ(Value(size_t{1024}).in_words("", ""), "1024");
-  EXPECT_EQ(Value(CUdeviceptr{0x1000}).in_words("", ""), "0x1000");
-  EXPECT_EQ(Value(1.5f).in_words("", ""), "1.5");
-  EXPECT_EQ(Value(static_cast<const char *>("text")).in_words("", ""), "\"text\"");
-  EXPECT_EQ(Value(static_cast<const char *>(nullptr)).in_words("", ""), "null");
-  EXPECT_EQ(Value(CUuuid{}).in_words("", ""), "{16 bytes}");
-  EXPECT_EQ(Value(CUDA_ERROR_NO_DEVICE).in_words("", ""), "CUDA_ERROR_NO_DEVICE (100, no device)");
+  EXPECT_EQ(Value(-3).to_text("", ""), "-3");
+  EXPECT_EQ(Value(size_t{1024}).to_text("", ""), "1024");
+  EXPECT_EQ(Value(CUdeviceptr{0x1000}).to_text("", ""), "0x1000");
+  EXPECT_EQ(Value(1.5f).to_text("", ""), "1.5");
+  EXPECT_EQ(Value(static_cast<const char *>("text")).to_text("", ""), "\"text\"");
+  EXPECT_EQ(Value(static_cast<const char *>(nullptr)).to_text("", ""), "null");
+  EXPECT_EQ(Value(CUuuid{}).to_text("", ""), "{16 bytes}");
+  EXPECT_EQ(Value(CUDA_ERROR_NO_DEVICE).to_text("", ""), "CUDA_ERROR_NO_DEVICE (100, no device)");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(FaultsOfAnyDriver, Tell_where_the_call_was_made) {
   const Faults faults(running.machine.driver(), parse_fault_rules("cuMemAlloc:1=OUT_OF_MEMORY"));
   EXPECT_EQ(allocate(), CUDA_ERROR_OUT_OF_MEMORY);
   ASSERT_EQ(faults.injected().size(), 1U);
-  EXPECT_FALSE(faults.injected()[0].place.frames().empty());
+  EXPECT_FALSE(faults.injected()[0].call_stack.frames().empty());
 }
 
 TEST(FaultsOfAnyDriver, Stick_to_their_context) {
@@ -69,7 +69,7 @@ TEST(FaultsOfAnyDriver, Are_told_late) {
   EXPECT_EQ(allocate(), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(allocate(), CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_EQ(faults.injected().at(0).told_by, "cuEventQuery");
+  EXPECT_EQ(faults.injected().at(0).returned_by, "cuEventQuery");
 }
 
 TEST(FaultsOfAnyDriver, Are_about_calls_alone) {

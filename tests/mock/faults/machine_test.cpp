@@ -26,10 +26,10 @@ TEST(CallFaults, Strike_the_call_of_that_number_and_no_other) {
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].rule, "cuMemAlloc:3=OUT_OF_MEMORY");
   EXPECT_EQ(faults[0].call, "cuMemAlloc_v2");
-  EXPECT_EQ(faults[0].told_by, "cuMemAlloc_v2");
+  EXPECT_EQ(faults[0].returned_by, "cuMemAlloc_v2");
   EXPECT_EQ(faults[0].number, 3U);
   EXPECT_EQ(faults[0].result, CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(faults[0].in_words(),
+  EXPECT_EQ(faults[0].to_text(),
             "cuMemAlloc_v2, call 3: CUDA_ERROR_OUT_OF_MEMORY (cuMemAlloc:3=OUT_OF_MEMORY)");
 }
 
@@ -119,14 +119,14 @@ TEST(LateFaults, Are_told_by_the_next_call_that_synchronizes) {
   EXPECT_EQ(driver().cuEventRecord(event, stream), CUDA_SUCCESS);
   EXPECT_EQ(allocate(), CUDA_SUCCESS);
   ASSERT_EQ(injected(running).size(), 1U);
-  EXPECT_EQ(injected(running)[0].told_by, "");
+  EXPECT_EQ(injected(running)[0].returned_by, "");
   EXPECT_EQ(driver().cuEventSynchronize(event), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(allocate(), CUDA_ERROR_ILLEGAL_ADDRESS);
   const auto faults = injected(running);
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].call, "cuMemsetD32Async");
   EXPECT_EQ(faults[0].number, 2U);
-  EXPECT_EQ(faults[0].told_by, "cuEventSynchronize");
+  EXPECT_EQ(faults[0].returned_by, "cuEventSynchronize");
 }
 
 TEST(LateFaults, Do_not_strike_a_call_that_fails_by_itself) {
@@ -215,7 +215,7 @@ TEST(FaultsOfAMachine, That_are_wrong_are_refused) {
     const Machine machine({.faults = "cuInit:1=UNKNOWN\ndevice1:lost@1ms"});
     ADD_FAILURE() << "there is no such device";
   } catch (const std::invalid_argument &error) {
-    EXPECT_STREQ(error.what(), "faults:2:1: there is no device 1; the last of the machine is device 0");
+    EXPECT_STREQ(error.what(), "faults:2:1: there is no device 1; the last device of the machine is 0");
   }
 }
 

@@ -62,15 +62,15 @@ TEST(Sweep, Finds_what_an_error_path_forgets) {
   });
   EXPECT_FALSE(swept.is_clean());
   EXPECT_TRUE(swept.is_finished);
-  ASSERT_EQ(swept.unclean.size(), 1U) << swept.text();
-  const mock::SweepRound &round = swept.unclean[0];
+  ASSERT_EQ(swept.failed_rounds.size(), 1U) << swept.text();
+  const mock::SweepRound &round = swept.failed_rounds[0];
   EXPECT_EQ(round.number, 5U);
   EXPECT_EQ(round.call, "cuEventRecord");
   EXPECT_EQ(round.result, CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(round.thrown, "a call answered 719");
   ASSERT_EQ(round.leaks.size(), 1U);
-  EXPECT_FALSE(round.place.frames().empty());
-  EXPECT_THAT(swept.text(), HasSubstr("leaked in round 5; round 5: cuEventRecord was answered "
+  EXPECT_FALSE(round.call_stack.frames().empty());
+  EXPECT_THAT(swept.text(), HasSubstr("leaked in round 5; round 5: cuEventRecord returned "
                                       "CUDA_ERROR_LAUNCH_FAILED (injected), and the body threw: a call "
                                       "answered 719\n"));
   EXPECT_THAT(swept.text(), HasSubstr("cuEventCreate"));
@@ -84,10 +84,10 @@ TEST(Sweep, Says_a_leak_once_however_many_rounds_have_it) {
     for (int i = 0; i < 100; ++i) need(driver().cuCtxSynchronize());
     need(driver().cuEventDestroy(event));
   });
-  EXPECT_EQ(swept.unclean.size(), 100U);
+  EXPECT_EQ(swept.failed_rounds.size(), 100U);
   const std::string text = swept.text();
   EXPECT_THAT(text, HasSubstr(" (100 times)\n"));
-  EXPECT_THAT(text, HasSubstr("leaked in rounds 5 to 104; round 5: cuCtxSynchronize was answered "));
+  EXPECT_THAT(text, HasSubstr("leaked in rounds 5 to 104; round 5: cuCtxSynchronize returned "));
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 60) << text;
 }
 
@@ -101,8 +101,8 @@ TEST(Sweep, Says_leaks_of_two_places_apart) {
     need(driver().cuEventDestroy(one));
     need(driver().cuEventDestroy(other));
   });
-  EXPECT_THAT(swept.text(), HasSubstr("leaked in rounds 5, 6; round 5: cuEventCreate was answered "));
-  EXPECT_THAT(swept.text(), HasSubstr("leaked in rounds 6, 7; round 6: cuCtxSynchronize was answered "));
+  EXPECT_THAT(swept.text(), HasSubstr("leaked in rounds 5, 6; round 5: cuEventCreate returned "));
+  EXPECT_THAT(swept.text(), HasSubstr("leaked in rounds 6, 7; round 6: cuCtxSynchronize returned "));
 }
 
 TEST(Sweep, Finds_a_context_that_stays_current) {
@@ -114,9 +114,9 @@ TEST(Sweep, Finds_a_context_that_stays_current) {
     if (driver().cuCtxSynchronize() == CUDA_SUCCESS) driver().cuCtxPopCurrent(nullptr);
     driver().cuDevicePrimaryCtxRelease(0);
   });
-  ASSERT_FALSE(swept.unclean.empty());
-  EXPECT_TRUE(swept.unclean.back().keeps_context);
-  EXPECT_EQ(swept.unclean.back().call, "cuCtxSynchronize");
+  ASSERT_FALSE(swept.failed_rounds.empty());
+  EXPECT_TRUE(swept.failed_rounds.back().changes_context);
+  EXPECT_EQ(swept.failed_rounds.back().call, "cuCtxSynchronize");
 }
 
 TEST(Sweep, Finds_a_body_that_fails_by_itself) {
@@ -124,7 +124,8 @@ TEST(Sweep, Finds_a_body_that_fails_by_itself) {
   EXPECT_FALSE(swept.is_clean());
   EXPECT_EQ(swept.rounds, 1U);
   EXPECT_EQ(swept.text(),
-            "the body fails by itself, in round 1; round 1: no call failed, and the body threw: by itself\n");
+            "the body throws without an injected fault, in round 1; round 1: no call failed, and the body "
+            "threw: by itself\n");
 }
 
 TEST(Sweep, Answers_what_it_is_told_and_spares_what_it_is_told) {
@@ -149,10 +150,10 @@ TEST(Sweep, That_never_ends_is_not_clean) {
         int count = 0;
         for (int i = 0; i < 10; ++i) driver().cuDeviceGetCount(&count);
       },
-      {}, {.most_rounds = 5});
+      {}, {.max_rounds = 5});
   EXPECT_FALSE(swept.is_clean());
   EXPECT_FALSE(swept.is_finished);
-  EXPECT_EQ(swept.text(), "after 5 rounds there still are calls to fail\n");
+  EXPECT_EQ(swept.text(), "after 5 rounds the sweep stopped at its limit; not every call has failed yet\n");
 }
 
 TEST(Sweep, Runs_on_one_driver_that_stays) {
@@ -174,7 +175,7 @@ TEST(SweepDeathTest, Says_the_call_before_a_crash) {
                  int count = 0;
                  if (driver().cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN) std::abort();
                }),
-               "the sweep's body crashed in round 1, after cuDeviceGetCount was answered CUDA_ERROR_UNKNOWN "
+               "the sweep's body crashed in round 1, after cuDeviceGetCount returned CUDA_ERROR_UNKNOWN "
                ".injected.");
 }
 

@@ -33,7 +33,7 @@ struct Handles {
   CUipcEventHandle event;
 };
 
-static std::string in_words(const Handles &handles) {
+static std::string to_text(const Handles &handles) {
   unsigned char bytes[sizeof handles];
   std::memcpy(bytes, &handles, sizeof bytes);
   std::string words;
@@ -61,7 +61,7 @@ static int export_to(std::vector<char *> command) {
   NEED(cuEventCreate, &event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
   NEED(cuIpcGetMemHandle, &handles.memory, memory);
   NEED(cuIpcGetEventHandle, &handles.event, event);
-  std::string words = in_words(handles);
+  std::string words = to_text(handles);
   command.push_back(words.data());
   command.push_back(nullptr);
   const pid_t importer = fork();

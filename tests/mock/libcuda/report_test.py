@@ -105,15 +105,15 @@ def nvidias_runtime_gets_one_sentence():
     assert found["calls"]["cuGetExportTable"] == 3 and not found["has_findings"], found
 
 
-def faults_are_told_with_their_place():
+def faults_are_reported_with_their_call_stack():
     found, done = report("begin(); print(cu.cuMemsetD8Async(memory, 1, ctypes.c_size_t(1), None), "
                          "cu.cuCtxSynchronize(), cu.cuMemFree_v2(memory))",
                          CUSHIM_FAULTS="cuMemsetD8Async:1=LAUNCH_FAILED,late # once is enough")
     assert done.stdout == "0 719 719\n", done
     fault = found["faults"].pop()
-    assert found["faults"] == [] and fault.pop("place")[0].startswith("#0 "), (found, fault)
+    assert found["faults"] == [] and fault.pop("call_stack")[0].startswith("#0 "), (found, fault)
     assert fault == {"rule": "cuMemsetD8Async:1=LAUNCH_FAILED,late", "call": "cuMemsetD8Async", "number": 1,
-                     "result": "CUDA_ERROR_LAUNCH_FAILED", "late": True, "told_by": "cuCtxSynchronize"}, fault
+                     "result": "CUDA_ERROR_LAUNCH_FAILED", "late": True, "returned_by": "cuCtxSynchronize"}, fault
     done = run("begin()", CUSHIM_FAULTS="cuInit:2=UNKNOWN; cuMemAlloc:1=OUT_OF_MEMORY", CUSHIM_REPORT="stderr")
     assert "injected: cuMemAlloc_v2, call 1: CUDA_ERROR_OUT_OF_MEMORY (cuMemAlloc:1=OUT_OF_MEMORY)\n" in done.stderr, done
     done = run("begin()", CUSHIM_FAULTS="cuMemAlloc:1=OUT_OF_MEMORY")
@@ -165,7 +165,7 @@ def what_checkers_find_is_reported():
     assert memory["bytes"] == 3 << 20 and memory["calls"][0]["call"] == "cuMemAlloc_v2", memory
     symbols = [call["call"].split("(")[0] for call in misuse["calls"]]
     assert symbols == ["cuEventQuery", "cuEventDestroy_v2", "cuEventCreate"], misuse
-    assert all(call["place"] and call["place"][0].startswith("#0 ") for call in misuse["calls"]), misuse
+    assert all(call["call_stack"] and call["call_stack"][0].startswith("#0 ") for call in misuse["calls"]), misuse
     assert found["misuses"] == 0, "the simulated driver did not see it"
 
 
@@ -173,7 +173,7 @@ def what_checkers_find_is_said_without_a_report():
     done = run(FAULTY, CUSHIM_CHECK="misuse")
     assert done.returncode == 0 and done.stdout.split() == ["400"], done
     assert "FINDING: misuse/use-after-destroy: event 0x" in done.stderr, done
-    assert "end it after its last use" in done.stderr, done
+    assert "destroy or free it after its last use" in done.stderr, done
     assert "leaks/" not in done.stderr and "is undefined" not in done.stderr, done
 
 

@@ -156,7 +156,7 @@ void report_absence(const RunOptions &options, const std::string &why) {
   }
   Json json = sim::report_head(child, options.program[0], true);
   json["bypass_reason"] = why;
-  sim::add_nothing_done(json);
+  sim::add_empty_usage(json);
   try {
     sim::write_report(sim::report_file(options.report, child), json);
   } catch (const std::runtime_error &error) {

@@ -29,7 +29,7 @@ class CallStack {
   // program the Python functions come first: "    #0 load (/srv/train.py:12)". The offset is that of the
   // call instruction in the file, as addr2line takes it. Functions of an executable have names only if it
   // exports them (-rdynamic).
-  std::string in_words() const;
+  std::string to_text() const;
 
   bool operator==(const CallStack &) const noexcept = default;
 

@@ -15,7 +15,7 @@ namespace cushim::check {
 class Checkers {
  public:
   // Throws std::invalid_argument for an unknown name; the message suggests the nearest known one.
-  Checkers(Driver &driver, std::string_view words);
+  Checkers(Driver &driver, std::string_view names);
 
   // Return the findings of all checkers, one checker after another. finish() calls Checker::finish() of
   // each.

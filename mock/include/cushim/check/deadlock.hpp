@@ -29,9 +29,9 @@ class Deadlock final : public Checker {
  public:
   // Called with each still-waits finding at once, since the program may never end. Default: writes it to
   // stderr.
-  using Tell = std::function<void(const Finding &)>;
+  using Report = std::function<void(const Finding &)>;
   explicit Deadlock(Driver &driver, std::chrono::milliseconds patience = std::chrono::seconds(10),
-                    Tell tell = {});
+                    Report report = {});
   ~Deadlock() override;
 
   std::string_view name() const noexcept override { return "deadlock"; }

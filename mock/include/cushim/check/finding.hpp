@@ -16,9 +16,9 @@ namespace cushim::check {
 struct Finding {
   // A call that the finding is about.
   struct Call {
-    std::string role;   // what the call did: "made by", "destroyed by", "used by"
-    std::string words;  // the exact symbol, and the arguments if they are known
-    CallStack place;
+    std::string role;  // what the call did: "created by", "destroyed by", "used by"
+    std::string text;  // the exact symbol, and the arguments if they are known
+    CallStack call_stack;
   };
 
   std::string checker;      // name of the checker that found it: "leaks"
@@ -30,10 +30,10 @@ struct Finding {
   unsigned long bytes = 0;  // total memory concerned, in bytes
 
   // Returns several lines: "misuse/use-after-destroy: ...", the calls with their call stacks, the advice.
-  std::string in_words() const;
+  std::string to_text() const;
 
   friend std::ostream &operator<<(std::ostream &stream, const Finding &finding) {
-    return stream << finding.in_words();
+    return stream << finding.to_text();
   }
 };
 

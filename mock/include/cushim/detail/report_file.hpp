@@ -33,7 +33,7 @@ inline nlohmann::ordered_json report_head(pid_t process, const std::string &prog
 }
 
 // Adds all other fields with the values of a process that did nothing.
-inline void add_nothing_done(nlohmann::ordered_json &report) {
+inline void add_empty_usage(nlohmann::ordered_json &report) {
   using Json = nlohmann::ordered_json;
   report["calls"] = Json::object();
   for (const char *list : {"devices", "not_implemented", "not_found"}) report[list] = Json::array();
@@ -47,8 +47,7 @@ inline void write_report(const std::string &name, const nlohmann::ordered_json &
   std::ofstream file(name, std::ios::trunc);
   file << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
   file.flush();
-  if (!file)
-    throw std::runtime_error("the report cannot be written to " + name + ": " + std::strerror(errno));
+  if (!file) throw std::runtime_error("cannot write the report to " + name + ": " + std::strerror(errno));
 }
 
 }  // namespace cushim::sim

@@ -26,12 +26,12 @@ struct InjectedFault {
   std::uint64_t number = 0;
   CUresult result = CUDA_SUCCESS;
   bool is_late = false;
-  check::CallStack place;  // where the program made the call
+  check::CallStack call_stack;  // where the program made the call
   // The call that returned the error; empty for a late failure that no call has returned.
-  std::string told_by;
+  std::string returned_by;
 
   // Returns "cuMemAlloc_v2, call 3: CUDA_ERROR_OUT_OF_MEMORY (cuMemAlloc:3=OUT_OF_MEMORY)".
-  std::string in_words() const;
+  std::string to_text() const;
 };
 
 // The functions of a simulated machine that rules need.
@@ -53,7 +53,7 @@ class Faults {
  public:
   // Throws std::invalid_argument if a rule is about memory or devices, and as mock::DriverSlot::over().
   Faults(Driver &driver, const FaultRules &rules);
-  // For a simulated machine. The machine itself enforces memory limits and reports them by note_limit().
+  // For a simulated machine. The machine itself enforces memory limits and reports them by record_limit().
   Faults(Driver &driver, const FaultRules &rules, FaultyMachine &machine);
   ~Faults();
   Faults(const Faults &) = delete;
@@ -63,7 +63,7 @@ class Faults {
   std::vector<InjectedFault> injected() const;
 
   // Records that a call was out of memory because of a rule.
-  void note_limit(const std::string &rule, const char *call);
+  void record_limit(const std::string &rule, const char *call);
 
  private:
   class Injector;

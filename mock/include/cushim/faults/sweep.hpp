@@ -29,7 +29,7 @@ struct SweepOptions {
   std::function<CUresult(Entry)> failure = &usual_failure;
   // Returns whether calls of an entry point are left alone. They are not counted either.
   std::function<bool(Entry)> spares{};
-  std::uint64_t most_rounds = 100'000;  // limit; reaching it leaves is_finished false
+  std::uint64_t max_rounds = 100'000;  // limit; reaching it leaves is_finished false
 };
 
 // A round of a sweep, in which one call fails.
@@ -37,10 +37,10 @@ struct SweepRound {
   std::uint64_t number = 0;  // number of the failing call, from 1, not counting calls that are left alone
   std::string call;          // symbol of that call; empty in the last round, in which none fails
   CUresult result = CUDA_SUCCESS;
-  check::CallStack place;  // where the body made the call
-  std::string thrown;      // message of the exception that the body threw; empty if it returned
+  check::CallStack call_stack;  // where the body made the call
+  std::string thrown;           // message of the exception that the body threw; empty if it returned
   std::vector<check::Finding> leaks;
-  bool keeps_context = false;  // the body left another current context than it found
+  bool changes_context = false;  // the body left another current context than it found
 };
 
 // The result of a sweep.
@@ -48,11 +48,11 @@ struct Sweep {
   std::uint64_t rounds = 0;
   // Rounds that leaked or left a context current, and the last round if the body threw though no call
   // failed.
-  std::vector<SweepRound> unclean;
+  std::vector<SweepRound> failed_rounds;
   bool is_finished = false;  // a round completed in which no call failed
 
   // Returns whether the sweep finished and no round leaked or left a context current.
-  bool is_clean() const noexcept { return is_finished && unclean.empty(); }
+  bool is_clean() const noexcept { return is_finished && failed_rounds.empty(); }
   // Returns one section for each leak: its description and count, the rounds that have it, and how the
   // first of these went. Likewise for contexts that stay current.
   std::string text() const;

@@ -9,17 +9,17 @@
 #include <ostream>
 
 // In the global namespace, like the types they print, for argument-dependent lookup.
-inline void PrintTo(CUresult result, std::ostream *out) { *out << cushim::mock::result_in_words(result); }
+inline void PrintTo(CUresult result, std::ostream *out) { *out << cushim::mock::result_text(result); }
 
 #define CUSHIM_HANDLE(type, noun) \
-  inline void PrintTo(type handle, std::ostream *out) { *out << cushim::mock::handle_in_words(noun, handle); }
+  inline void PrintTo(type handle, std::ostream *out) { *out << cushim::mock::handle_text(noun, handle); }
 CUSHIM_HANDLES(CUSHIM_HANDLE)
 #undef CUSHIM_HANDLE
 
 // Flag types, each with the base name of a call that takes them.
-#define CUSHIM_FLAGS(type, base)                                              \
-  inline void PrintTo(type flags, std::ostream *out) {                        \
-    *out << cushim::mock::flags_in_words(base, static_cast<unsigned>(flags)); \
+#define CUSHIM_FLAGS(type, base)                                          \
+  inline void PrintTo(type flags, std::ostream *out) {                    \
+    *out << cushim::mock::flags_text(base, static_cast<unsigned>(flags)); \
   }
 CUSHIM_FLAGS(CUctx_flags, "cuCtxCreate")
 CUSHIM_FLAGS(CUevent_flags, "cuEventCreate")

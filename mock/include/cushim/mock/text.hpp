@@ -51,14 +51,14 @@ CUSHIM_HANDLES(CUSHIM_HANDLE)
 #undef CUSHIM_HANDLE
 
 // Returns "CUDA_ERROR_INVALID_HANDLE (400, invalid handle)".
-std::string result_in_words(CUresult result);
+std::string result_text(CUresult result);
 
 // Returns "event 0x7f10" or "null event"; for streams also "legacy stream" and "per-thread stream".
-std::string handle_in_words(const char *noun, const void *handle);
+std::string handle_text(const char *noun, const void *handle);
 
 // Returns the flags of a call, by its base name: "CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING". A
 // number if the names of the call's flags are unknown here.
-std::string flags_in_words(const char *base, unsigned flags);
+std::string flags_text(const char *base, unsigned flags);
 
 // One argument of a call, with its type erased.
 class Value {
@@ -93,7 +93,7 @@ class Value {
 
   // Returns the value as text. `base` and `name` are those of the call and the parameter: they select the
   // flag names.
-  std::string in_words(const char *base, std::string_view name) const;
+  std::string to_text(const char *base, std::string_view name) const;
 
  private:
   enum class Kind : std::uint8_t {
@@ -118,7 +118,7 @@ struct Call {
   std::span<const Value> values;
 
   // Returns "cuEventRecord(hEvent = event 0x7f10, hStream = legacy stream)", with the exact symbol.
-  std::string in_words() const;
+  std::string to_text() const;
 };
 
 }  // namespace cushim::mock

@@ -44,7 +44,7 @@ def leaks(program):
     found = []
     for one in findings:
         if one["rule"] == "never-freed":
-            lines = one["calls"][0]["place"]
+            lines = one["calls"][0]["call_stack"]
             assert [line.split(" ")[0] for line in lines] == [f"#{i}" for i in range(len(lines))], lines
             found.append((one["count"], one["bytes"], [line.split(" ", 1)[1] for line in lines if PLACE in line]))
     return sorted(found, key=lambda one: one[1])

@@ -26,7 +26,7 @@ class HazardsFound : public ::testing::Test {
   }
   std::string words() {
     std::string all;
-    for (const Finding &finding : checker.finish()) all += finding.in_words();
+    for (const Finding &finding : checker.finish()) all += finding.to_text();
     return all;
   }
 
@@ -47,18 +47,18 @@ TEST_F(HazardsFound, A_report_names_streams_bytes_calls_and_the_missing_edge) {
   const std::vector<Finding> findings = checker.finish();
   ASSERT_EQ(findings.size(), 1u);
   const Finding &found = findings[0];
-  const std::string text = found.in_words();
+  const std::string text = found.to_text();
   EXPECT_EQ(found.checker, "hazards");
   EXPECT_NE(text.find("stream 2 ("), text.npos) << text;
-  EXPECT_NE(text.find(") reads what stream 1 ("), text.npos) << text;
+  EXPECT_NE(text.find(") reads memory that stream 1 ("), text.npos) << text;
   EXPECT_NE(text.find(") writes: 50 bytes from 0x"), text.npos) << text;
   EXPECT_NE(text.find("of device memory"), text.npos) << text;
   ASSERT_EQ(found.calls.size(), 2u);
   EXPECT_EQ(found.calls[0].role, "written by");
-  EXPECT_EQ(found.calls[0].words.substr(0, 27), "cuMemsetD8Async in stream 1");
+  EXPECT_EQ(found.calls[0].text.substr(0, 27), "cuMemsetD8Async in stream 1");
   EXPECT_EQ(found.calls[1].role, "read by");
-  EXPECT_EQ(found.calls[1].words.substr(0, 32), "cuMemcpyDtoDAsync_v2 in stream 2");
-  for (const Finding::Call &call : found.calls) EXPECT_FALSE(call.place.frames().empty());
+  EXPECT_EQ(found.calls[1].text.substr(0, 32), "cuMemcpyDtoDAsync_v2 in stream 2");
+  for (const Finding::Call &call : found.calls) EXPECT_FALSE(call.call_stack.frames().empty());
   EXPECT_EQ(found.advice.substr(0, 26), "record an event on stream ") << text;
   EXPECT_NE(found.advice.find("after cuMemsetD8Async and let stream 2"), text.npos) << text;
 }
@@ -76,7 +76,7 @@ TEST_F(HazardsFound, An_event_that_was_recorded_too_early_is_named) {
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   need(driver().cuStreamWaitEvent(b, event, 0));
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
-  EXPECT_NE(words().find("was recorded before it"), std::string::npos) << words();
+  EXPECT_NE(words().find(", which was recorded before that"), std::string::npos) << words();
 }
 
 TEST_F(HazardsFound, Waits_of_the_host_are_order) {
@@ -414,7 +414,7 @@ TEST_F(HazardsFound, Memory_freed_in_stream_order_and_used_by_another_stream) {
   need(driver().cuMemFreeAsync(pool, a));
   EXPECT_EQ(driver().cuMemcpyDtoDAsync(memory, pool + 8, 8, b), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(rules(), Names{"use-after-free"});
-  EXPECT_NE(words().find("reads what stream 1"), std::string::npos) << words();
+  EXPECT_NE(words().find("reads memory that stream 1"), std::string::npos) << words();
   EXPECT_NE(words().find("has freed: 8 bytes from 0x"), std::string::npos) << words();
 }
 

@@ -134,8 +134,8 @@ TEST_P(LeakOf, Is_found_and_named) {
   ASSERT_TRUE(is_only(findings, GetParam().rule));
   EXPECT_TRUE(has(findings[0].what, GetParam().noun)) << findings[0];
   ASSERT_EQ(findings[0].calls.size(), 1u);
-  EXPECT_FALSE(findings[0].calls[0].place.frames().empty());
-  EXPECT_TRUE(findings[0].calls[0].words.starts_with("cu")) << findings[0];
+  EXPECT_FALSE(findings[0].calls[0].call_stack.frames().empty());
+  EXPECT_TRUE(findings[0].calls[0].text.starts_with("cu")) << findings[0];
   end();
 }
 
@@ -208,7 +208,7 @@ TEST_F(InContext, What_goes_with_it_was_leaked) {
   const std::vector<Finding> findings = leaks_.finish();
   ASSERT_TRUE(is_only(findings, "gone-with-context"));
   EXPECT_EQ(findings[0].calls.size(), 2u);
-  EXPECT_TRUE(has(findings[0].calls[1].words, "cuCtxDestroy_v2(ctx = context 0x")) << findings[0];
+  EXPECT_TRUE(has(findings[0].calls[1].text, "cuCtxDestroy_v2(ctx = context 0x")) << findings[0];
   EXPECT_TRUE(has(findings[0].what, "context 0x")) << findings[0];
 }
 

@@ -24,11 +24,12 @@ TEST_F(Misused, A_destroyed_event_is_found_with_the_places_of_its_life) {
   const std::vector<Finding> findings = misuse_.finish();
   ASSERT_TRUE(is_only(findings, "use-after-destroy"));
   ASSERT_EQ(findings[0].calls.size(), 3u);
-  EXPECT_TRUE(has(findings[0].calls[0].words, "cuEventQuery(hEvent = event 0x")) << findings[0];
-  EXPECT_EQ(findings[0].calls[1].words, "cuEventDestroy_v2");
-  EXPECT_EQ(findings[0].calls[2].words, "cuEventCreate");
-  for (const Finding::Call &call : findings[0].calls) EXPECT_FALSE(call.place.frames().empty()) << call.role;
-  EXPECT_NE(findings[0].calls[0].place, findings[0].calls[1].place);
+  EXPECT_TRUE(has(findings[0].calls[0].text, "cuEventQuery(hEvent = event 0x")) << findings[0];
+  EXPECT_EQ(findings[0].calls[1].text, "cuEventDestroy_v2");
+  EXPECT_EQ(findings[0].calls[2].text, "cuEventCreate");
+  for (const Finding::Call &call : findings[0].calls)
+    EXPECT_FALSE(call.call_stack.frames().empty()) << call.role;
+  EXPECT_NE(findings[0].calls[0].call_stack, findings[0].calls[1].call_stack);
 }
 
 TEST_F(Misused, An_event_destroyed_after_its_last_use_is_none) {
@@ -165,7 +166,7 @@ TEST_F(Misused, A_stream_in_the_place_of_an_event_is_found) {
   const std::vector<Finding> findings = misuse_.finish();
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[1].rule, "wrong-kind");
-  EXPECT_TRUE(has(findings[0].what, "is given for a handle of the kind event")) << findings[0];
+  EXPECT_TRUE(has(findings[0].what, "is passed as a handle of type event")) << findings[0];
   need(driver().cuStreamDestroy(mine));  // the stream still exists
 }
 
@@ -292,7 +293,7 @@ TEST_F(Misused, Memory_freed_in_stream_order_is_found_in_the_same_stream) {
   EXPECT_EQ(driver().cuMemcpyDtoDAsync(other, freed + 8, 8, used), CUDA_ERROR_INVALID_VALUE);
   const std::vector<Finding> findings = misuse_.finish();
   ASSERT_TRUE(is_only(findings, "use-after-free"));
-  EXPECT_EQ(findings[0].calls[1].words, "cuMemFreeAsync") << findings[0];
+  EXPECT_EQ(findings[0].calls[1].text, "cuMemFreeAsync") << findings[0];
   need(driver().cuMemFree(other));
   need(driver().cuStreamDestroy(used));
 }
@@ -409,7 +410,7 @@ TEST_F(Named, A_word_that_is_none_is_refused_with_the_nearest) {
     const Checkers checkers(current_driver(), "leaks,misue");
     FAIL();
   } catch (const std::invalid_argument &error) {
-    EXPECT_STREQ(error.what(), "there is no checker \"misue\"; the nearest is \"misuse\"");
+    EXPECT_STREQ(error.what(), "there is no checker \"misue\"; did you mean \"misuse\"?");
   }
 }
 

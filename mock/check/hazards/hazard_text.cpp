@@ -43,7 +43,7 @@ std::string rule(const Conflict &conflict) {
 }
 
 // Returns "stream 2" from "stream 2 (0x55d0)": a report has the handle only once.
-std::string in_short(std::string stream) {
+std::string without_handle(std::string stream) {
   const std::size_t handle = stream.find(" (0x");
   return handle == std::string::npos ? stream : stream.erase(handle, stream.find(')', handle) + 1 - handle);
 }
@@ -53,11 +53,11 @@ std::string count_of_bytes(ByteRange bytes) {
   return std::to_string(count) + (count == 1 ? " byte" : " bytes");
 }
 
-std::string event_in_words(unsigned long number, std::uint64_t handle) {
+std::string event_text(unsigned long number, std::uint64_t handle) {
   return "event " + std::to_string(number) + " (" + hex(handle) + ")";
 }
 
-std::string array_words(const Conflict &conflict) {
+std::string array_text(const Conflict &conflict) {
   const std::uint64_t begin = conflict.bytes.begin;
   return count_of_bytes(conflict.bytes) + " from byte " + std::to_string(begin % kRowOfArray) + " of row " +
          std::to_string(begin % kLayerOfArray / kRowOfArray) + " of layer " +
@@ -65,61 +65,73 @@ std::string array_words(const Conflict &conflict) {
          hex(reinterpret_cast<std::uintptr_t>(conflict.array));
 }
 
+// Returns the condition of cuStreamWaitValue in C notation: "*0x7f10 >= 5".
+std::string condition_text(const HazardModel::ValueWait &wait) {
+  const std::string at = "*" + hex(wait.address), value = std::to_string(wait.value);
+  switch (wait.flags & 3) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return at + " >= " + value;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return at + " == " + value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return "(" + at + " & " + value + ") != 0";
+    default:
+      return "~(" + at + " | " + value + ") != 0";
+  }
+}
+
 }  // namespace
 
-std::string HazardModel::bytes_words(ByteRange bytes) const {
+std::string HazardModel::bytes_text(ByteRange bytes) const {
   static constexpr const char *kKinds[] = {"device memory", "pinned memory", "registered memory",
                                            "managed memory"};
-  std::string words = count_of_bytes(bytes) + " from " + hex(bytes.begin) + " to " + hex(bytes.end - 1);
+  std::string text = count_of_bytes(bytes) + " from " + hex(bytes.begin) + " to " + hex(bytes.end - 1);
   if (const Memory *const memory = memory_at(bytes.begin))
-    words += std::string(" of ") + kKinds[static_cast<int>(memory->kind)];
-  return words;
+    text += std::string(" of ") + kKinds[static_cast<int>(memory->kind)];
+  return text;
 }
 
 // Describes the event that comes closest to ordering the two accesses, and why it does not; empty if none
 // does.
-std::string HazardModel::event_words(const Conflict &conflict) const {
+std::string HazardModel::ordering_event_text(const Conflict &conflict) const {
   const Access &first = conflict.first, &second = conflict.second;
   const auto waited =
       last_wait_.find(std::uint64_t{second.epoch.stream_index} << 32 | first.epoch.stream_index);
   const auto recorded = last_record_.find(first.epoch.stream_index);
-  std::string words;
+  std::string text;
   if (recorded != last_record_.end() && recorded->second.sequence > first.epoch.sequence)
-    words = event_in_words(recorded->second.event, recorded->second.handle) + " was recorded on " +
-            in_short(names_.words(first.stream)) + " after it, but " + in_short(names_.words(second.stream)) +
-            " does not wait for that";
+    text = event_text(recorded->second.event, recorded->second.handle) + " was recorded on " +
+           without_handle(names_.text(first.stream)) + " after that, but " +
+           without_handle(names_.text(second.stream)) + " does not wait for the event";
   else if (waited != last_wait_.end() && waited->second.sequence < first.epoch.sequence)
-    words = event_in_words(waited->second.event, waited->second.handle) + ", for which " +
-            in_short(names_.words(second.stream)) + " waits, was recorded before it";
-  return words.empty() ? words : "; " + words;
+    text = without_handle(names_.text(second.stream)) + " waits for " +
+           event_text(waited->second.event, waited->second.handle) + ", which was recorded before that";
+  return text.empty() ? text : "; " + text;
 }
 
 std::vector<Finding::Call> HazardModel::open_waits() const {
-  static constexpr const char *kComparisons[] = {"at least ", "", "one of the bits of ",
-                                                 "without one of the bits of "};
   std::vector<Finding::Call> calls;
   for (const OpenWait &wait : open_waits_) {
     const ValueWait &word = wait.word;
-    std::string words = symbol(word.access) + " in " + names_.words(word.access.stream);
+    std::string text = symbol(word.access) + " in " + names_.text(word.access.stream);
     if (wait.address != 0)
-      words += " for the word at " + hex(word.address) + " to be " + kComparisons[word.flags & 3] +
-               std::to_string(word.value) +
-               (words_.contains(wait.address) ? "" : "; no stream memory operation has written it");
+      text += " until " + condition_text(word) +
+              (words_.contains(wait.address) ? "" : "; no stream memory operation has written it");
     calls.push_back(
-        {wait.address != 0 ? "waiting" : "host function of", std::move(words), word.access.place});
+        {wait.address != 0 ? "waiting" : "host function of", std::move(text), word.access.call_stack});
   }
   return calls;
 }
 
 void HazardModel::report(const Conflict &conflict) {
   const Access &first = conflict.first, &second = conflict.second;
-  const std::string one = names_.words(first.stream), other = names_.words(second.stream);
+  const std::string one = names_.text(first.stream), other = names_.text(second.stream);
   const bool is_freed = first.kind == Access::Kind::free;
-  std::string what = other + " " + verb(second.kind) + " what " + one + " " +
+  std::string what = other + " " + verb(second.kind) + " memory that " + one + " " +
                      (is_freed ? "has freed" : verb(first.kind)) + ": ";
-  what += (conflict.array == nullptr ? bytes_words(conflict.bytes) : array_words(conflict)) +
-          event_words(conflict);
-  const std::string earlier = in_short(one), later = in_short(other);
+  what += (conflict.array == nullptr ? bytes_text(conflict.bytes) : array_text(conflict)) +
+          ordering_event_text(conflict);
+  const std::string earlier = without_handle(one), later = without_handle(other);
   std::string advice;
   if (is_freed)
     advice = first.stream == second.stream
@@ -132,8 +144,8 @@ void HazardModel::report(const Conflict &conflict) {
   report_({.checker = "hazards",
            .rule = rule(conflict),
            .what = std::move(what),
-           .calls = {{role(first.kind), symbol(first) + " in " + one, first.place},
-                     {role(second.kind), symbol(second) + " in " + other, second.place}},
+           .calls = {{role(first.kind), symbol(first) + " in " + one, first.call_stack},
+                     {role(second.kind), symbol(second) + " in " + other, second.call_stack}},
            .advice = std::move(advice)});
 }
 
