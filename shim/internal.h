@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internal declarations shared by the files of the shim. Each file uses functions and variables of these others;
- * tools/lint/arrows.py checks that the list is complete and has no circle:
- *   load -> driver, explain, find, diagnose
- *   explain -> driver, diagnose
- *   current -> driver
- *   driver -> find, resolve, entries, diagnose
+/* Internal declarations shared by the files of the shim. Each file uses functions and variables of these
+ * others; tools/lint/arrows.py checks that the list is complete and has no circle: load -> driver, explain,
+ * find, diagnose explain -> driver, diagnose current -> driver driver -> find, resolve, entries, diagnose
  *   find -> candidates, elf, diagnose
  *   resolve -> entries
  *   dropin -> current, driver, entries

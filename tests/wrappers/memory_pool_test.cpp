@@ -11,7 +11,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 Device device() { return Device::from_handle(3); }
 StreamRef stream() { return StreamRef(stream_handle(0x50)); }

@@ -16,9 +16,11 @@ using Host = HazardModel::Host;
 using mock::EntryTraits;
 using mock::MemoryUse;
 
+std::size_t index_of(signed char argument) { return static_cast<unsigned char>(argument); }
+
 // (address, pitch, value, width, height)
 Extent rows_of(const CallView &call, const MemoryUse &memory) {
-  const auto first = static_cast<std::size_t>(memory.argument);
+  const auto first = index_of(memory.argument);
   const std::uint64_t width = call.argument(first + 3) * memory.element, pitch = call.argument(first + 1);
   return {.begin = call.argument(first),
           .width = width,
@@ -27,9 +29,9 @@ Extent rows_of(const CallView &call, const MemoryUse &memory) {
 }
 
 Use access_of(const CallView &call, const MemoryUse &memory, Kind kind) {
-  const auto address = static_cast<std::size_t>(memory.argument);
+  const auto address = index_of(memory.argument);
   if (memory.space == MemoryUse::Space::rows) return {.extent = rows_of(call, memory), .kind = kind};
-  const std::uint64_t size = call.argument(static_cast<std::size_t>(memory.size)) * memory.element;
+  const std::uint64_t size = call.argument(index_of(memory.size)) * memory.element;
   if (memory.space == MemoryUse::Space::array)
     return use_of_array(call.handle<CUarray>(address), call.argument(address + 1), size, kind);
   return {.extent = Extent::of(call.argument(address), size),
@@ -47,7 +49,7 @@ struct Uses {
 
 template <class Copy>
 Uses both_ends(const CallView &call, const MemoryUse &memory) {
-  const auto *const copy = call.pointed<Copy>(static_cast<std::size_t>(memory.argument));
+  const auto *const copy = call.pointed<Copy>(index_of(memory.argument));
   if (copy == nullptr) return {};  // the driver rejects it
   return {{use_of(*copy, false), use_of(*copy, true)}, 2};
 }

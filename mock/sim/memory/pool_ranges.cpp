@@ -28,7 +28,7 @@ std::optional<PoolRanges::Taken> PoolRanges::take(std::size_t size,
     if (range->second.size >= size && is_better && may_take(range->second)) best = range;
   }
   if (best == free_.end()) return std::nullopt;
-  const Taken taken{best->first, best->second.freed};
+  Taken taken{best->first, best->second.freed};
   if (best->second.size == size) {
     if (best->second.freed != nullptr) --pending_;
     free_.erase(best);

@@ -24,8 +24,8 @@ namespace cushim::sim {
 struct Device;
 struct PhysicalHandle;
 
-// The granularity of physical memory, mappings and reserved ranges, minimum and recommended. Not measured: the
-// size of the blocks in which the driver hands out device memory, which was measured on an H200.
+// The granularity of physical memory, mappings and reserved ranges, minimum and recommended. Not measured:
+// the size of the blocks in which the driver hands out device memory, which was measured on an H200.
 inline constexpr std::size_t kGranularity = SharedBlocks::kBlock;
 
 // A part of a file that holds the bytes of physical memory. Counts in the used memory of its device for its
@@ -66,9 +66,7 @@ struct PhysicalMemory {
 
   std::size_t size() const noexcept { return bytes->size(); }
   // Returns whether other processes may have the bytes.
-  bool is_exportable() const noexcept {
-    return properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE;
-  }
+  bool is_exportable() const noexcept { return properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE; }
 };
 
 // A handle of physical memory. The program releases it as often as it was returned.

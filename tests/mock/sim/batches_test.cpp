@@ -14,7 +14,7 @@ constexpr std::size_t kPage = 4096;
 
 // Two managed pages of ones.
 struct Pages : Running {
-  explicit Pages(Options options = {}) : Running(std::move(options)) {
+  explicit Pages(const Options &options = {}) : Running(options) {
     need(driver().cuMemAllocManaged(&memory, 2 * kPage, CU_MEM_ATTACH_GLOBAL));
     std::memset(bytes(), 1, 2 * kPage);
   }
