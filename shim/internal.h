@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internal declarations shared by the files of the shim. Each file uses functions and variables of these
- * others; tools/lint/arrows.py checks that the list is complete and has no circle: load -> driver, explain,
- * find, diagnose explain -> driver, diagnose current -> driver driver -> find, resolve, entries, diagnose
+ * others; tools/lint/arrows.py checks that the list is complete and has no circle:
+ *
+ *   load -> driver, explain, find, diagnose
+ *   explain -> driver, diagnose
+ *   current -> driver
+ *   driver -> find, resolve, entries, diagnose
  *   find -> candidates, elf, diagnose
  *   resolve -> entries
  *   dropin -> current, driver, entries
+ *
  * lazy.S is the part of driver.c that must be in assembly. */
 #ifndef CUSHIM_INTERNAL_H
 #define CUSHIM_INTERNAL_H
