@@ -235,7 +235,7 @@ const bool host_pools = [] {
       const CUdeviceptr at = t.synchronized_from(pool, 100);
       EXPECT_VALUE(t.attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at), 1u);
       EXPECT_VALUE(t.attribute<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at), 0);
-      EXPECT_VALUE(t.attribute<unsigned char>(CU_POINTER_ATTRIBUTE_IS_MANAGED, at) != 0, false);
+      EXPECT_VALUE(t.attribute<unsigned>(CU_POINTER_ATTRIBUTE_IS_MANAGED, at) != 0, false);
       EXPECT_VALUE(t.attribute<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at) == pool, true);
       EXPECT_VALUE(t.attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == at, true);
       EXPECT_VALUE(t.attribute<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, at), std::size_t{100});
