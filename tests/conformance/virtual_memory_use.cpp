@@ -317,7 +317,7 @@ TEST_F(VirtualMemory, Has_the_same_memory_block_id_at_two_addresses) {
 }
 TEST_F(VirtualMemory, Of_an_exportable_handle_names_the_handle_type) {
   const CUdeviceptr at = grant(map(range(), kGranule, physical(kGranule, kFileDescriptor)), kGranule);
-  EXPECT_VALUE(attribute_of(at, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES), 1u);
+  EXPECT_VALUE(address_attribute_of(at, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES), CUdeviceptr{1});
 }
 TEST_F(VirtualMemory, To_read_has_the_access_flag_of_reading) {
   const CUdeviceptr at = grant(mapped(), kGranule, CU_MEM_ACCESS_FLAGS_PROT_READ);
