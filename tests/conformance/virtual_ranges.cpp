@@ -35,8 +35,8 @@ STATEMENT(VirtualRanges, With_an_alignment_of_3_MiB,
           driver().cuMemAddressReserve(&range_out, kGranule, 3 * kMiB, 0, 0), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(VirtualRanges, With_flags_are_refused, driver().cuMemAddressReserve(&range_out, kGranule, 0, 0, 1),
           CUDA_ERROR_INVALID_VALUE)
-STATEMENT(VirtualRanges, Of_a_tebibyte_are_reserved,
-          driver().cuMemAddressReserve(&range_out, range_out_size = std::size_t{1} << 40, 0, 0, 0),
+STATEMENT(VirtualRanges, Of_256_gibibytes_are_reserved,
+          driver().cuMemAddressReserve(&range_out, range_out_size = std::size_t{1} << 38, 0, 0, 0),
           CUDA_SUCCESS)
 STATEMENT(VirtualRanges, Of_2_to_the_50_are_not_there,
           driver().cuMemAddressReserve(&range_out, std::size_t{1} << 50, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY)
