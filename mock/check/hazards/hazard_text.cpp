@@ -67,7 +67,7 @@ std::string array_text(const Conflict &conflict) {
 
 // Returns the condition of cuStreamWaitValue in C notation: "*0x7f10 >= 5".
 std::string condition_text(const HazardModel::ValueWait &wait) {
-  const std::string at = "*" + hex(wait.address), value = std::to_string(wait.value);
+  const std::string at = std::string("*").append(hex(wait.address)), value = std::to_string(wait.value);
   switch (wait.flags & 3) {
     case CU_STREAM_WAIT_VALUE_GEQ:
       return at + " >= " + value;
