@@ -38,9 +38,10 @@ CUresult code_of(ptx::FaultKind kind) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-std::string to_text(const ptx::Dim3 &place) {
-  return "(" + std::to_string(place.x) + ", " + std::to_string(place.y) + ", " + std::to_string(place.z) +
-         ")";
+std::string to_text(const ptx::Dim3 &index) {
+  char text[48];
+  std::snprintf(text, sizeof text, "(%u, %u, %u)", unsigned{index.x}, unsigned{index.y}, unsigned{index.z});
+  return text;
 }
 
 // Describes a fault, with details that a GPU does not report: the thread, the block and the line.

@@ -815,7 +815,8 @@ void Engine::background_thread(const std::stop_token &stop) {
 // ---- Reports ----
 
 std::string Engine::to_text(unsigned long serial, unsigned long stream, const char *name) const {
-  std::string text = "#" + std::to_string(serial) + " stream " + std::to_string(stream);
+  std::string text = "#";
+  text += std::to_string(serial) + " stream " + std::to_string(stream);
   if (const auto its_name = names_.find(stream); its_name != names_.end())
     text += " (" + its_name->second + ")";
   return text + ": " + name;
