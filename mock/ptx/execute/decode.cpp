@@ -292,31 +292,18 @@ struct FunctionDecoder {
     const auto which = static_cast<SpecialRegister>(one.index);
     const Type type = type_of(which);
     if (width(type) != bytes) {
-      if (bytes == 2 && width(type) == 4) {
-        const std::uint32_t wide = allocate(4);
-        special(one, wide, 4);
-        Op &op = emit(find("convert.u16.u32")->run);
-        op.d = d;
-        op.a = wide;
-        return;
-      }
-      if (bytes == 4 && width(type) == 8) {
-        const std::uint32_t wide = allocate(8);
-        special(one, wide, 8);
-        Op &op = emit(find("convert.u32.u64")->run);
-        op.d = d;
-        op.a = wide;
-        return;
-      }
-      if (bytes == 8 && width(type) == 4) {
-        const std::uint32_t part = allocate(4);
-        special(one, part, 4);
-        Op &op = emit(find("convert.u64.u32")->run);
-        op.d = d;
-        op.a = part;
-        return;
-      }
-      throw UnsupportedInstruction{"reads a special register of another size"};
+      const unsigned own = width(type);
+      const char *const conversion = bytes == 2 && own == 4   ? "convert.u16.u32"
+                                     : bytes == 4 && own == 8 ? "convert.u32.u64"
+                                     : bytes == 8 && own == 4 ? "convert.u64.u32"
+                                                              : nullptr;
+      if (conversion == nullptr) throw UnsupportedInstruction{"reads a special register of another size"};
+      const std::uint32_t value = allocate(own);
+      special(one, value, own);
+      Op &op = emit(find(conversion)->run);
+      op.d = d;
+      op.a = value;
+      return;
     }
     Op &op = emit(find(bytes == 8 ? "special.8" : bytes == 1 ? "special.1" : "special.4")->run);
     op.d = d;
