@@ -87,21 +87,29 @@ std::vector<System::Observed> System::observed_by_wait(std::span<const Work> wor
   return observed;
 }
 
-void System::observe(std::span<const Observed> observed) {
-  if (observed.empty()) return;
-  for (Pool *const pool : live_pools) {
+namespace {
+
+// Calls mark() for the ranges of each pool that has pending frees, and trims the pool to its threshold.
+template <class Mark>
+void observe_in_pools(System &system, Mark mark) {
+  for (Pool *const pool : system.live_pools) {
     if (!pool->ranges.has_pending()) continue;
-    for (const auto &[stream, serial] : observed) pool->ranges.observe(stream, serial);
-    trim_pool(*pool, pool->release_threshold);
+    mark(pool->ranges);
+    system.trim_pool(*pool, pool->release_threshold);
   }
 }
 
+}  // namespace
+
+void System::observe(std::span<const Observed> observed) {
+  if (observed.empty()) return;
+  observe_in_pools(*this, [&](PoolRanges &ranges) {
+    for (const Observed &each : observed) ranges.observe(each.stream, each.serial);
+  });
+}
+
 void System::observe_complete() {
-  for (Pool *const pool : live_pools) {
-    if (!pool->ranges.has_pending()) continue;
-    pool->ranges.observe_complete();
-    trim_pool(*pool, pool->release_threshold);
-  }
+  observe_in_pools(*this, [](PoolRanges &ranges) { ranges.observe_complete(); });
 }
 
 }  // namespace cushim::sim
