@@ -206,8 +206,8 @@ std::optional<std::uint32_t> ShareTable::take_event_record() {
     const std::uint32_t record = free_events_.front();
     free_events_.pop_front();
     SharedEventRecord &event = layout_->events[record];
-    std::uint32_t nobody = 0;
-    if (!event.holders.compare_exchange_strong(nobody, kBusy)) {
+    std::uint32_t no_holder = 0;
+    if (!event.holders.compare_exchange_strong(no_holder, kBusy)) {
       free_events_.push_back(record);
       continue;
     }

@@ -138,8 +138,7 @@ CUresult check_attribute(const ptx::Function &entry, const Device &device, int a
 std::size_t static_shared(const ptx::Function &entry);
 unsigned max_threads(const ptx::Function &entry);
 // Returns the number of blocks of this size that one multiprocessor of the function's device holds at once; 0
-// if the function may not have so many threads or bytes of dynamic shared memory. Measured on an H200, driver
-// 580.
+// if `threads` or `dynamic_shared` exceeds the function's limit. Measured on an H200, driver 580.
 int resident_blocks(const Function &function, int threads, std::size_t dynamic_shared);
 
 }  // namespace cushim::sim

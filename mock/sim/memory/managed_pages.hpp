@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuMemAdvise and prefetches set, for each page of an allocation of managed memory.
+// The state that cuMemAdvise and prefetches set for each page of an allocation of managed memory.
 #pragma once
 
 #include <cuda.h>

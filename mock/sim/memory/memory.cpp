@@ -36,7 +36,7 @@ std::byte *Memory::reserve(std::size_t size, int protection, std::byte *at) {
   return static_cast<std::byte *>(place);
 }
 
-// Of each stream the last user is enough: those before it are complete earlier.
+// Keeps only the last user of each stream, because earlier work of the stream completes before it.
 void Allocation::reserve_user() {
   if (users.size() < users.capacity()) return;
   std::vector<unsigned long> seen(std::bit_ceil(2 * users.size() + 1));  // ids of streams, hashed; 0: none

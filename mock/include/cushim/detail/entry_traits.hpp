@@ -13,7 +13,7 @@
 
 namespace cushim::mock {
 
-// What an entry point creates or destroys: CUSHIM_OBJECT(enumerator, name).
+// The kinds of objects that entry points create or destroy: CUSHIM_OBJECT(enumerator, name).
 #define CUSHIM_OBJECTS(CUSHIM_OBJECT)                                           \
   CUSHIM_OBJECT(none, "")                                                       \
   CUSHIM_OBJECT(address_range, "address range")                                 \
@@ -196,10 +196,11 @@ struct EntryTraits {
   Lifetime lifetime = Lifetime::none;
   Object object = Object::none;
   ArgumentIndex subject = kNoArgument;  // the object, or where the call writes its handle
-  // Of creates, opens and retains: a call that ends the object. Of the others: a call that makes such an
-  // object.
+  // For creates, opens and retains: a call that ends the object. For the other lifetimes: a call that makes
+  // such an object.
   std::string_view inverse{};
-  // Size of the created memory in bytes; with `rows`, where the call writes the pitch of so many rows.
+  // The argument with the size of the created memory in bytes. If `rows` is set: the argument to which the
+  // call writes the pitch; the size is the pitch times argument `rows`.
   ArgumentIndex bytes = kNoArgument, rows = kNoArgument;
 
   Queue queue = Queue::none;
