@@ -10,6 +10,7 @@
 
 #include <cushim/detail/owner.hpp>
 #include <cushim/memory.hpp>
+#include <cushim/memory_access.hpp>
 
 #include <cstring>
 
@@ -44,13 +45,6 @@ inline constexpr PoolAttribute<std::uint64_t> used_current{7};
 inline constexpr PoolHighWaterMark used_high{{8}};
 
 }  // namespace pool_attribute
-
-// How a device may access the memory of a pool.
-enum class PoolAccess {
-  none = CU_MEM_ACCESS_FLAGS_PROT_NONE,
-  read = CU_MEM_ACCESS_FLAGS_PROT_READ,
-  read_write = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-};
 
 // How other processes can open a pool.
 enum class PoolHandleType {
@@ -96,21 +90,19 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
   }
 
   // Returns how a device may access the pool's memory. Driver calls: cuMemPoolGetAccess.
-  PoolAccess access(Device device, Where where = Where::current()) const {
+  MemoryAccess access(Device device, Where where = Where::current()) const {
     detail::require(device, "cuMemPoolGetAccess", where);
-    CUmemLocation location = location_of(device);
+    CUmemLocation location = detail::location_of(device);
     CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     detail::check(this->driver().cuMemPoolGetAccess(&flags, this->handle(), &location), "cuMemPoolGetAccess",
                   where, self(), device);
-    return static_cast<PoolAccess>(flags);
+    return static_cast<MemoryAccess>(flags);
   }
   // Sets how a device may access the pool's memory, including the memory that is already allocated. Driver
   // calls: cuMemPoolSetAccess.
-  void set_access(Device device, PoolAccess wanted, Where where = Where::current()) const {
+  void set_access(Device device, MemoryAccess wanted, Where where = Where::current()) const {
     detail::require(device, "cuMemPoolSetAccess", where);
-    CUmemAccessDesc access{};
-    access.location = location_of(device);
-    access.flags = static_cast<CUmemAccess_flags>(wanted);
+    const CUmemAccessDesc access = detail::access_of(device, wanted);
     detail::check(this->driver().cuMemPoolSetAccess(this->handle(), &access, 1), "cuMemPoolSetAccess", where,
                   self(), device, detail::Argument{"access", static_cast<int>(wanted)});
   }
@@ -130,12 +122,6 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
   template <class T>
   static CUmemPool_attribute attribute_of(PoolAttribute<T> which) {
     return static_cast<CUmemPool_attribute>(which.number);
-  }
-  static CUmemLocation location_of(Device device) {
-    CUmemLocation location{};
-    location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    location.id = device.handle();
-    return location;
   }
   template <class T, class Value>
   void set_raw(PoolAttribute<T> which, Value value, Where where) const {
@@ -216,12 +202,12 @@ class MemoryPool : public detail::Owner<MemoryPool, MemoryPoolRef, MemoryPoolCal
   // calls: those of create().
   static MemoryPool create_on_host(const MemoryPoolOptions &options = {}, Driver &driver = cushim::driver(),
                                    Where where = Where::current()) {
-    return create_at(kHost, 0, options, driver, where);
+    return create_at(detail::kHostLocation, 0, options, driver, where);
   }
   // The same for the memory of one NUMA node.
   static MemoryPool create_on_host_node(int node, const MemoryPoolOptions &options = {},
                                         Driver &driver = cushim::driver(), Where where = Where::current()) {
-    return create_at(kHostNode, node, options, driver, where);
+    return create_at(detail::kHostNodeLocation, node, options, driver, where);
   }
 
   // Takes ownership of an existing pool. No driver call.
@@ -233,8 +219,6 @@ class MemoryPool : public detail::Owner<MemoryPool, MemoryPoolRef, MemoryPoolCal
   using Base = detail::Owner<MemoryPool, MemoryPoolRef, MemoryPoolCalls>;
   friend Base;
   using Base::Base;
-  // CU_MEM_LOCATION_TYPE_HOST and CU_MEM_LOCATION_TYPE_HOST_NUMA, which headers before 12.2 lack.
-  static constexpr int kHost = 2, kHostNode = 3;
   static constexpr const char *kDestroy = "cuMemPoolDestroy";
   static CUresult destroy(MemoryPoolRef pool) noexcept {
     return pool.driver().cuMemPoolDestroy(pool.handle());

@@ -10,7 +10,9 @@
 #include <cushim/detail/host_call.hpp>
 #include <cushim/detail/owner.hpp>
 #include <cushim/detail/poll.hpp>
+#include <cushim/detail/user_object.hpp>
 #include <cushim/exact.hpp>
+#include <cushim/stream_attribute.hpp>
 
 #include <optional>
 #include <type_traits>
@@ -51,27 +53,6 @@ enum class MemoryAttachment : unsigned {
   host = CU_MEM_ATTACH_HOST,      // no stream
   single = CU_MEM_ATTACH_SINGLE,  // one stream
 };
-
-// A stream attribute. Its value is the member of type T of CUstreamAttrValue.
-template <class T>
-struct StreamAttribute {
-  CUstreamAttrID id;
-  T CUstreamAttrValue::*member;
-};
-
-namespace stream_attribute {
-inline constexpr StreamAttribute<CUaccessPolicyWindow> access_policy_window{
-    CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &CUstreamAttrValue::accessPolicyWindow};
-inline constexpr StreamAttribute<CUsynchronizationPolicy> synchronization_policy{
-    CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &CUstreamAttrValue::syncPolicy};
-inline constexpr StreamAttribute<int> priority{CU_LAUNCH_ATTRIBUTE_PRIORITY, &CUstreamAttrValue::priority};
-#if CUDA_VERSION >= 12000
-inline constexpr StreamAttribute<CUlaunchMemSyncDomainMap> mem_sync_domain_map{
-    CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &CUstreamAttrValue::memSyncDomainMap};
-inline constexpr StreamAttribute<CUlaunchMemSyncDomain> mem_sync_domain{CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
-                                                                        &CUstreamAttrValue::memSyncDomain};
-#endif
-}  // namespace stream_attribute
 
 template <class T>
 class Word;
@@ -378,14 +359,8 @@ void launch_host(const StreamRef &stream, Function &&function, Where where) {
     call.release();  // the driver's call deletes it
     return;
   }
-  CUuserObject owner = nullptr;
-  detail::check(
-      driver.cuUserObjectCreate(&owner, call.get(), &Call::end, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-      "cuUserObjectCreate", where, stream);
-  Call *const owned = call.release();
-  const CUresult kept = driver.cuGraphRetainUserObject(graph, owner, 1, CU_GRAPH_USER_OBJECT_MOVE);
-  if (kept != CUDA_SUCCESS) driver.cuUserObjectRelease(owner, 1);
-  detail::check(kept, "cuGraphRetainUserObject", where, stream);
+  Call *const owned = call.get();
+  const CUuserObject owner = detail::give_to_graph(std::move(call), graph, stream, where);
   const CUresult result = driver.cuLaunchHostFunc(stream.handle(), &Call::repeatedly, owned);
   if (result != CUDA_SUCCESS) driver.cuGraphReleaseUserObject(graph, owner, 1);
   detail::check(result, "cuLaunchHostFunc", where, stream);

@@ -34,7 +34,6 @@ class HostCall {
   static void CUDA_CB once(void *data) { std::unique_ptr<HostCall>(static_cast<HostCall *>(data))->run(); }
   // For a function that is called any number of times, until its owner is destroyed.
   static void CUDA_CB repeatedly(void *data) { static_cast<HostCall *>(data)->run(); }
-  static void CUDA_CB end(void *data) { delete static_cast<HostCall *>(data); }
 
  private:
   Function function_;

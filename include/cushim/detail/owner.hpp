@@ -2,7 +2,7 @@
 // The base of classes that own events and streams: moves, destroys once, keeps the context of creation.
 #pragma once
 
-#include <cushim/context.hpp>
+#include <cushim/detail/home_context.hpp>
 
 namespace cushim {
 inline namespace v1 {

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definitions of members of <cushim/graph.hpp>, which includes this file.
+#pragma once
+
+#include <cushim/graph.hpp>
+#include <cushim/memory_access.hpp>
+
+namespace cushim {
+inline namespace v1 {
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+template <class Self>
+template <class Node, class Call, class... Things>
+Node AddNodes<Self>::add(const char *routine, Where where, Call call, const Things &...things) const {
+  const GraphRef &graph = self().graph();
+  std::vector<CUgraphNode> dependencies;
+  for (const GraphNode &node : self().dependencies()) {
+    detail::require(node, routine, where);
+    dependencies.push_back(node.handle());
+  }
+  CUgraphNode node = nullptr;
+  detail::check(call(&node, graph.handle(), dependencies.data(), dependencies.size()), routine, where, graph,
+                things...);
+  return Node::from_handle(node, graph.driver());
+}
+
+template <class Self>
+KernelNode AddNodes<Self>::add_launch(const detail::NodeKernel &kernel, const LaunchConfig &config,
+                                      void **arguments) const {
+  Driver &driver = self().graph().driver();
+  detail::require(kernel.target, "cuGraphAddKernelNode", config.where);
+  const auto parameters =
+      detail::kernel_parameters(kernel, config.grid, config.block, config.shared, arguments);
+  const auto call = [&](auto... place) { return driver.cuGraphAddKernelNode(place..., &parameters); };
+  const auto node =
+      add<KernelNode>("cuGraphAddKernelNode", config.where, call, kernel.target, detail::LaunchWords{config});
+  const detail::RawLaunchConfig raw(config, nullptr, "cuGraphKernelNodeSetAttribute");
+  for (const CUlaunchAttribute &attribute : std::span(raw.raw.attrs, raw.raw.numAttrs)) {
+    const CUresult result =
+        driver.cuGraphKernelNodeSetAttribute(node.handle(), attribute.id, &attribute.value);
+    if (result != CUDA_SUCCESS) driver.cuGraphDestroyNode(node.handle());
+    detail::check(result, "cuGraphKernelNodeSetAttribute", config.where, self().graph(), kernel.target,
+                  detail::Argument{"attribute", attribute.id});
+  }
+  return node;
+}
+
+template <class Self>
+template <class To, class From>
+CopyNode AddNodes<Self>::add_copy(To &&to, const From &from, std::optional<ContextRef> context,
+                                  Where where) const {
+  constexpr const char *routine = "cuGraphAddMemcpyNode";
+  if constexpr (detail::check_copy_node<To, const From>()) {
+    const GraphRef &graph = self().graph();
+    detail::require(graph, routine, where);
+    const auto parameters =
+        detail::copy_parameters(detail::view_of(to), detail::view_of(from), routine, where);
+    const CUcontext in = detail::context_of_node(context, graph.driver(), routine, where);
+    const auto call = [&](auto... place) {
+      return graph.driver().cuGraphAddMemcpyNode(place..., &parameters, in);
+    };
+    return add<CopyNode>(routine, where, call);
+  } else {
+    return {};
+  }
+}
+
+template <class Self>
+template <class To>
+MemsetNode AddNodes<Self>::add_memset(To &&to, const detail::ValueFor<To> &value,
+                                      std::optional<ContextRef> context, Where where) const {
+  constexpr const char *routine = "cuGraphAddMemsetNode";
+  if constexpr (detail::check_memset_node<To>()) {
+    const GraphRef &graph = self().graph();
+    detail::require(graph, routine, where);
+    const auto parameters =
+        detail::memset_parameters(detail::view_of(to), value, graph.driver(), routine, where);
+    const CUcontext in = detail::context_of_node(context, graph.driver(), routine, where);
+    const auto call = [&](auto... place) {
+      return graph.driver().cuGraphAddMemsetNode(place..., &parameters, in);
+    };
+    return add<MemsetNode>(routine, where, call, detail::Address{"to", parameters.dst});
+  } else {
+    return {};
+  }
+}
+
+template <class Self>
+template <detail::HostFunction Function>
+HostNode AddNodes<Self>::add_host(Function &&function, Where where) const {
+  const GraphRef &graph = self().graph();
+  using HostCall = detail::HostCall<std::decay_t<Function>>;
+  auto callable = std::make_unique<HostCall>(std::forward<Function>(function));
+  CUDA_HOST_NODE_PARAMS parameters{};
+  parameters.fn = &HostCall::repeatedly;
+  parameters.userData = callable.get();
+  const CUuserObject owner = detail::give_to_graph(std::move(callable), graph.handle(), graph, where);
+  const auto call = [&](auto... place) {
+    const CUresult result = graph.driver().cuGraphAddHostNode(place..., &parameters);
+    if (result != CUDA_SUCCESS) graph.driver().cuGraphReleaseUserObject(graph.handle(), owner, 1);
+    return result;
+  };
+  return add<HostNode>("cuGraphAddHostNode", where, call);
+}
+
+template <class Self>
+ChildNode AddNodes<Self>::add_child(const GraphRef &child, Where where) const {
+  detail::require(child, "cuGraphAddChildGraphNode", where);
+  const auto call = [&](auto... place) {
+    return self().graph().driver().cuGraphAddChildGraphNode(place..., child.handle());
+  };
+  return add<ChildNode>("cuGraphAddChildGraphNode", where, call, child);
+}
+
+template <class Self>
+EmptyNode AddNodes<Self>::add_empty(Where where) const {
+  const auto call = [&](auto... place) { return self().graph().driver().cuGraphAddEmptyNode(place...); };
+  return add<EmptyNode>("cuGraphAddEmptyNode", where, call);
+}
+
+template <class Self>
+EventRecordNode AddNodes<Self>::add_record(const EventRef &event, Where where) const {
+  detail::require(event, "cuGraphAddEventRecordNode", where);
+  const auto call = [&](auto... place) {
+    return self().graph().driver().cuGraphAddEventRecordNode(place..., event.handle());
+  };
+  return add<EventRecordNode>("cuGraphAddEventRecordNode", where, call, event);
+}
+
+template <class Self>
+EventWaitNode AddNodes<Self>::add_wait(const EventRef &event, Where where) const {
+  detail::require(event, "cuGraphAddEventWaitNode", where);
+  const auto call = [&](auto... place) {
+    return self().graph().driver().cuGraphAddEventWaitNode(place..., event.handle());
+  };
+  return add<EventWaitNode>("cuGraphAddEventWaitNode", where, call, event);
+}
+
+template <class Self>
+template <class T>
+GraphAllocation<T> AddNodes<Self>::add_allocation(Device device, std::size_t count, Where where) const {
+  constexpr const char *routine = "cuGraphAddMemAllocNode";
+  detail::require(device, routine, where);
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  parameters.poolProps.location = detail::location_of(device);
+  parameters.bytesize = detail::bytes_of<T>(count, routine, where);
+  const auto call = [&](auto... place) {
+    return self().graph().driver().cuGraphAddMemAllocNode(place..., &parameters);
+  };
+  const auto node =
+      add<AllocationNode>(routine, where, call, device, detail::bytes_argument(parameters.bytesize));
+  return {node, DeviceSpan<T>(DevicePtr<T>(parameters.dptr), count)};
+}
+
+template <class Self>
+template <class T>
+FreeNode AddNodes<Self>::add_free(DeviceSpan<T> memory, Where where) const {
+  const CUdeviceptr address = memory.data().address();
+  const auto call = [&](auto... place) {
+    return self().graph().driver().cuGraphAddMemFreeNode(place..., address);
+  };
+  return add<FreeNode>("cuGraphAddMemFreeNode", where, call, detail::Address{"memory", address});
+}
+
+template <class Self>
+template <std::convertible_to<const GraphNode &>... Nodes>
+NodesAfter GraphCalls<Self>::after(const Nodes &...nodes) const {
+  return after(std::vector<GraphNode>{nodes...});
+}
+
+template <class Self>
+NodesAfter GraphCalls<Self>::after(std::vector<GraphNode> nodes) const {
+  return NodesAfter(graph(), std::move(nodes));
+}
+
+template <class Self>
+std::vector<GraphEdge> GraphCalls<Self>::edges(Where where) const {
+  const auto &get_edges = exact::cuGraphGetEdges_v10000(this->driver());
+  std::size_t count = 0;
+  detail::check(get_edges(this->handle(), nullptr, nullptr, &count), "cuGraphGetEdges", where, self());
+  if (count == 0) return {};
+  std::vector<CUgraphNode> from(count), to(count);
+  detail::check(get_edges(this->handle(), from.data(), to.data(), &count), "cuGraphGetEdges", where, self());
+  std::vector<GraphEdge> edges;
+  edges.reserve(count);
+  for (std::size_t i = 0; i < count; ++i)
+    edges.push_back(
+        {GraphNode::from_handle(from[i], this->driver()), GraphNode::from_handle(to[i], this->driver())});
+  return edges;
+}
+
+template <class Self>
+Graph GraphCalls<Self>::clone(Where where) const {
+  CUgraph handle = nullptr;
+  detail::check(this->driver().cuGraphClone(&handle, this->handle()), "cuGraphClone", where, self());
+  return Graph::adopt(handle, this->driver());
+}
+
+}  // namespace CUSHIM_DEFAULT_STREAM
+}  // namespace v1
+}  // namespace cushim

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs: operations and their dependencies, which are described once and launched many times.
+//
+//   Graph graph = Graph::create();
+//   const auto load = graph.add_copy(x, input);
+//   const auto clear = graph.add_memset(sum, 0.0f);
+//   const auto work = graph.after(load, clear).add_kernel(kernel, {.grid = 4, .block = 256}, x, sum);
+//   graph.after(work).add_copy(output, sum);
+//   GraphExec::instantiate(graph).launch(stream);
+//
+// capture() of <cushim/capture.hpp> makes a graph of calls with a stream. <cushim/graph_exec.hpp> launches.
+// The driver does not synchronize graphs: one thread at a time may use a graph.
+#pragma once
+
+#include <cushim/detail/node_parameters.hpp>
+#include <cushim/detail/user_object.hpp>
+#include <cushim/event.hpp>
+#include <cushim/graph_node.hpp>
+
+namespace cushim {
+inline namespace v1 {
+
+// Memory that a graph allocates when it runs. Work after the node may use it, until it is freed by
+// add_free().
+template <class T>
+struct GraphAllocation {
+  AllocationNode node;
+  DeviceSpan<T> memory;
+};
+
+// Details of nodes that write_dot() writes besides their types and edges.
+enum class DotFlags : unsigned {
+  none = 0,
+  verbose = CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE,  // all of these
+  kernel_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS,
+  copy_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS,
+  memset_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS,
+  host_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS,
+  event_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS,
+  kernel_attributes = CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES,
+  handles = CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES,
+};
+constexpr bool is_flags(DotFlags) { return true; }
+
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+class Graph;
+class GraphRef;
+
+// The functions that add nodes. They are functions of a graph, which add a node without dependencies, and of
+// graph.after(a, b), which add a node that depends on a and b. Memory, functions and events that a node uses
+// must be valid at each launch.
+template <class Self>
+class AddNodes {
+ public:
+  // Adds a launch of a kernel. The driver copies the arguments, which must have the types of the kernel's
+  // parameters exactly, because they are not checked: a TypedKernel is safer. Driver calls:
+  // cuGraphAddKernelNode; with attributes, a cluster or cooperative, cuGraphKernelNodeSetAttribute for each;
+  // if one fails, cuGraphDestroyNode.
+  template <detail::UntypedNodeKernel Kernel, class... Arguments>
+  KernelNode add_kernel(const Kernel &kernel, const LaunchConfig &config,
+                        const Arguments &...arguments) const {
+    (detail::require_argument<Arguments>(), ...);
+    void *pointers[] = {const_cast<void *>(static_cast<const void *>(&arguments))..., nullptr};
+    return add_launch(kernel, config, pointers);
+  }
+  // Adds a launch of a kernel whose arguments are checked by the compiler. Driver calls: as above.
+  template <class... Parameters>
+  KernelNode add_kernel(const TypedKernel<void(Parameters...)> &kernel, const LaunchConfig &config,
+                        std::type_identity_t<KernelArgument<Parameters>>... arguments) const {
+    void *pointers[] = {arguments.address()..., nullptr};
+    return add_launch(kernel, config, pointers);
+  }
+
+  // Adds a copy between ranges, rows or slices; host memory must be page-locked. The copy runs in a context:
+  // the current one if none is given. Throws INVALID_VALUE if the sizes differ. Driver calls:
+  // cuGraphAddMemcpyNode; before it cuCtxGetCurrent if no context is given.
+  template <class To, class From>
+  CopyNode add_copy(To &&to, const From &from, std::optional<ContextRef> context = std::nullopt,
+                    Where where = Where::current()) const;
+
+  // Adds a memset of all elements of a range or of rows, of 1, 2 or 4 bytes each; of 8 bytes if both halves
+  // of the value are equal, else throws INVALID_VALUE. Driver calls: cuGraphAddMemsetNode; before it
+  // cuCtxGetCurrent if no context is given, and cuMemHostGetDevicePointer for page-locked memory.
+  template <class To>
+  MemsetNode add_memset(To &&to, const detail::ValueFor<To> &value,
+                        std::optional<ContextRef> context = std::nullopt,
+                        Where where = Where::current()) const;
+
+  // Adds a call of function() on a thread of the driver. The function must make no driver calls; an exception
+  // that it throws goes to the unreported handler. The graph owns the callable, and shares it with its clones
+  // and executable graphs: see GraphCalls::keep(). Driver calls: cuUserObjectCreate,
+  // cuGraphRetainUserObject, cuGraphAddHostNode; if that fails, cuGraphReleaseUserObject.
+  template <detail::HostFunction Function>
+  HostNode add_host(Function &&function, Where where = Where::current()) const;
+
+  // Adds a copy of another graph, which runs as one node. Driver calls: cuGraphAddChildGraphNode.
+  ChildNode add_child(const GraphRef &child, Where where = Where::current()) const;
+  // Adds a node that does nothing: a point that other nodes depend on. Driver calls: cuGraphAddEmptyNode.
+  EmptyNode add_empty(Where where = Where::current()) const;
+  // Adds a record of an event. Driver calls: cuGraphAddEventRecordNode.
+  EventRecordNode add_record(const EventRef &event, Where where = Where::current()) const;
+  // Adds a wait for an event. Driver calls: cuGraphAddEventWaitNode.
+  EventWaitNode add_wait(const EventRef &event, Where where = Where::current()) const;
+
+  // Adds an allocation of count elements of device memory. The address is fixed. Driver calls:
+  // cuGraphAddMemAllocNode.
+  template <class T>
+  GraphAllocation<T> add_allocation(Device device, std::size_t count, Where where = Where::current()) const;
+  // Adds the free of memory that add_allocation() of this or of another graph allocates, or a stream. Driver
+  // calls: cuGraphAddMemFreeNode.
+  template <class T>
+  FreeNode add_free(DeviceSpan<T> memory, Where where = Where::current()) const;
+
+ protected:
+  ~AddNodes() = default;
+
+ private:
+  // Calls call(&node, graph, dependencies, count). things are named in the error.
+  template <class Node, class Call, class... Things>
+  Node add(const char *routine, Where where, Call call, const Things &...things) const;
+  KernelNode add_launch(const detail::NodeKernel &kernel, const LaunchConfig &config, void **arguments) const;
+
+  const Self &self() const noexcept { return static_cast<const Self &>(*this); }
+};
+
+class NodesAfter;
+
+// The calls that GraphRef and Graph have in common.
+template <class Self>
+class GraphCalls : public detail::NounBase<Self, CUgraph>, public AddNodes<Self> {
+ public:
+  // Returns the place in this graph after some nodes of it: graph.after(a, b).add_empty(). No driver call.
+  template <std::convertible_to<const GraphNode &>... Nodes>
+  NodesAfter after(const Nodes &...nodes) const;
+  NodesAfter after(std::vector<GraphNode> nodes) const;
+
+  // Adds or removes an edge: `to` begins when `from` is done. Driver calls: cuGraphAddDependencies or
+  // cuGraphRemoveDependencies (their first ABI).
+  void add_edge(const GraphNode &from, const GraphNode &to, Where where = Where::current()) const {
+    detail::require(from, "cuGraphAddDependencies", where);
+    detail::require(to, "cuGraphAddDependencies", where);
+    const CUgraphNode nodes[] = {from.handle(), to.handle()};
+    detail::check(
+        exact::cuGraphAddDependencies_v10000(this->driver())(this->handle(), &nodes[0], &nodes[1], 1),
+        "cuGraphAddDependencies", where, self(), from, to);
+  }
+  void remove_edge(const GraphNode &from, const GraphNode &to, Where where = Where::current()) const {
+    detail::require(from, "cuGraphRemoveDependencies", where);
+    detail::require(to, "cuGraphRemoveDependencies", where);
+    const CUgraphNode nodes[] = {from.handle(), to.handle()};
+    detail::check(
+        exact::cuGraphRemoveDependencies_v10000(this->driver())(this->handle(), &nodes[0], &nodes[1], 1),
+        "cuGraphRemoveDependencies", where, self(), from, to);
+  }
+  // Destroys a node of this graph, and its edges. Driver calls: cuGraphDestroyNode.
+  void remove(const GraphNode &node, Where where = Where::current()) const {
+    detail::require(node, "cuGraphDestroyNode", where);
+    detail::check(this->driver().cuGraphDestroyNode(node.handle()), "cuGraphDestroyNode", where, self(),
+                  node);
+  }
+
+  // Returns all nodes. Driver calls: cuGraphGetNodes, and once more if there are any.
+  std::vector<GraphNode> nodes(Where where = Where::current()) const {
+    return detail::node_list("cuGraphGetNodes", self(), where,
+                             [this](CUgraphNode *nodes, std::size_t *count) {
+                               return this->driver().cuGraphGetNodes(this->handle(), nodes, count);
+                             });
+  }
+  // Returns the nodes without dependencies. Driver calls: cuGraphGetRootNodes, and once more if there are
+  // any.
+  std::vector<GraphNode> root_nodes(Where where = Where::current()) const {
+    return detail::node_list("cuGraphGetRootNodes", self(), where,
+                             [this](CUgraphNode *nodes, std::size_t *count) {
+                               return this->driver().cuGraphGetRootNodes(this->handle(), nodes, count);
+                             });
+  }
+  // Returns all edges. Throws LOSSY_QUERY if one is programmatic. Driver calls: cuGraphGetEdges (its first
+  // ABI), and once more if there are any.
+  std::vector<GraphEdge> edges(Where where = Where::current()) const;
+
+  // Makes the graph the owner of an object, and returns it. The driver deletes the object, on a thread of its
+  // own, when the graph, its clones and its executable graphs are destroyed and their launches are done. The
+  // destructor must make no driver calls, so a type that destroys a driver's object does not compile. Driver
+  // calls: cuUserObjectCreate, cuGraphRetainUserObject.
+  template <class T>
+  std::decay_t<T> &keep(T &&object, Where where = Where::current()) const {
+    using Object = std::decay_t<T>;
+    static_assert(
+        !requires(Object & owner) { owner.close(where); },
+        "cushim: a graph keeps no owner of a driver's object, whose destructor calls the driver");
+    auto kept = std::make_unique<Object>(std::forward<T>(object));
+    Object &result = *kept;
+    detail::give_to_graph(std::move(kept), this->handle(), self(), where);
+    return result;
+  }
+
+  // Returns a copy of the graph. Driver calls: cuGraphClone; at the end cuGraphDestroy.
+  Graph clone(Where where = Where::current()) const;
+  // Returns the node of this clone that is the copy of a node of the original. Driver calls:
+  // cuGraphNodeFindInClone.
+  template <std::convertible_to<const GraphNode &> Node>
+  Node find(const Node &original, Where where = Where::current()) const {
+    const GraphNode &node = original;
+    detail::require(node, "cuGraphNodeFindInClone", where);
+    CUgraphNode found = nullptr;
+    detail::check(this->driver().cuGraphNodeFindInClone(&found, node.handle(), this->handle()),
+                  "cuGraphNodeFindInClone", where, self(), node);
+    return Node::from_handle(found, this->driver());
+  }
+
+  // Writes the graph to a file in the DOT language. Driver calls: cuGraphDebugDotPrint.
+  void write_dot(const std::string &path, DotFlags flags = DotFlags::none,
+                 Where where = Where::current()) const {
+    detail::check(this->driver().cuGraphDebugDotPrint(this->handle(), path.c_str(), detail::number(flags)),
+                  "cuGraphDebugDotPrint", where, self(), detail::Argument{"flags", detail::number(flags)},
+                  detail::Remark{path.c_str()});
+  }
+
+ protected:
+  GraphCalls() = default;
+  GraphCalls(const GraphCalls &) = default;
+  GraphCalls &operator=(const GraphCalls &) = default;
+
+ private:
+  friend AddNodes<Self>;
+  using detail::NounBase<Self, CUgraph>::self;
+  const GraphRef &graph() const noexcept { return self().ref(); }
+  static std::vector<GraphNode> dependencies() noexcept { return {}; }
+};
+
+// A reference to a graph. Owns nothing.
+class GraphRef : public GraphCalls<GraphRef> {
+ public:
+  // Empty: no graph.
+  GraphRef() = default;
+
+  // Refers to a raw graph of the current driver; a cudaGraph_t converts, too. The literals 0 and nullptr do
+  // not compile.
+  GraphRef(CUgraph handle) noexcept : bound_(handle, cushim::driver()) {}
+  GraphRef(std::nullptr_t) = delete;
+  GraphRef(int) = delete;
+
+  // Returns a reference to a raw graph of this driver. No driver call.
+  static GraphRef from_handle(CUgraph handle, Driver &driver = cushim::driver()) noexcept {
+    return GraphRef(handle, driver);
+  }
+
+  // Returns this. No driver call.
+  const GraphRef &ref() const noexcept { return *this; }
+
+ private:
+  template <class, class>
+  friend class detail::NounBase;
+  GraphRef(CUgraph handle, Driver &driver) noexcept : bound_(handle, driver) {}
+
+  detail::Bound<CUgraph> bound_;
+};
+
+// Returns "graph 0x7f10" or "an empty graph".
+inline std::string to_text(const GraphRef &graph) { return detail::noun_text("graph", graph); }
+
+// A place in a graph, after some nodes of it. Made by graph.after(); must not outlive the graph.
+class NodesAfter : public AddNodes<NodesAfter> {
+ private:
+  template <class>
+  friend class GraphCalls;
+  template <class>
+  friend class AddNodes;
+  NodesAfter(const GraphRef &graph, std::vector<GraphNode> nodes) noexcept
+      : graph_(graph), nodes_(std::move(nodes)) {}
+  const GraphRef &graph() const noexcept { return graph_; }
+  const std::vector<GraphNode> &dependencies() const noexcept { return nodes_; }
+
+  GraphRef graph_;
+  std::vector<GraphNode> nodes_;
+};
+
+// Owns a graph. Executable graphs made of it need it only for changes of single nodes, which name its nodes.
+class Graph : public detail::Owner<Graph, GraphRef, GraphCalls> {
+ public:
+  // Empty.
+  Graph() = default;
+
+  // Creates a graph without nodes. Needs no current context. Driver calls: cuGraphCreate; at the end
+  // cuGraphDestroy.
+  static Graph create(Driver &driver = cushim::driver(), Where where = Where::current()) {
+    CUgraph handle = nullptr;
+    detail::check(driver.cuGraphCreate(&handle, 0), "cuGraphCreate", where, detail::Through{&driver});
+    return Graph(handle, driver, 0);
+  }
+
+  // Takes ownership of an existing graph. No driver call.
+  static Graph adopt(CUgraph handle, Driver &driver = cushim::driver()) noexcept {
+    return Graph(handle, driver, 0);
+  }
+
+ private:
+  using Base = detail::Owner<Graph, GraphRef, GraphCalls>;
+  friend Base;
+  using Base::Base;
+  static constexpr const char *kDestroy = "cuGraphDestroy";
+  static CUresult destroy(GraphRef graph) noexcept { return graph.driver().cuGraphDestroy(graph.handle()); }
+};
+
+// Returns the graph that a child node runs, which belongs to the node. Driver calls:
+// cuGraphChildGraphNodeGetGraph.
+inline GraphRef graph_of(const ChildNode &node, Where where = Where::current()) {
+  CUgraph graph = nullptr;
+  detail::check(node.driver().cuGraphChildGraphNodeGetGraph(node.handle(), &graph),
+                "cuGraphChildGraphNodeGetGraph", where, node);
+  return GraphRef::from_handle(graph, node.driver());
+}
+
+}  // namespace CUSHIM_DEFAULT_STREAM
+}  // namespace v1
+}  // namespace cushim
+
+// Included here for the definitions of the members above.
+#include <cushim/detail/graph_members.hpp>

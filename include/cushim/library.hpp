@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Libraries: code without a context, which the driver loads in each context that uses it. Needs CUDA 12.0,
+// headers and driver. <cushim/launch.hpp> launches kernels.
+#pragma once
+
+#include <cushim/detail/owner.hpp>
+#include <cushim/function.hpp>
+#include <cushim/jit.hpp>
+
+#if CUDA_VERSION >= 12000
+
+namespace cushim {
+inline namespace v1 {
+
+// A reference to a kernel of a library (CUkernel), for all contexts. Owns nothing, and must not outlive its
+// library.
+class Kernel : public detail::NounBase<Kernel, CUkernel> {
+ public:
+  // Empty.
+  Kernel() = default;
+  // Returns a reference to a raw kernel of this driver. No driver call.
+  static Kernel from_handle(CUkernel handle, Driver &driver = cushim::driver()) noexcept {
+    return Kernel(handle, driver);
+  }
+
+  // Returns an attribute for a device, as the attribute's type. Driver calls: cuKernelGetAttribute.
+  template <class T>
+  T attribute(FunctionAttribute<T> which, Device device, Where where = Where::current()) const {
+    detail::require(device, "cuKernelGetAttribute", where);
+    int value = 0;
+    detail::check(driver().cuKernelGetAttribute(&value, static_cast<CUfunction_attribute>(which.number),
+                                                handle(), device.handle()),
+                  "cuKernelGetAttribute", where, *this, device, detail::Argument{"attribute", which.number});
+    return static_cast<T>(value);
+  }
+  // Sets an attribute for all contexts of a device. Driver calls: cuKernelSetAttribute.
+  template <class T>
+  void set(SettableFunctionAttribute<T> which, std::type_identity_t<T> value, Device device,
+           Where where = Where::current()) const {
+    detail::require(device, "cuKernelSetAttribute", where);
+    detail::check(driver().cuKernelSetAttribute(static_cast<CUfunction_attribute>(which.number),
+                                                static_cast<int>(value), handle(), device.handle()),
+                  "cuKernelSetAttribute", where, *this, device, detail::Argument{"attribute", which.number},
+                  detail::Argument{"value", static_cast<long long>(value)});
+  }
+  // Sets the preferred division between L1 cache and shared memory for a device. Driver calls:
+  // cuKernelSetCacheConfig.
+  void set_cache_preference(CachePreference preference, Device device, Where where = Where::current()) const {
+    detail::require(device, "cuKernelSetCacheConfig", where);
+    detail::check(
+        driver().cuKernelSetCacheConfig(handle(), static_cast<CUfunc_cache>(preference), device.handle()),
+        "cuKernelSetCacheConfig", where, *this, device);
+  }
+
+  // Returns the name in the library, which is mangled for C++. Needs CUDA 12.3. Driver calls:
+  // cuKernelGetName.
+  std::string name(Where where = Where::current()) const {
+    const char *name = nullptr;
+    detail::check(driver().cuKernelGetName(&name, handle()), "cuKernelGetName", where, *this);
+    return name;
+  }
+  // Returns a parameter; nullopt if the kernel has fewer. Needs CUDA 12.4 and a current context. Driver
+  // calls: cuKernelGetParamInfo.
+  std::optional<KernelParameter> parameter(std::size_t index, Where where = Where::current()) const {
+    KernelParameter parameter{};
+    const CUresult result =
+        driver().cuKernelGetParamInfo(handle(), index, &parameter.offset, &parameter.size);
+    if (result == CUDA_ERROR_INVALID_VALUE) return std::nullopt;
+    detail::check(result, "cuKernelGetParamInfo", where, *this);
+    return parameter;
+  }
+  // Returns the function of this kernel in the current context. Driver calls: cuKernelGetFunction.
+  Function function(Where where = Where::current()) const {
+    CUfunction function = nullptr;
+    detail::check(driver().cuKernelGetFunction(&function, handle()), "cuKernelGetFunction", where, *this);
+    return Function::from_handle(function, driver());
+  }
+
+  // Returns this. No driver call.
+  const Kernel &ref() const noexcept { return *this; }
+
+  // Returns "kernel 0x7f10" or "an empty kernel".
+  friend std::string to_text(const Kernel &kernel) { return detail::noun_text("kernel", kernel); }
+
+ private:
+  template <class, class>
+  friend class detail::NounBase;
+  Kernel(CUkernel handle, Driver &driver) noexcept : bound_(handle, driver) {}
+
+  detail::Bound<CUkernel> bound_;
+};
+
+// The calls that LibraryRef and Library have in common.
+template <class Self>
+class LibraryCalls : public detail::NounBase<Self, CUlibrary> {
+ public:
+  // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND, and the error of the code if it
+  // could not be read. Driver calls: cuLibraryGetKernel.
+  Kernel kernel(const std::string &name, Where where = Where::current()) const {
+    CUkernel handle = nullptr;
+    detail::check(this->driver().cuLibraryGetKernel(&handle, this->handle(), name.c_str()),
+                  "cuLibraryGetKernel", where, self(), detail::Remark{name.c_str()});
+    return Kernel::from_handle(handle, this->driver());
+  }
+  // Returns all kernels. Needs CUDA 12.4. Driver calls: cuLibraryGetKernelCount, cuLibraryEnumerateKernels.
+  std::vector<Kernel> kernels(Where where = Where::current()) const {
+    unsigned count = 0;
+    detail::check(this->driver().cuLibraryGetKernelCount(&count, this->handle()), "cuLibraryGetKernelCount",
+                  where, self());
+    std::vector<CUkernel> handles(count);
+    detail::check(this->driver().cuLibraryEnumerateKernels(handles.data(), count, this->handle()),
+                  "cuLibraryEnumerateKernels", where, self());
+    std::vector<Kernel> kernels;
+    for (CUkernel handle : handles) kernels.push_back(Kernel::from_handle(handle, this->driver()));
+    return kernels;
+  }
+  // Returns a variable in the current context: global<int[16]>("table"). Throws NOT_FOUND, and INVALID_VALUE
+  // if its size is not that of T. Driver calls: cuLibraryGetGlobal.
+  template <class T>
+  Global<T> global(const std::string &name, Where where = Where::current()) const {
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    detail::check(this->driver().cuLibraryGetGlobal(&address, &bytes, this->handle(), name.c_str()),
+                  "cuLibraryGetGlobal", where, self(), detail::Remark{name.c_str()});
+    return Global<T>(address, bytes, "cuLibraryGetGlobal", where);
+  }
+  // Returns a variable of managed memory, which has one address in all contexts. Driver calls:
+  // cuLibraryGetManaged.
+  template <class T>
+  Global<T> managed(const std::string &name, Where where = Where::current()) const {
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    detail::check(this->driver().cuLibraryGetManaged(&address, &bytes, this->handle(), name.c_str()),
+                  "cuLibraryGetManaged", where, self(), detail::Remark{name.c_str()});
+    return Global<T>(address, bytes, "cuLibraryGetManaged", where);
+  }
+
+ protected:
+  LibraryCalls() = default;
+  LibraryCalls(const LibraryCalls &) = default;
+  LibraryCalls &operator=(const LibraryCalls &) = default;
+
+ private:
+  using detail::NounBase<Self, CUlibrary>::self;
+};
+
+// A reference to a library. Owns nothing.
+class LibraryRef : public LibraryCalls<LibraryRef> {
+ public:
+  // Empty.
+  LibraryRef() = default;
+  // Returns a reference to a raw library of this driver. No driver call.
+  static LibraryRef from_handle(CUlibrary handle, Driver &driver = cushim::driver()) noexcept {
+    return LibraryRef(handle, driver);
+  }
+
+  // Returns this. No driver call.
+  const LibraryRef &ref() const noexcept { return *this; }
+
+ private:
+  template <class, class>
+  friend class detail::NounBase;
+  LibraryRef(CUlibrary handle, Driver &driver) noexcept : bound_(handle, driver) {}
+
+  detail::Bound<CUlibrary> bound_;
+};
+
+// Returns "library 0x7f10" or "an empty library".
+inline std::string to_text(const LibraryRef &library) { return detail::noun_text("library", library); }
+
+// Owns a library. Its kernels must not be used after it is unloaded.
+class Library : public detail::Owner<Library, LibraryRef, LibraryCalls> {
+ public:
+  // Empty.
+  Library() = default;
+
+  // Loads code. The driver may read it at the first use of a kernel only, and return its errors then. So
+  // there are no logs; Module::load() has them. Driver calls: cuLibraryLoadData; at the end cuLibraryUnload.
+  static Library load(const CodeImage &image, const JitOptions &options = {},
+                      Driver &driver = cushim::driver(), Where where = Where::current()) {
+    CUlibrary handle = nullptr;
+    detail::check(driver.cuLibraryLoadData(&handle, image.address(), names_of(options), values_of(options),
+                                           count_of(options), nullptr, nullptr, 0),
+                  "cuLibraryLoadData", where, detail::Through{&driver});
+    return Library(handle, driver, 0);
+  }
+  // Loads a file with PTX, a cubin or a fat binary. Driver calls: cuLibraryLoadFromFile; at the end
+  // cuLibraryUnload.
+  static Library load_file(const std::string &path, const JitOptions &options = {},
+                           Driver &driver = cushim::driver(), Where where = Where::current()) {
+    CUlibrary handle = nullptr;
+    detail::check(driver.cuLibraryLoadFromFile(&handle, path.c_str(), names_of(options), values_of(options),
+                                               count_of(options), nullptr, nullptr, 0),
+                  "cuLibraryLoadFromFile", where, detail::Through{&driver}, detail::Remark{path.c_str()});
+    return Library(handle, driver, 0);
+  }
+
+  // Takes ownership of an existing library. No driver call.
+  static Library adopt(CUlibrary handle, Driver &driver = cushim::driver()) noexcept {
+    return Library(handle, driver, 0);
+  }
+
+ private:
+  using Base = detail::Owner<Library, LibraryRef, LibraryCalls>;
+  friend Base;
+  using Base::Base;
+  static constexpr const char *kDestroy = "cuLibraryUnload";
+  static CUresult destroy(LibraryRef library) noexcept {
+    return library.driver().cuLibraryUnload(library.handle());
+  }
+
+  // The driver's parameters are not const, but it does not write to options that are no logs.
+  static CUjit_option *names_of(const JitOptions &options) {
+    return const_cast<CUjit_option *>(options.names().data());
+  }
+  static void **values_of(const JitOptions &options) { return const_cast<void **>(options.values().data()); }
+  static unsigned count_of(const JitOptions &options) {
+    return static_cast<unsigned>(options.names().size());
+  }
+};
+
+}  // namespace v1
+}  // namespace cushim
+
+#endif

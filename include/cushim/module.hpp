@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules: code that is loaded in one context.
+//
+//   const Module module = Module::load(ptx, JitOptions().line_info());
+//   const auto scale = TypedKernel<void(DevicePtr<float>, float)>(module.function("scale"));
+//   launch(scale, {.grid = 4, .block = 256}, stream, buffer, 2.0f);
+#pragma once
+
+#include <cushim/detail/owner.hpp>
+#include <cushim/function.hpp>
+#include <cushim/jit.hpp>
+
+namespace cushim {
+inline namespace v1 {
+
+// The calls that ModuleRef and Module have in common.
+template <class Self>
+class ModuleCalls : public detail::NounBase<Self, CUmodule> {
+ public:
+  // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND. Driver calls:
+  // cuModuleGetFunction.
+  Function function(const std::string &name, Where where = Where::current()) const {
+    CUfunction handle = nullptr;
+    const CUresult result = this->driver().cuModuleGetFunction(&handle, this->handle(), name.c_str());
+    detail::check(result, "cuModuleGetFunction", where, self(), detail::Remark{name.c_str()});
+    return Function::from_handle(handle, this->driver());
+  }
+  // Returns all kernels. Needs CUDA 12.4. Driver calls: cuModuleGetFunctionCount, cuModuleEnumerateFunctions.
+  std::vector<Function> functions(Where where = Where::current()) const {
+    unsigned count = 0;
+    detail::check(this->driver().cuModuleGetFunctionCount(&count, this->handle()), "cuModuleGetFunctionCount",
+                  where, self());
+    std::vector<CUfunction> handles(count);
+    detail::check(this->driver().cuModuleEnumerateFunctions(handles.data(), count, this->handle()),
+                  "cuModuleEnumerateFunctions", where, self());
+    std::vector<Function> functions;
+    for (CUfunction handle : handles) functions.push_back(Function::from_handle(handle, this->driver()));
+    return functions;
+  }
+  // Returns a variable: global<float>("scale"), global<int[16]>("table"). Throws NOT_FOUND, and INVALID_VALUE
+  // if its size is not that of T. Driver calls: cuModuleGetGlobal.
+  template <class T>
+  Global<T> global(const std::string &name, Where where = Where::current()) const {
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    detail::check(this->driver().cuModuleGetGlobal(&address, &bytes, this->handle(), name.c_str()),
+                  "cuModuleGetGlobal", where, self(), detail::Remark{name.c_str()});
+    return Global<T>(address, bytes, "cuModuleGetGlobal", where);
+  }
+
+ protected:
+  ModuleCalls() = default;
+  ModuleCalls(const ModuleCalls &) = default;
+  ModuleCalls &operator=(const ModuleCalls &) = default;
+
+ private:
+  using detail::NounBase<Self, CUmodule>::self;
+};
+
+// A reference to a module. Owns nothing.
+class ModuleRef : public ModuleCalls<ModuleRef> {
+ public:
+  // Empty.
+  ModuleRef() = default;
+  // Returns a reference to a raw module of this driver. No driver call.
+  static ModuleRef from_handle(CUmodule handle, Driver &driver = cushim::driver()) noexcept {
+    return ModuleRef(handle, driver);
+  }
+
+  // Returns this. No driver call.
+  const ModuleRef &ref() const noexcept { return *this; }
+
+ private:
+  template <class, class>
+  friend class detail::NounBase;
+  ModuleRef(CUmodule handle, Driver &driver) noexcept : bound_(handle, driver) {}
+
+  detail::Bound<CUmodule> bound_;
+};
+
+// Returns "module 0x7f10" or "an empty module".
+inline std::string to_text(const ModuleRef &module) { return detail::noun_text("module", module); }
+
+// Owns a module. Unloading it frees its variables; its kernels must not be used afterwards.
+class Module : public detail::Owner<Module, ModuleRef, ModuleCalls> {
+ public:
+  // Empty.
+  Module() = default;
+
+  // Loads code in the current context. Throws JitError with the compiler's log. Driver calls:
+  // cuModuleLoadDataEx; at the end cuModuleUnload.
+  static Module load(const CodeImage &image, const JitOptions &options = {}, JitLog *log = nullptr,
+                     Driver &driver = cushim::driver(), Where where = Where::current()) {
+    detail::JitCall jit(options);
+    CUmodule handle = nullptr;
+    jit.check(driver.cuModuleLoadDataEx(&handle, image.address(), jit.count(), jit.names(), jit.values()),
+              "cuModuleLoadDataEx", where, detail::Through{&driver});
+    Module module(handle, driver, 0);
+    if (log != nullptr) *log = jit.log();
+    return module;
+  }
+  // Loads code in a given context. Driver calls: push, as above, pop.
+  static Module load(ContextRef context, const CodeImage &image, const JitOptions &options = {},
+                     JitLog *log = nullptr, Where where = Where::current()) {
+    return detail::Creation::in(context, where,
+                                [&] { return load(image, options, log, context.driver(), where); });
+  }
+  // Loads code in a device's primary context, which the module retains until it is unloaded. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  static Module load(Device device, const CodeImage &image, const JitOptions &options = {},
+                     JitLog *log = nullptr, Where where = Where::current()) {
+    return detail::Creation::on(device, where,
+                                [&] { return load(image, options, log, device.driver(), where); });
+  }
+  // Loads a file with PTX, a cubin or a fat binary in the current context. Driver calls: cuModuleLoad; at the
+  // end cuModuleUnload.
+  static Module load_file(const std::string &path, Driver &driver = cushim::driver(),
+                          Where where = Where::current()) {
+    CUmodule handle = nullptr;
+    detail::check(driver.cuModuleLoad(&handle, path.c_str()), "cuModuleLoad", where, detail::Through{&driver},
+                  detail::Remark{path.c_str()});
+    return Module(handle, driver, 0);
+  }
+
+  // Takes ownership of an existing module. No driver call.
+  static Module adopt(CUmodule handle, Driver &driver = cushim::driver()) noexcept {
+    return Module(handle, driver, 0);
+  }
+
+ private:
+  using Base = detail::Owner<Module, ModuleRef, ModuleCalls>;
+  friend Base;
+  using Base::Base;
+  static constexpr const char *kDestroy = "cuModuleUnload";
+  static CUresult destroy(ModuleRef module) noexcept {
+    return module.driver().cuModuleUnload(module.handle());
+  }
+};
+
+}  // namespace v1
+}  // namespace cushim
