@@ -68,8 +68,9 @@ constexpr std::pair<std::string_view, std::string_view> sets[] = {
     {"video", "add/min/max"},
 };
 
-// The set of the shapes m64n8k8 to m64n256k256.
-constexpr std::string_view wgmma_set = "wgmmashape";
+// The sets $wgmmak16, of the shapes m64n8k16 to m64n256k16, and so on. Above n = 32, a set $wgmmaintk32 has
+// the multiples of 16 only.
+constexpr std::string_view wgmma_sets = "wgmma";
 
 struct Slot {
   std::bitset<static_cast<std::size_t>(Modifier::count)> allowed;
@@ -122,13 +123,10 @@ std::string expand(const Row &row) {
     rest.remove_prefix(dollar + 1);
     const std::string_view name = rest.substr(0, rest.find_first_of("/? "));
     rest.remove_prefix(name.size());
-    if (name == wgmma_set) {
-      std::string_view separator;
-      for (int n = 8; n <= 256; n += 8)
-        for (const int k : {8, 16, 32, 64, 256}) {
-          made += std::string(separator) + "m64n" + std::to_string(n) + "k" + std::to_string(k);
-          separator = "/";
-        }
+    if (name.starts_with(wgmma_sets)) {
+      const bool integers = name.find("int") != name.npos;
+      for (int n = 8; n <= 256; n += integers && n >= 32 ? 16 : 8)
+        made += (n == 8 ? "m64n" : "/m64n") + std::to_string(n) + std::string(name.substr(name.find('k')));
       continue;
     }
     const auto *set =

@@ -7,10 +7,15 @@
 #include "execute/machine.hpp"
 
 // The functions that device code declares and the driver implements.
-namespace cushim::ptx::execute {
+namespace cushim::ptx {
+
+bool implements(std::string_view function) { return execute::builtin(function) != 0; }
+
+namespace execute {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"vprintf", "malloc", "free", "__assertfail"};
+constexpr std::array<std::string_view, 5> names{"vprintf", "malloc", "free", "cudaGraphSetConditional",
+                                                "__assertfail"};
 
 std::uint64_t argument(const WarpState &w, const CallSite &site, std::size_t index, unsigned lane) {
   if (index >= site.arguments.size()) return 0;
@@ -166,6 +171,13 @@ const Op *call_builtin(WarpState &w, const Op *op, const CallSite &site) {
       case 3:
         launch.memory->release(argument(w, site, 0, lane));
         break;
+      case 4: {
+        const std::uint64_t handle = argument(w, site, 0, lane);
+        if (!launch.memory->set_conditional(handle, static_cast<std::uint32_t>(argument(w, site, 1, lane))))
+          return fault(w, op, FaultKind::illegal_address, lane, handle,
+                       "no conditional handle of the kernel's context");
+        break;
+      }
       default: {
         std::string text, file, function;
         if (!read_text(w, op, lane, argument(w, site, 0, lane), text)) return nullptr;
@@ -181,4 +193,5 @@ const Op *call_builtin(WarpState &w, const Op *op, const CallSite &site) {
   return op + 1;
 }
 
-}  // namespace cushim::ptx::execute
+}  // namespace execute
+}  // namespace cushim::ptx

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "cushim/ptx/execute.hpp"
+#include "execute/matrix.hpp"
 #include "execute/warp.hpp"
 
 namespace cushim::ptx {
@@ -32,12 +35,18 @@ struct FunctionCode {
   std::uint32_t frame_bytes = 0;
   std::uint64_t local_bytes = 0;
   bool calls = false;
+  bool variadic = false;  // the last parameter is unsized
   std::vector<Slot> parameters, results;
   KernelInfo info;
   std::uint32_t static_shared = 0, static_shared_base = 0;
-  std::uint32_t required_block[3] = {0, 0, 0};  // .reqntid; 0: any
+  Dim3 required_cluster;  // .reqnctapercluster; 1 block without it
   std::uint32_t index = 0;
 };
+
+// Returns the offset of a variadic function's arguments in its part of the local memory: after its variables.
+inline std::uint64_t variadic_offset(std::uint64_t local_bytes) {
+  return (local_bytes + 15) & ~std::uint64_t{15};
+}
 
 // The data of a call operation.
 struct CallSite {
@@ -59,6 +68,8 @@ struct Code {
   std::unordered_map<std::uint32_t, std::string> files;
   std::deque<execute::CallSite> calls;
   std::deque<execute::BranchTable> tables;
+  // By kind of instruction, matrix, shape, bits of an element, and number of registers.
+  std::map<std::array<std::uint32_t, 7>, execute::Fragment> fragments;
   std::deque<std::vector<std::uint64_t>> words;  // further data of operations
 };
 

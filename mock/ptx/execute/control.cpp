@@ -307,12 +307,21 @@ const Op *call(Warp &warp, const Op *op) {
   frame->users = path.mask;
   frame->local_base = (path.frame->local_top + 15) & ~std::uint64_t{15};
   frame->local_top = frame->local_base + (callee->local_bytes < 16 ? 16 : callee->local_bytes);
+  const std::size_t last = callee->parameters.size() - 1;
+  const bool has_variadic = callee->variadic && site.arguments.size() > last;
+  const std::uint64_t variadic = frame->local_base + variadic_offset(callee->local_bytes);
+  if (has_variadic) frame->local_top = std::max(frame->local_top, variadic + site.arguments[last].bytes);
   if (frame->local_top > w.local_bytes) return fault(w, op, FaultKind::stack_overflow, first);
   for (std::size_t i = 0; i < site.arguments.size() && i < callee->parameters.size(); ++i) {
     const Slot &from = site.arguments[i], &to = callee->parameters[i];
     for (unsigned lane = 0; lane < lanes; ++lane)
       std::memcpy(frame->registers + to.at + lane * to.bytes, w.frame + from.at + lane * from.bytes,
                   std::min(to.bytes, from.bytes));
+  }
+  for (std::uint32_t rest = has_variadic ? w.mask : 0; rest != 0; rest &= rest - 1) {
+    const unsigned lane = static_cast<unsigned>(__builtin_ctz(rest));
+    const Slot &from = site.arguments[last];
+    std::memcpy(w.local + lane * w.local_bytes + variadic, w.frame + from.at + lane * from.bytes, from.bytes);
   }
   path.frame = frame;
   w.frame = frame->registers;
@@ -421,6 +430,36 @@ const Op *barrier(Warp &warp, const Op *op) {
   waiting.state = PathState::barrier;
   waiting.barrier = id;
   return next_path(w);
+}
+
+// Executes barrier.cluster.wait. The lanes go on at once if all lanes have arrived since they did.
+const Op *cluster_wait(Warp &warp, const Op *op) {
+  WarpState &w = state(warp);
+  if ((w.cluster_arrived & w.mask) == 0) return op + 1;
+  Path &waiting = w.paths[w.current];
+  waiting.pc = op;
+  waiting.state = PathState::cluster_barrier;
+  return next_path(w);
+}
+
+bool complete_cluster_barrier(Cluster &cluster) {
+  std::uint32_t any = 0;
+  for (const auto &block : cluster.blocks)
+    for (const auto &w : block->warps) {
+      any |= w->cluster_arrived;
+      if ((w->live & ~w->cluster_arrived) != 0) return false;
+    }
+  if (any == 0) return false;
+  for (const auto &block : cluster.blocks)
+    for (const auto &w : block->warps) {
+      w->cluster_arrived = 0;
+      for (Path &path : w->paths) {
+        if (path.state != PathState::cluster_barrier) continue;
+        path.state = PathState::ready;
+        ++path.pc;
+      }
+    }
+  return true;
 }
 
 // inner: writes the operand of the active lanes to `exchange`; rounded: combines the operands of all members;

@@ -117,6 +117,11 @@ Number decode(const Format &f, std::uint64_t bits) {
     n.nan = !n.infinite;
     return n;
   }
+  if (f.mantissa_bits == 0) {  // ue8m0 has no zero
+    n.magnitude = 1;
+    n.exponent = exponent - f.bias;
+    return n;
+  }
   n.magnitude = exponent == 0 ? mantissa : mantissa | std::uint64_t{1} << f.mantissa_bits;
   n.exponent = std::max(exponent, 1) - f.bias - static_cast<int>(f.mantissa_bits);
   return n;
@@ -171,6 +176,18 @@ std::uint64_t clamp(const Number &n, bool overflow, unsigned size, bool is_signe
   return overflow || n.magnitude > largest ? largest : n.magnitude;
 }
 
+// Encodes a magnitude as ue8m0: the exponent alone.
+std::uint64_t encode_scale(const Number &n, Rounding rounding, bool finite) {
+  if (n.nan) return 0xff;
+  const std::uint64_t overflow = finite ? 0xfe : 0xff;
+  if (n.infinite) return overflow;
+  if (n.magnitude == 0) return 0;
+  const int top = 63 - std::countl_zero(n.magnitude);
+  const bool up = rounding == Rounding::up && n.magnitude != std::uint64_t{1} << top;
+  const int code = top + n.exponent + (up ? 1 : 0) + 127;
+  return code < 0 ? 0 : code > 0xfe ? overflow : static_cast<std::uint64_t>(code);
+}
+
 Number number_of(const Conversion &c, std::uint64_t bits) {
   if (c.from != Kind::integer) return decode(format(c.from), bits);
   Number n;
@@ -180,9 +197,19 @@ Number number_of(const Conversion &c, std::uint64_t bits) {
   return n;
 }
 
+// Rounds f32 to tf32 with ties away from zero. Measured: an infinity or NaN is only cut off, and .satfinite
+// takes the value before the result if that is an infinity or NaN.
+std::uint64_t round_away_to_tf32(std::uint64_t bits, bool finite) {
+  constexpr std::uint64_t special = 0x7f800000, step = 0x2000;
+  if ((bits & special) != special) bits += step / 2;
+  bits &= ~(step - 1);
+  return finite && (bits & special) == special ? bits - step : bits;
+}
+
 }  // namespace
 
 std::uint64_t convert(const Conversion &c, std::uint64_t bits) {
+  if (c.to == Kind::tf32 && c.rounding == Rounding::away) return round_away_to_tf32(bits, c.finite);
   Number n = number_of(c, bits);
   const bool narrow = c.to == Kind::f16;  // measured: does not flush subnormal sources
   if (c.flush && !narrow && c.from == Kind::f32 && (bits & 0x7f800000u) == 0) n.magnitude = 0;
@@ -201,6 +228,7 @@ std::uint64_t convert(const Conversion &c, std::uint64_t bits) {
     const bool overflow = n.infinite || !round_to_integer(n, c.rounding);
     return clamp(n, overflow, c.to_bits, c.to_signed);
   }
+  if (c.to == Kind::ue8m0) return encode_scale(n, c.rounding, c.finite);
   const Format to = format(c.to);
   if (n.nan && c.from == Kind::f64 && !c.saturate) {
     // The result keeps the sign and the leading bits of the NaN.
@@ -208,7 +236,14 @@ std::uint64_t convert(const Conversion &c, std::uint64_t bits) {
     const std::uint64_t sign = bits >> 63 << width(to);
     return sign | to.infinity | ((quiet & ((std::uint64_t{1} << 52) - 1)) >> (52 - to.mantissa_bits));
   }
-  if (n.nan) return c.saturate ? 0 : c.to == Kind::tf32 ? 0x7fffffffu : to.nan;
+  if (n.nan && c.to == Kind::f64 && !c.saturate) {
+    // The result keeps the sign and the bits of the NaN, unless the source was flushed before.
+    if (c.flush) return 0x7fffffffe0000000;
+    const Format from = format(c.from);
+    const std::uint64_t payload = bits & ((std::uint64_t{1} << from.mantissa_bits) - 1);
+    return (bits >> width(from) & 1) << 63 | 0x7ff8000000000000 | payload << (52 - from.mantissa_bits);
+  }
+  if (n.nan) return c.saturate ? 0 : c.to == Kind::tf32 ? 0x7fffe000u : to.nan;
   if (c.to_integral && !n.infinite) {
     Number rounded = n;
     if (round_to_integer(rounded, c.rounding)) n = rounded;
@@ -274,15 +309,38 @@ std::optional<Conversion> describe_conversion(const std::vector<std::string_view
     bytes = static_cast<std::uint8_t>(std::max(2, size / 8));
     return true;
   };
-  std::string_view single = to;
-  if (to == "f16x2" || to == "bf16x2") {
-    c.pair = true;
-    single = to.substr(0, to.size() - 2);
+  struct Packed {
+    std::string_view name;
+    Kind kind;
+    std::uint8_t part, bytes;
+  };
+  static constexpr Packed packed[] = {{"f16x2", Kind::f16, 16, 4},    {"bf16x2", Kind::bf16, 16, 4},
+                                      {"e4m3x2", Kind::e4m3, 8, 2},   {"e5m2x2", Kind::e5m2, 8, 2},
+                                      {"e3m2x2", Kind::e3m2, 8, 2},   {"e2m3x2", Kind::e2m3, 8, 2},
+                                      {"ue8m0x2", Kind::ue8m0, 8, 2}, {"e2m1x2", Kind::e2m1, 4, 2}};
+  const auto is = [](std::string_view name) {
+    return [name](const Packed &one) { return one.name == name; };
+  };
+  const auto *const end = std::end(packed);
+  const auto *const to_packed = std::find_if(std::begin(packed), end, is(to));
+  const auto *const from_packed = std::find_if(std::begin(packed), end, is(from));
+  if (to_packed != end) {
+    c.pair = from == "f32";
+    c.packed = from_packed != end;
+    if (!c.pair && !c.packed) return {};
+    c.to = to_packed->kind;
+    c.to_part = to_packed->part;
+    c.to_bytes = to_packed->bytes;
+  } else if (!side(to, c.to, c.to_signed, c.to_bits, c.to_bytes)) {
+    return {};
   }
-  if (c.pair && from != "f32") return {};
-  if (!side(single, c.to, c.to_signed, c.to_bits, c.to_bytes)) return {};
-  if (!side(from, c.from, c.from_signed, c.from_bits, c.from_bytes)) return {};
-  if (c.pair) c.to_bytes = 4;
+  if (c.packed) {
+    c.from = from_packed->kind;
+    c.from_part = from_packed->part;
+    c.from_bytes = from_packed->bytes;
+  } else if (!side(from, c.from, c.from_signed, c.from_bits, c.from_bytes)) {
+    return {};
+  }
   c.plain = true;
   for (const std::string_view one : modifiers) {
     if (one == "rn") continue;
@@ -319,14 +377,6 @@ std::optional<Conversion> describe_conversion(const std::vector<std::string_view
   }
   if (c.to_integral && c.to != Kind::integer) c.plain = false;
   return c;
-}
-
-std::optional<std::uint32_t> atomic_kind(std::string_view type) {
-  static constexpr std::string_view kinds[] = {"u32",  "s32",   "u64",    "s64", "f32", "f64", "f16",
-                                               "bf16", "f16x2", "bf16x2", "b32", "b64", "b16", "b128"};
-  for (std::uint32_t i = 0; i < 13; ++i)
-    if (kinds[i] == type) return i == 10 ? 0 : i == 11 ? 2 : i;
-  return {};
 }
 
 }  // namespace cushim::ptx::execute

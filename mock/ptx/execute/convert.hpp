@@ -21,8 +21,10 @@ struct Conversion {
   Rounding rounding = Rounding::nearest;
   bool to_integral = false;  // .rni, .rzi, .rmi, .rpi
   bool saturate = false, flush = false, relu = false, finite = false;
-  bool pair = false;   // two sources, one packed result
-  bool plain = false;  // has no modifier that a fast loop would have to handle
+  bool pair = false;                        // two sources, one packed result
+  bool packed = false;                      // one packed source of two elements, one packed result
+  std::uint8_t from_part = 0, to_part = 0;  // bits of an element of a packed operand
+  bool plain = false;                       // has no modifier that a fast loop would have to handle
 };
 
 // Returns an empty optional if the conversion is not supported.
@@ -32,11 +34,8 @@ std::optional<Conversion> describe_conversion(const std::vector<std::string_view
 // Returns the bits of the result; an integer is sign-extended to 64 bits.
 std::uint64_t convert(const Conversion &, std::uint64_t bits);
 
-// ---- f16 and bf16 arithmetic of atomics
+// Conversions to and from f64, for arithmetic on narrower types.
 double value_of(Kind, std::uint64_t bits);
 std::uint64_t bits_of(Kind, double value, Rounding = Rounding::nearest);
-
-// Returns the number of a type for Op::extra of an atomic operation.
-std::optional<std::uint32_t> atomic_kind(std::string_view type);
 
 }  // namespace cushim::ptx::execute

@@ -404,7 +404,8 @@ inline bool tiny_product(f64, f64) {
 }
 CUSHIM_PTX_FLOAT(FMul, (T a, T b), const T x = flush<Ftz>(a); const T y = flush<Ftz>(b); const T r = x * y;
                  return tiny_product<Ftz>(x, y) ? saturate<Sat>(r * 0) : finish<Ftz, Sat>(r, a, b))
-CUSHIM_PTX_FLOAT(FDiv, (T a, T b), return finish<Ftz, Sat>(flush<Ftz>(a) / flush<Ftz>(b), a, b))
+// A NaN dividend takes precedence over a NaN divisor.
+CUSHIM_PTX_FLOAT(FDiv, (T a, T b), return finish<Ftz, Sat>(flush<Ftz>(a) / flush<Ftz>(b), b, a))
 CUSHIM_PTX_FLOAT(FFma, (T a, T b, T c),
                  return finish<Ftz, Sat>(fused(flush<Ftz>(a), flush<Ftz>(b), flush<Ftz>(c)), a, b, c))
 CUSHIM_PTX_FLOAT(FRcp, (T a), return finish<Ftz, Sat>(T(1) / flush<Ftz>(a), a))
@@ -508,6 +509,14 @@ CUSHIM_PTX_HALF(HMul, (u16 a, u16 b), const f32 r = H::in(in(a)) * H::in(in(b));
                 return finish(Ftz && magnitude(r) < H::in(H::smallest_normal) ? H::out(r * 0) : H::out(r)))
 CUSHIM_PTX_HALF(HFma, (u16 a, u16 b, u16 c),
                 return finish(H::out(fma_to_odd(H::in(in(a)), H::in(in(b)), H::in(in(c))))))
+// fma.oob.relu: a factor that is the NaN of elements outside a tensor makes the result 0. Measured: without
+// .relu it does not.
+template <class H>
+struct HFmaOob {
+  static u16 of(u16 a, u16 b, u16 c) {
+    return a == 0xffff || b == 0xffff ? u16(0) : HFma<H, false, false, true>::of(a, b, c);
+  }
+};
 CUSHIM_PTX_HALF(HNeg, (u16 a), return H::in(a) != H::in(a) ? u16(0x7fff) : u16(in(a) ^ 0x8000))
 CUSHIM_PTX_HALF(HAbs, (u16 a), return H::in(a) != H::in(a) ? u16(0x7fff) : u16(in(a)&0x7fff))
 // Here Sat means .NaN and Relu means .xorsign.abs.

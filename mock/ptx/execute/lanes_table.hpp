@@ -238,9 +238,9 @@ const LaneOperation table[] = {
     FLOAT_ROWS("add", binary, FAdd, T3, "444", "888") FLOAT_ROWS("sub", binary, FSub, T3, "444", "888")
         FLOAT_ROWS("mul", binary, FMul, T3, "444", "888") FLOAT_ROWS("fma", ternary, FFma, T4, "4444", "8888")
             FLOAT_ROWS("div", binary, FDiv, T3, "444", "888") FLOAT_ROWS("rcp", unary, FRcp, T2, "44", "88")
-                FLOAT_ROWS("sqrt", unary, FSqrt, T2, "44", "88")
-                    FLOAT_ROWS("rsqrt.approx", unary, FRsqrt, T2, "44", "88"){
-                        "abs.f32", unary<f32, f32, FAbs<f32, false, false>>, "44"},
+                FLOAT_ROWS("sqrt", unary, FSqrt, T2, "44", "88"){
+                    "rsqrt.approx.f64", unary<f64, f64, FRsqrt<f64, false, false>>, "88"},
+    {"abs.f32", unary<f32, f32, FAbs<f32, false, false>>, "44"},
     {"abs.ftz.f32", unary<f32, f32, FAbs<f32, true, false>>, "44"},
     {"abs.f64", unary<f64, f64, FAbs<f64, false, false>>, "88"},
     {"neg.f32", unary<f32, f32, FNeg<f32, false, false>>, "44"},
@@ -261,15 +261,23 @@ const LaneOperation table[] = {
     {"testp.subnormal.f32", testp_subnormal<f32>, "p4"},
     {"testp.subnormal.f64", testp_subnormal<f64>, "p8"},
 
-    HALF_ROWS("add", binary, HAdd, T3, "222", "444") HALF_ROWS("sub", binary, HSub, T3, "222", "444")
-        HALF_ROWS("mul", binary, HMul, T3, "222", "444") HALF_ROWS("fma", ternary, HFma, T4, "2222", "4444")
-            HALF_ROW("fma.relu", ternary, HFma, T4, "2222", "4444", false, false, true)
-                HALF_ROW("fma.ftz.relu", ternary, HFma, T4, "2222", "4444", true, false, true)
-                    HALF_ROW("neg", unary, HNeg, T2, "22", "44", false, false, false)
-                        HALF_ROW("neg.ftz", unary, HNeg, T2, "22", "44", true, false, false)
-                            HALF_ROW("abs", unary, HAbs, T2, "22", "44", false, false, false)
-                                HALF_ROW("abs.ftz", unary, HAbs, T2, "22", "44", true, false, false)
-                                    HALF_EXTREMES("min", HMin) HALF_EXTREMES("max", HMax)
+    HALF_ROWS("add", binary, HAdd, T3, "222", "444") HALF_ROWS("sub", binary, HSub, T3, "222", "444"){
+        "fma.oob.f16", ternary<u16, u16, u16, u16, HFma<F16, false, false, false>>, "2222"},
+    {"fma.oob.bf16", ternary<u16, u16, u16, u16, HFma<BF16, false, false, false>>, "2222"},
+    {"fma.oob.relu.f16", ternary<u16, u16, u16, u16, HFmaOob<F16>>, "2222"},
+    {"fma.oob.relu.bf16", ternary<u16, u16, u16, u16, HFmaOob<BF16>>, "2222"},
+    {"fma.oob.f16x2", ternary<u32, u32, u32, u32, Two<HFma<F16, false, false, false>>>, "4444"},
+    {"fma.oob.bf16x2", ternary<u32, u32, u32, u32, Two<HFma<BF16, false, false, false>>>, "4444"},
+    {"fma.oob.relu.f16x2", ternary<u32, u32, u32, u32, Two<HFmaOob<F16>>>, "4444"},
+    {"fma.oob.relu.bf16x2", ternary<u32, u32, u32, u32, Two<HFmaOob<BF16>>>, "4444"},
+    HALF_ROWS("mul", binary, HMul, T3, "222", "444") HALF_ROWS("fma", ternary, HFma, T4, "2222", "4444")
+        HALF_ROW("fma.relu", ternary, HFma, T4, "2222", "4444", false, false, true)
+            HALF_ROW("fma.ftz.relu", ternary, HFma, T4, "2222", "4444", true, false, true)
+                HALF_ROW("neg", unary, HNeg, T2, "22", "44", false, false, false)
+                    HALF_ROW("neg.ftz", unary, HNeg, T2, "22", "44", true, false, false)
+                        HALF_ROW("abs", unary, HAbs, T2, "22", "44", false, false, false)
+                            HALF_ROW("abs.ftz", unary, HAbs, T2, "22", "44", true, false, false)
+                                HALF_EXTREMES("min", HMin) HALF_EXTREMES("max", HMax)
 
     // Conversions: to.from, by the size of the register contents.
     {"convert.u16.u32", unary<u16, u32, Convert<u16, u32>>, "24"},

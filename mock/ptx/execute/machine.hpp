@@ -31,7 +31,7 @@ struct Join {
   Frame *resume_frame = nullptr;
 };
 
-enum class PathState : std::uint8_t { ready, barrier, rendezvous };
+enum class PathState : std::uint8_t { ready, barrier, cluster_barrier, rendezvous, warpgroup };
 
 struct Path {
   const Op *pc = nullptr;
@@ -62,7 +62,8 @@ struct WarpState : Warp {
   bool waits = false;  // has executed an atomic, volatile load, fence or clock read, as waiting loops do
   bool finished = false;
   std::uint32_t index = 0;
-  std::uint32_t arrived[16] = {};     // number of lanes at each barrier of the block
+  std::uint32_t arrived[16] = {};     // mask of the lanes at each barrier of the block
+  std::uint32_t cluster_arrived = 0;  // mask of the lanes at the barrier of the cluster
   std::uint64_t exchange[lanes];      // operands of the lanes in a rendezvous
   std::uint32_t rendezvous_mask = 0;  // mask of those lanes
   std::uint32_t carry = 0;            // CC.CF of each lane
@@ -77,9 +78,12 @@ struct Barrier {
 };
 
 struct Launch;
+struct Cluster;
 
 struct Block {
   std::uint64_t index = 0;
+  Cluster *cluster = nullptr;
+  std::uint32_t rank = 0;  // in the cluster
   Dim3 id;
   std::vector<std::unique_ptr<WarpState>> warps;
   std::vector<std::byte> shared_storage;
@@ -89,10 +93,16 @@ struct Block {
   std::size_t next_warp = 0;
 };
 
+// The blocks of a cluster, by rank. One worker runs all of them. A launch without clusters has clusters of
+// one block.
+struct Cluster {
+  std::vector<std::unique_ptr<Block>> blocks;
+};
+
 struct Worker {
   Launch *launch = nullptr;
   CachedRange reads[cached_ranges], writes[cached_ranges];
-  std::vector<std::unique_ptr<Block>> spare;
+  std::vector<std::unique_ptr<Cluster>> spare;
   std::uint64_t instructions = 0, thread_instructions = 0;
 };
 
@@ -107,8 +117,9 @@ struct Launch {
   std::mutex print_mutex, fault_mutex;
   std::atomic<bool> faulted{false};
   Fault fault;
-  std::atomic<std::uint64_t> next_block{0}, instructions{0}, thread_instructions{0};
-  std::uint64_t blocks = 0, shared_bytes = 0, local_bytes = 0, resident_limit = 1;
+  std::atomic<std::uint64_t> next_cluster{0}, instructions{0}, thread_instructions{0};
+  std::uint64_t clusters = 0, shared_bytes = 0, local_bytes = 0;
+  std::uint64_t resident_limit = 1;  // clusters of a worker
   std::uint32_t threads = 0, warps = 0;
 };
 
@@ -130,6 +141,9 @@ const Op *next_path(WarpState &);
 bool leave_join(WarpState &);
 void complete_rendezvous(WarpState &);
 bool complete_barriers(Block &);
+// Releases the barrier of a cluster if every lane that has not exited is there. Returns false if one is
+// missing.
+bool complete_cluster_barrier(Cluster &);
 
 // Control flow operations, which decode.cpp uses.
 const Op *branch(Warp &, const Op *);          // data: target
@@ -142,11 +156,20 @@ const Op *exit_(Warp &, const Op *);
 const Op *trap(Warp &, const Op *);
 const Op *guarded(Warp &, const Op *);
 const Op *barrier(Warp &, const Op *);
+const Op *cluster_wait(Warp &, const Op *);
 const Op *rendezvous(Warp &, const Op *);
 const Op *rounded(Warp &, const Op *);
 
 // The other operations, by key, with the same signatures as lane operations.
+LaneTable approximate_operations();
+LaneTable asynchronous_operations();
+LaneTable atomic_operations();
+LaneTable cluster_launch_operations();
+LaneTable exchange_operations();
 LaneTable scalar_operations();
+LaneTable surface_operations();
+LaneTable texture_operations();
+LaneTable special_register_operations();
 
 const Op *call_builtin(WarpState &, const Op *, const CallSite &);
 std::uint32_t builtin(std::string_view name);  // 0: none

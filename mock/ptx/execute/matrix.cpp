@@ -1,94 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-#include "execute/convert.hpp"
-#include "execute/machine.hpp"
+// Matrix instructions. All lanes of the warp participate, as .aligned requires.
 #include "execute/matrix.hpp"
 
-// mma.sync, ldmatrix, stmatrix. All lanes of the warp participate, as .aligned requires.
+#include <cstring>
+
+#include "execute/machine.hpp"
+
 namespace cushim::ptx::execute {
 namespace {
 
-struct Element {
-  unsigned lane, index;  // register of the fragment
-  unsigned part;         // element of the register
-};
+constexpr unsigned most_elements = 16 * 256;  // of a matrix of wmma or mma
 
-unsigned per_register(const MatrixType &type) { return type.bits >= 32 ? 1 : 32 / type.bits; }
 unsigned register_bytes(const MatrixType &type) { return type.bits == 64 ? 8 : 4; }
 
-// The location of each element in the fragments: PTX ISA, "Matrix Fragments for mma".
-Element place_a(const MatrixType &type, unsigned m, unsigned row, unsigned column) {
-  const unsigned e = per_register(type), block = column / (4 * e), within = column % (4 * e);
-  const unsigned lane = row % 8 * 4 + within / e;
-  return {lane, m == 16 ? block * 2 + row / 8 : block, within % e};
-}
-Element place_b(const MatrixType &type, unsigned row, unsigned column) {
-  const unsigned e = per_register(type), within = row % (4 * e);
-  return {column * 4 + within / e, row / (4 * e), within % e};
-}
-Element place_c(const MatrixType &type, unsigned row, unsigned column) {
-  const unsigned lane = row % 8 * 4 + column / 2;
-  if (type.bits == 16) return {lane, row / 8, column % 2};
-  return {lane, row / 8 * 2 + column % 2, 0};
-}
-
-std::uint64_t bits_at(const std::byte *frame, const std::uint32_t *registers, const MatrixType &type,
-                      Element at) {
-  std::uint64_t word = 0;
-  const unsigned bytes = register_bytes(type);
-  std::memcpy(&word, frame + registers[at.index] + at.lane * bytes, bytes);
-  return type.bits == 64 ? word : word >> (at.part * type.bits) & ((std::uint64_t{1} << type.bits) - 1);
-}
-double float_at(const std::byte *frame, const std::uint32_t *registers, const MatrixType &type, Element at) {
-  const std::uint64_t bits = bits_at(frame, registers, type, at);
-  // The tensor cores ignore the low bits of tf32.
-  return value_of(type.kind == Kind::tf32 ? Kind::f32 : type.kind,
-                  type.kind == Kind::tf32 ? bits & ~0x1fffull : bits);
-}
-std::int64_t integer_at(const std::byte *frame, const std::uint32_t *registers, const MatrixType &type,
-                        Element at) {
-  const std::uint64_t bits = bits_at(frame, registers, type, at);
-  if (!type.is_signed || (bits >> (type.bits - 1) & 1) == 0) return static_cast<std::int64_t>(bits);
-  return static_cast<std::int64_t>(bits | ~std::uint64_t{0} << type.bits);
+// Returns the frame offset of the register that holds an element.
+std::uint32_t place(const FragmentOperand &operand, const FragmentElement &at) {
+  return operand.registers[at.reg] + at.lane * register_bytes(operand.type);
 }
 
 }  // namespace
 
+void gather(const Warp &w, const FragmentOperand &operand, std::uint64_t *to) {
+  const MatrixType &type = operand.type;
+  for (const FragmentElement &at : *operand.elements) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, w.frame + place(operand, at), register_bytes(type));
+    to[at.index] =
+        type.bits == 64 ? word : word >> (at.part * type.bits) & ((std::uint64_t{1} << type.bits) - 1);
+  }
+}
+
+void scatter(Warp &w, const FragmentOperand &operand, const std::uint64_t *from) {
+  const unsigned bits = operand.type.bits;
+  for (const FragmentElement &at : *operand.elements) {
+    std::byte *const to = w.frame + place(operand, at);
+    if (bits >= 8) {
+      std::memcpy(to + at.part * bits / 8, &from[at.index], bits / 8);
+      continue;
+    }
+    std::uint32_t word = 0;
+    std::memcpy(&word, to, 4);
+    const std::uint32_t ones = ((1u << bits) - 1) << (at.part * bits);
+    word = (word & ~ones) | (static_cast<std::uint32_t>(from[at.index]) << (at.part * bits) & ones);
+    std::memcpy(to, &word, 4);
+  }
+}
+
 const Op *multiply_matrices(Warp &w, const Op *op) {
-  const auto &matrix = *static_cast<const MatrixProduct *>(op->data);
-  // The destination may be the accumulator, so the results are written at the end.
-  std::uint64_t results[16][32];
-  for (unsigned row = 0; row < matrix.m; ++row)
-    for (unsigned column = 0; column < matrix.n; ++column) {
-      const Element at = place_c(matrix.c, row, column);
-      if (matrix.a.kind == Kind::integer) {
-        std::int64_t sum = integer_at(w.frame, matrix.registers_c, matrix.c, at);
-        for (unsigned k = 0; k < matrix.k; ++k)
-          sum += integer_at(w.frame, matrix.registers_a, matrix.a, place_a(matrix.a, matrix.m, row, k)) *
-                 integer_at(w.frame, matrix.registers_b, matrix.b, place_b(matrix.b, k, column));
-        if (matrix.finite) sum = std::min<std::int64_t>(std::max<std::int64_t>(sum, INT32_MIN), INT32_MAX);
-        results[row][column] = static_cast<std::uint32_t>(sum);
+  const auto &product = *static_cast<const MatrixProduct *>(op->data);
+  std::uint64_t a[most_elements], b[most_elements], c[most_elements], d[most_elements];
+  gather(w, product.a, a);
+  gather(w, product.b, b);
+  gather(w, product.c, c);
+  multiply(product, a, b, c, d);
+  scatter(w, product.d, d);
+  return op + 1;
+}
+
+const Op *move_fragment(Warp &w, const Op *op) {
+  const auto &move = *static_cast<const MatrixMove *>(op->data);
+  const unsigned lane = static_cast<unsigned>(__builtin_ctz(w.mask));
+  const unsigned bits = move.fragment.type.bits, bytes = bits < 8 ? 1 : bits / 8,
+                 lines = move.by_columns ? move.columns : move.rows,
+                 length = move.by_columns ? move.rows : move.columns;
+  std::uint64_t address = 0;
+  std::uint32_t stride = 0;
+  std::memcpy(&address, w.frame + op->a + lane * 8, 8);
+  std::memcpy(&stride, w.frame + op->b + lane * 4, 4);
+  if ((address & (bytes - 1)) != 0) return fault(w, op, FaultKind::misaligned_address, lane, address);
+  std::uint64_t values[most_elements];
+  if (move.store) gather(w, move.fragment, values);
+  for (unsigned line = 0; line < lines; ++line) {
+    const std::uint64_t at = address + std::uint64_t{line} * stride * bits / 8;
+    std::byte *const host = move.shared ? resolve_shared(w, op, lane, at, length * bits / 8)
+                                        : resolve_generic(w, op, lane, at, length * bits / 8, move.store);
+    if (host == nullptr) return nullptr;
+    for (unsigned i = 0; i < length; ++i) {
+      std::uint64_t &value = values[move.by_columns ? i * move.columns + line : line * move.columns + i];
+      if (bits < 8) {  // of matrices a and b, which are not stored
+        value = std::to_integer<std::uint64_t>(host[i * bits / 8]) >> (i * bits % 8) & ((1u << bits) - 1);
         continue;
       }
-      double sum = float_at(w.frame, matrix.registers_c, matrix.c, at);
-      for (unsigned k = 0; k < matrix.k; ++k) {
-        const double a = float_at(w.frame, matrix.registers_a, matrix.a, place_a(matrix.a, matrix.m, row, k));
-        const double b = float_at(w.frame, matrix.registers_b, matrix.b, place_b(matrix.b, k, column));
-        sum = matrix.a.bits == 64 ? std::fma(a, b, sum) : sum + a * b;
-      }
-      results[row][column] = bits_of(matrix.d.kind, sum);
+      if (!move.store) value = 0;
+      std::memcpy(move.store ? static_cast<void *>(host + i * bytes) : &value,
+                  move.store ? static_cast<const void *>(&value) : host + i * bytes, bytes);
     }
-  for (unsigned row = 0; row < matrix.m; ++row)
-    for (unsigned column = 0; column < matrix.n; ++column) {
-      const Element at = place_c(matrix.d, row, column);
-      const unsigned bytes = matrix.d.bits / 8;
-      std::memcpy(
-          w.frame + matrix.registers_d[at.index] + at.lane * register_bytes(matrix.d) + at.part * bytes,
-          &results[row][column], bytes);
-    }
+  }
+  if (!move.store) scatter(w, move.fragment, values);
   return op + 1;
 }
 
@@ -101,19 +99,28 @@ const Op *move_matrices(Warp &w, const Op *op) {
   for (unsigned matrix = 0; matrix < count; ++matrix)
     for (unsigned row = 0; row < 8; ++row) {
       const unsigned from = matrix * 8 + row;
-      std::uint64_t at = address[from] + static_cast<std::uint64_t>(op->immediate);
-      if (at >= shared_window) at -= shared_window;
+      const std::uint64_t at = address[from] + static_cast<std::uint64_t>(op->immediate);
       if ((at & 15) != 0) return fault(w, op, FaultKind::misaligned_address, from, at);
-      if (at >= w.shared_bytes || w.shared_bytes - at < 16)
-        return fault(w, op, FaultKind::illegal_address, from, at);
+      std::byte *const host = resolve_shared(w, op, from, at, 16);
+      if (host == nullptr) return nullptr;
       for (unsigned column = 0; column < 8; ++column) {
         const unsigned lane = transposed ? column * 4 + row / 2 : row * 4 + column / 2;
         const unsigned part = transposed ? row % 2 : column % 2;
         std::byte *const in_register = w.frame + registers[matrix] + lane * 4 + part * 2;
-        std::byte *const in_memory = w.shared + at + column * 2;
+        std::byte *const in_memory = host + column * 2;
         std::memcpy(store ? in_memory : in_register, store ? in_register : in_memory, 2);
       }
     }
+  return op + 1;
+}
+
+// a: source; d: destination
+const Op *transpose_matrix(Warp &w, const Op *op) {
+  std::uint16_t from[64], to[64];
+  std::memcpy(from, w.frame + op->a, sizeof from);
+  for (unsigned row = 0; row < 8; ++row)
+    for (unsigned column = 0; column < 8; ++column) to[column * 8 + row] = from[row * 8 + column];
+  std::memcpy(w.frame + op->d, to, sizeof to);
   return op + 1;
 }
 

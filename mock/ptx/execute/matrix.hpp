@@ -1,25 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "execute/convert.hpp"
 #include "execute/warp.hpp"
 
 namespace cushim::ptx::execute {
 
+// The type of the elements of a matrix.
 struct MatrixType {
   Kind kind = Kind::f32;
   std::uint8_t bits = 32;
   bool is_signed = false;
 };
 
-struct MatrixProduct {
-  std::uint32_t m, n, k;
-  MatrixType a, b, c, d;
-  bool finite;  // .satfinite: integer results saturate
-  std::uint32_t registers_a[4], registers_b[4], registers_c[4], registers_d[4];
+// Where a lane keeps an element of a matrix.
+struct FragmentElement {
+  std::uint16_t index;     // row * columns + column
+  std::uint8_t lane, reg;  // the register of the fragment
+  std::uint8_t part;       // the element of the register
 };
+
+// The elements of the fragments of a warp. An element may be in several places.
+using Fragment = std::vector<FragmentElement>;
+
+inline constexpr unsigned most_matrix_registers = 8;
+
+// A fragment as an operand: the frame offsets of its registers, and its elements.
+struct FragmentOperand {
+  std::uint32_t registers[most_matrix_registers];
+  MatrixType type;
+  const Fragment *elements;
+};
+
+// The sizes of a product: a is m x k, b is k x n.
+struct MatrixShape {
+  std::uint32_t m, n, k;
+};
+
+// d = a * b + c
+struct MatrixProduct : MatrixShape {
+  FragmentOperand a, b, c, d;
+  bool finite;        // .satfinite: integer results saturate
+  bool exclusive_or;  // .xor on bits: the product of two elements is a ^ b
+  // The products of 8-bit numbers are computed on f16: mma has no tensor cores for them, so that the compiler
+  // converts them and adds c at the end.
+  bool through_f16;
+};
+
+// wmma.load and wmma.store. Op::a: address in each lane; Op::b: elements between lines
+struct MatrixMove {
+  FragmentOperand fragment;
+  std::uint32_t rows, columns;
+  bool by_columns;  // a line in memory is a column
+  bool store, shared;
+};
+
+// Copies the elements of a fragment from the registers of the warp's frame, and to them.
+void gather(const Warp &, const FragmentOperand &, std::uint64_t *to);
+void scatter(Warp &, const FragmentOperand &, const std::uint64_t *from);
+
+// Computes the bits of d from those of a, b and c, all in rows.
+void multiply(const MatrixProduct &, const std::uint64_t *a, const std::uint64_t *b, const std::uint64_t *c,
+              std::uint64_t *d);
+
+// Returns the elements of a fragment of `registers` registers. `matrix`: a, b, c or d. That of mma is defined
+// by the PTX ISA, "Matrix Fragments for mma". That of wmma is undefined there, and is measured on an H200:
+// programs that access single elements give the same results. Where wmma has more registers than needed, it
+// repeats the elements.
+Fragment make_fragment(bool is_wmma, char matrix, const MatrixShape &, const MatrixType &,
+                       unsigned registers);
 
 const Op *multiply_matrices(Warp &, const Op *);
 const Op *move_matrices(Warp &, const Op *);
+const Op *transpose_matrix(Warp &, const Op *);  // movmatrix
+const Op *move_fragment(Warp &, const Op *);     // data: MatrixMove
 
 }  // namespace cushim::ptx::execute

@@ -3,6 +3,14 @@
 
 #include "execute/lanes.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+#define CUSHIM_PTX_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CUSHIM_PTX_THREAD_SANITIZER 1
+#endif
+#endif
+
 // Loads and stores. a: addresses; d: values (of a store: the source); data: registers of a vector; extra:
 // bytes of the whole access.
 namespace cushim::ptx::execute {
@@ -81,6 +89,40 @@ inline void store_one(std::byte *to, T value) {
   __builtin_memcpy(to, &value, sizeof value);
 }
 
+// The same for an aligned address in memory that threads share. Threads of a kernel may race: for the thread
+// sanitizer, each 8 bytes are an atomic access, so that it does not report a race within the kernel as a race
+// of the program. It still reports a race between the kernel and code of the host.
+template <class T>
+inline T load_relaxed(const std::byte *from) {
+#if defined(CUSHIM_PTX_THREAD_SANITIZER)
+  if constexpr (sizeof(T) > 8) {
+    const u64 halves[] = {load_relaxed<u64>(from), load_relaxed<u64>(from + 8)};
+    return __builtin_bit_cast(T, halves);
+  } else {
+    T value;
+    __atomic_load(reinterpret_cast<const T *>(from), &value, __ATOMIC_RELAXED);
+    return value;
+  }
+#else
+  return load_one<T>(from);
+#endif
+}
+template <class T>
+inline void store_relaxed(std::byte *to, T value) {
+#if defined(CUSHIM_PTX_THREAD_SANITIZER)
+  if constexpr (sizeof(T) > 8) {
+    u64 halves[2];
+    __builtin_memcpy(halves, &value, sizeof value);
+    store_relaxed(to, halves[0]);
+    store_relaxed(to + 8, halves[1]);
+  } else {
+    __atomic_store(reinterpret_cast<T *>(to), &value, __ATOMIC_RELAXED);
+  }
+#else
+  store_one(to, value);
+#endif
+}
+
 // The host address of a lane is base + address, modulo 2^64. All lanes may be accessed.
 inline std::byte *host_at(u64 address) { return reinterpret_cast<std::byte *>(address); }
 template <class T, class R, class A>
@@ -88,16 +130,16 @@ inline void gather(R *d, u64 base, const A *address, const Span &span, u32 mask)
   if (span.contiguous) {
     const std::byte *const from = host_at(base + span.low);
     CUSHIM_PTX_LANES
-    for (u32 i = 0; i < lanes; ++i) d[i] = static_cast<R>(load_one<T>(from + i * sizeof(T)));
+    for (u32 i = 0; i < lanes; ++i) d[i] = static_cast<R>(load_relaxed<T>(from + i * sizeof(T)));
   } else if (span.low == span.high && mask == ~0u) {
-    const R value = static_cast<R>(load_one<T>(host_at(base + span.low)));
+    const R value = static_cast<R>(load_relaxed<T>(host_at(base + span.low)));
     for (u32 i = 0; i < lanes; ++i) d[i] = value;
   } else if (mask == ~0u) {
-    for (u32 i = 0; i < lanes; ++i) d[i] = static_cast<R>(load_one<T>(host_at(base + address[i])));
+    for (u32 i = 0; i < lanes; ++i) d[i] = static_cast<R>(load_relaxed<T>(host_at(base + address[i])));
   } else {
     for (u32 rest = mask; rest != 0; rest &= rest - 1) {
       const u32 i = u32(__builtin_ctz(rest));
-      d[i] = static_cast<R>(load_one<T>(host_at(base + address[i])));
+      d[i] = static_cast<R>(load_relaxed<T>(host_at(base + address[i])));
     }
   }
 }
@@ -106,11 +148,11 @@ inline void scatter(const R *d, u64 base, const A *address, const Span &span, u3
   if (span.contiguous) {
     std::byte *const to = host_at(base + span.low);
     CUSHIM_PTX_LANES
-    for (u32 i = 0; i < lanes; ++i) store_one(to + i * sizeof(T), static_cast<T>(d[i]));
+    for (u32 i = 0; i < lanes; ++i) store_relaxed(to + i * sizeof(T), static_cast<T>(d[i]));
   } else {
     for (u32 rest = mask; rest != 0; rest &= rest - 1) {
       const u32 i = u32(__builtin_ctz(rest));
-      store_one(host_at(base + address[i]), static_cast<T>(d[i]));
+      store_relaxed(host_at(base + address[i]), static_cast<T>(d[i]));
     }
   }
 }
@@ -118,7 +160,30 @@ inline void scatter(const R *d, u64 base, const A *address, const Span &span, u3
 template <bool Write, class Space>
 inline std::byte *resolve(Warp &w, const Op *op, u32 lane, u64 address, u32 bytes) {
   if constexpr (std::is_same_v<Space, Generic>) return resolve_generic(w, op, lane, address, bytes, Write);
+  if constexpr (std::is_same_v<Space, Shared>) return resolve_shared(w, op, lane, address, bytes);
   return resolve_global(w, op, lane, address, bytes, Write);
+}
+
+// The slow path of transfer(): resolves the address of each lane. Out of line, so that the fast path keeps
+// its values in registers.
+template <bool Write, class Space, class T, class R, class A>
+[[gnu::noinline, gnu::cold]] bool transfer_each(Warp &w, const Op *op, R *d, const A *address,
+                                                u32 alignment) {
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const u32 i = u32(__builtin_ctz(rest));
+    const u64 at = address[i];
+    if ((at & (alignment - 1)) != 0) {
+      fault_address(w, op, i, at, alignment);
+      return false;
+    }
+    std::byte *const host = resolve<Write, Space>(w, op, i, at, sizeof(T));
+    if (host == nullptr) return false;
+    if constexpr (Write)
+      store_relaxed(host, static_cast<T>(d[i]));
+    else
+      d[i] = static_cast<R>(load_relaxed<T>(host));
+  }
+  return true;
 }
 
 // Moves one element of each lane between registers and memory. Returns false after a fault.
@@ -161,23 +226,7 @@ inline bool transfer(Warp &w, const Op *op, R *d, const A *address, u32 alignmen
         gather<T>(d, base, address, span, mask);
       return true;
     }
-    for (u32 rest = mask; rest != 0; rest &= rest - 1) {
-      const u32 i = u32(__builtin_ctz(rest));
-      const u64 at = address[i];
-      if ((at & (alignment - 1)) != 0 ||
-          (std::is_same_v<Space, Shared> && (at >= w.shared_bytes || w.shared_bytes - at < sizeof(T)))) {
-        fault_address(w, op, i, at, alignment);
-        return false;
-      }
-      std::byte *const host =
-          std::is_same_v<Space, Shared> ? w.shared + at : resolve<Write, Space>(w, op, i, at, sizeof(T));
-      if (host == nullptr) return false;
-      if constexpr (Write)
-        store_one(host, static_cast<T>(d[i]));
-      else
-        d[i] = static_cast<R>(load_one<T>(host));
-    }
-    return true;
+    return transfer_each<Write, Space, T>(w, op, d, address, alignment);
   }
 }
 

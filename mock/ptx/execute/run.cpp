@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
-
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <system_error>
 #include <thread>
 
-#include "execute/machine.hpp"
+#include "execute/pool.hpp"
 
 namespace cushim::ptx {
 
 std::uint64_t Memory::allocate(std::uint64_t) { return 0; }
 void Memory::release(std::uint64_t) {}
+const Texture *Memory::texture(std::uint64_t) { return nullptr; }
+const Surface *Memory::surface(std::uint64_t) { return nullptr; }
+bool Memory::set_conditional(std::uint64_t, std::uint32_t) { return false; }
 
 std::string_view name(FaultKind kind) {
   switch (kind) {
@@ -56,6 +55,10 @@ Dim3 position(std::uint64_t index, const Dim3 &size) {
           static_cast<std::uint32_t>(index / (std::uint64_t{size.x} * size.y))};
 }
 
+bool divides(const Dim3 &part, const Dim3 &whole) {
+  return part.count() != 0 && whole.x % part.x == 0 && whole.y % part.y == 0 && whole.z % part.z == 0;
+}
+
 // Makes a block and sets the state that all blocks that reuse its memory share.
 std::unique_ptr<Block> make_block(Worker &worker) {
   const Launch &launch = *worker.launch;
@@ -80,7 +83,6 @@ std::unique_ptr<Block> make_block(Worker &worker) {
     w.kernel_frame.registers = aligned(w.kernel_frame.storage, kernel.frame_bytes);
     w.kernel_frame.function = &kernel;
     std::memcpy(w.kernel_frame.registers, kernel.constants.data(), kernel.constants.size());
-    w.kernel_frame.local_top = kernel.local_bytes;
     if (kernel.calls) w.free_frames.resize(launch.code->functions.size());
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
       const Dim3 thread = position(std::uint64_t{i} * lanes + lane, launch.shape.block);
@@ -92,9 +94,7 @@ std::unique_ptr<Block> make_block(Worker &worker) {
   return block;
 }
 
-void start(Block &block, const Launch &launch, std::uint64_t index) {
-  block.index = index;
-  block.id = position(index, launch.shape.grid);
+void start(Block &block, const Launch &launch) {
   block.unfinished = launch.warps;
   block.next_warp = 0;
   std::fill(std::begin(block.barriers), std::end(block.barriers), Barrier{});
@@ -104,11 +104,40 @@ void start(Block &block, const Launch &launch, std::uint64_t index) {
     w.paths.assign(1,
                    Path{launch.kernel->ops.data(), w.live, PathState::ready, 0, 0, &w.kernel_frame, nullptr});
     w.kernel_frame.users = w.live;
+    w.kernel_frame.local_top = launch.kernel->local_bytes;
     w.free_joins.insert(w.free_joins.end(), w.used_joins.begin(), w.used_joins.end());
     w.used_joins.clear();
     w.finished = false;
     w.waits = false;
+    w.cluster_arrived = 0;
     std::fill(std::begin(w.arrived), std::end(w.arrived), 0u);
+  }
+}
+
+std::unique_ptr<Cluster> make_cluster(Worker &worker) {
+  auto cluster = std::make_unique<Cluster>();
+  for (std::uint64_t rank = 0; rank < worker.launch->shape.cluster.count(); ++rank) {
+    auto &block = *cluster->blocks.emplace_back(make_block(worker));
+    block.cluster = cluster.get();
+    block.rank = static_cast<std::uint32_t>(rank);
+  }
+  return cluster;
+}
+
+void start(Cluster &cluster, const Launch &launch, std::uint64_t index) {
+  const Dim3 &grid = launch.shape.grid, &size = launch.shape.cluster;
+  if (cluster.blocks.size() == 1) {
+    Block &block = *cluster.blocks.front();
+    block.id = position(index, grid);
+    block.index = index;
+    return start(block, launch);
+  }
+  const Dim3 first = position(index, {grid.x / size.x, grid.y / size.y, grid.z / size.z});
+  for (const auto &block : cluster.blocks) {
+    const Dim3 within = position(block->rank, size);
+    block->id = {first.x * size.x + within.x, first.y * size.y + within.y, first.z * size.z + within.z};
+    block->index = block->id.x + std::uint64_t{grid.x} * (block->id.y + std::uint64_t{grid.y} * block->id.z);
+    start(*block, launch);
   }
 }
 
@@ -130,7 +159,7 @@ bool account(Worker &worker, WarpState &w) {
   return !launch.faulted.load(std::memory_order_relaxed);
 }
 
-enum class Turn { done, waits, fault };
+enum class Turn { done, waits, at_cluster_barrier, fault };
 
 // Runs a warp until it is done, is blocked, or has used up its slice in a waiting loop.
 Stop run_warp(Worker &worker, WarpState &w) {
@@ -160,6 +189,20 @@ Stop run_warp(Worker &worker, WarpState &w) {
   return Stop::slice;
 }
 
+bool has_ready_path(const Block &block) {
+  for (const auto &w : block.warps)
+    for (const Path &path : w->paths)
+      if (path.state == PathState::ready) return true;
+  return false;
+}
+
+bool waits_for_cluster(const Block &block) {
+  for (const auto &w : block.warps)
+    for (const Path &path : w->paths)
+      if (path.state == PathState::cluster_barrier) return true;
+  return false;
+}
+
 Turn run_block(Worker &worker, Block &block) {
   for (;;) {
     bool ran = false, waits = false;
@@ -178,16 +221,15 @@ Turn run_block(Worker &worker, Block &block) {
     if (block.unfinished == 0) return Turn::done;
     if (complete_barriers(block)) continue;
     if (waits) return Turn::waits;
-    if (ran) continue;
+    if (ran || has_ready_path(block)) continue;  // a warp may have released others that ran before it
     // All warps are blocked: release lanes from joins, as the other lanes may wait for them.
-    bool left = false;
     for (const auto &w : block.warps) {
       if (w->finished) continue;
-      left |= leave_join(*w);
+      leave_join(*w);
       complete_rendezvous(*w);
-      for (const Path &path : w->paths) left |= path.state == PathState::ready;
     }
-    if (!left) {
+    if (!has_ready_path(block)) {
+      if (waits_for_cluster(block)) return Turn::at_cluster_barrier;
       for (const auto &w : block.warps) {
         if (w->finished) continue;
         resume(*w, 0);
@@ -199,31 +241,64 @@ Turn run_block(Worker &worker, Block &block) {
   }
 }
 
-std::uint64_t block_bytes(const Launch &launch) {
-  return launch.shared_bytes +
-         launch.warps * (sizeof(WarpState) + launch.kernel->frame_bytes + lanes * launch.local_bytes);
+// Runs the blocks of a cluster in turn.
+Turn run_cluster(Worker &worker, Cluster &cluster) {
+  if (cluster.blocks.size() == 1)
+    if (const Turn turn = run_block(worker, *cluster.blocks.front());
+        turn == Turn::done || turn == Turn::fault)
+      return turn;
+  for (;;) {
+    bool waits = false, blocked = false;
+    for (const auto &block : cluster.blocks) {
+      if (block->unfinished == 0) continue;
+      const Turn turn = run_block(worker, *block);
+      if (turn == Turn::fault) return turn;
+      waits |= turn == Turn::waits;
+      blocked |= turn == Turn::at_cluster_barrier;
+    }
+    if (complete_cluster_barrier(cluster)) continue;
+    if (!waits && !blocked) return Turn::done;
+    if (waits) return Turn::waits;
+    for (const auto &block : cluster.blocks)
+      for (const auto &w : block->warps)
+        if (!w->finished && !w->paths.empty()) {
+          resume(*w, 0);
+          fault(*w, w->paths[0].pc, FaultKind::instruction_budget,
+                static_cast<unsigned>(__builtin_ctz(w->paths[0].mask)), 0,
+                "no thread of the cluster can go on");
+          return Turn::fault;
+        }
+  }
 }
 
-// Runs blocks to their end one after the other. If no resident block ends, they may wait for each other: the
-// number of resident blocks then doubles.
+std::uint64_t cluster_bytes(const Launch &launch) {
+  return launch.shape.cluster.count() *
+         (launch.shared_bytes +
+          launch.warps * (sizeof(WarpState) + launch.kernel->frame_bytes + lanes * launch.local_bytes));
+}
+
+}  // namespace
+
+// Runs clusters to their end one after the other. If no resident cluster ends, they may wait for each other:
+// the number of resident clusters then doubles.
 void work(Launch &launch) {
   Worker worker;
   worker.launch = &launch;
-  std::deque<std::unique_ptr<Block>> resident;
+  std::deque<std::unique_ptr<Cluster>> resident;
   std::size_t wanted = 1;
   const auto admit = [&] {
     while (resident.size() < wanted) {
-      const std::uint64_t index = launch.next_block.fetch_add(1, std::memory_order_relaxed);
-      if (index >= launch.blocks) return;
-      std::unique_ptr<Block> block;
+      const std::uint64_t index = launch.next_cluster.fetch_add(1, std::memory_order_relaxed);
+      if (index >= launch.clusters) return;
+      std::unique_ptr<Cluster> cluster;
       if (worker.spare.empty()) {
-        block = make_block(worker);
+        cluster = make_cluster(worker);
       } else {
-        block = std::move(worker.spare.back());
+        cluster = std::move(worker.spare.back());
         worker.spare.pop_back();
       }
-      start(*block, launch, index);
-      resident.push_back(std::move(block));
+      start(*cluster, launch, index);
+      resident.push_back(std::move(cluster));
     }
   };
   for (;;) {
@@ -231,18 +306,18 @@ void work(Launch &launch) {
     if (resident.empty()) break;
     bool any_done = false;
     for (std::size_t i = resident.size(); i-- != 0;) {
-      auto block = std::move(resident.front());
+      auto cluster = std::move(resident.front());
       resident.pop_front();
-      const Turn turn = run_block(worker, *block);
+      const Turn turn = run_cluster(worker, *cluster);
       if (turn == Turn::fault || launch.faulted) {
         launch.faulted = true;
         goto end;
       }
       if (turn == Turn::done) {
-        worker.spare.push_back(std::move(block));
+        worker.spare.push_back(std::move(cluster));
         any_done = true;
       } else {
-        resident.push_back(std::move(block));
+        resident.push_back(std::move(cluster));
       }
     }
     if (!any_done) {
@@ -255,136 +330,6 @@ end:
   if (launch.limits.instructions == 0) launch.instructions += worker.instructions;
 }
 
-// A pool of threads that help with launches. They start with the first launch that can use them, block the
-// program's signals, and never end: the program may exit while they run, and a forked child has none of them.
-class Pool {
- public:
-  static Pool &instance() {
-    static Pool &pool = *new Pool;
-    return pool;
-  }
-  // Runs `launch` on the caller and up to `helpers` threads.
-  void run(Launch &launch, unsigned helpers) {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    // With several launches at once, each runs on its caller's thread.
-    if (!lock.owns_lock() || launch_ != nullptr) {
-      if (lock.owns_lock()) lock.unlock();
-      return work(launch);
-    }
-    start_threads(helpers);
-    launch_ = &launch;
-    wanted_ = std::min(helpers, threads_);
-    lock.unlock();
-    wake_.notify_all();
-    work(launch);
-    lock.lock();
-    wanted_ = 0;
-    done_.wait(lock, [this] { return running_ == 0; });
-    launch_ = nullptr;
-  }
-
- private:
-  // Starts fewer threads if the system has no more.
-  void start_threads(unsigned count) {
-    sigset_t all, before;
-    sigfillset(&all);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      for (; threads_ < count; ++threads_) std::thread([this] { help(); }).detach();
-    } catch (const std::system_error &) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
-
-  void help() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      wake_.wait(lock, [this] { return wanted_ != 0; });
-      --wanted_;
-      ++running_;
-      Launch &launch = *launch_;
-      lock.unlock();
-      work(launch);
-      lock.lock();
-      if (--running_ == 0) done_.notify_all();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  unsigned threads_ = 0;
-  Launch *launch_ = nullptr;
-  unsigned wanted_ = 0, running_ = 0;
-};
-
-}  // namespace
-
-const Op *fault(Warp &warp, const Op *op, FaultKind kind, unsigned lane, std::uint64_t address,
-                std::string message) {
-  WarpState &w = state(warp);
-  w.stop = Stop::fault;
-  Launch &launch = *w.worker->launch;
-  const std::lock_guard lock(launch.fault_mutex);
-  if (launch.fault.kind != FaultKind::none) return nullptr;
-  Fault &fault = launch.fault;
-  fault.kind = kind;
-  fault.kernel = launch.kernel->name;
-  fault.block = w.block->id;
-  fault.thread = {w.special.tid[0][lane], w.special.tid[1][lane], w.special.tid[2][lane]};
-  fault.address = address;
-  fault.message = std::move(message);
-  const FunctionCode *function = launch.kernel;
-  if (!w.paths.empty() && w.current < w.paths.size()) function = w.paths[w.current].frame->function;
-  if (op->source < function->sources.size()) {
-    const InstructionSource &source = function->sources[op->source];
-    fault.line = source.line;
-    fault.source_line = source.source_line;
-    if (const auto file = launch.code->files.find(source.file);
-        source.source_line != 0 && file != launch.code->files.end())
-      fault.source_file = file->second;
-  }
-  return nullptr;
-}
-
-void fault_address(Warp &w, const Op *op, unsigned lane, std::uint64_t address, unsigned alignment) {
-  const bool misaligned = (address & (alignment - 1)) != 0;
-  fault(w, op, misaligned ? FaultKind::misaligned_address : FaultKind::illegal_address, lane, address);
-}
-
-std::byte *resolve_global(Warp &w, const Op *op, unsigned lane, std::uint64_t address, unsigned bytes,
-                          bool write) {
-  CachedRange &range = (write ? w.writes : w.reads)[op->cache];
-  if (address - range.begin < range.bytes && bytes <= range.bytes - (address - range.begin))
-    return range.host + (address - range.begin);
-  const Resolved found =
-      w.worker->launch->memory->resolve(address, bytes, write ? Access::write : Access::read);
-  if (found.host == nullptr || found.bytes < bytes) {
-    fault(w, op, FaultKind::illegal_address, lane, address);
-    return nullptr;
-  }
-  range = {address - found.before, found.before + found.bytes, found.host - found.before};
-  return found.host;
-}
-
-std::byte *resolve_generic(Warp &w, const Op *op, unsigned lane, std::uint64_t address, unsigned bytes,
-                           bool write) {
-  if (address < shared_window) return resolve_global(w, op, lane, address, bytes, write);
-  if (address < local_window) {
-    const std::uint64_t at = address - shared_window;
-    if (at < w.shared_bytes && bytes <= w.shared_bytes - at) return w.shared + at;
-  } else if (address < parameter_window) {
-    const std::uint64_t at = address - local_window;
-    if (at < w.local_bytes && bytes <= w.local_bytes - at) return w.local + lane * w.local_bytes + at;
-  } else if (!write) {
-    const std::uint64_t at = address - parameter_window;
-    if (at < w.parameter_bytes && bytes <= w.parameter_bytes - at)
-      return const_cast<std::byte *>(w.parameters) + at;
-  }
-  fault(w, op, FaultKind::illegal_address, lane, address);
-  return nullptr;
-}
-
 }  // namespace execute
 
 LaunchResult run(const Program &program, std::string_view kernel, const LaunchShape &shape,
@@ -395,22 +340,28 @@ LaunchResult run(const Program &program, std::string_view kernel, const LaunchSh
   const Code &code = program.code();
   const auto found = code.kernels.find(std::string{kernel});
   Launch launch;
-  if (found == code.kernels.end() || shape.block.count() == 0 || shape.block.count() > 1024) {
+  launch.shape = shape;
+  if (found != code.kernels.end() && shape.cluster.count() == 1)
+    launch.shape.cluster = found->second->required_cluster;
+  const char *const refusal = found == code.kernels.end()                              ? "no such kernel"
+                              : shape.block.count() == 0 || shape.block.count() > 1024 ? "no such block"
+                              : !divides(launch.shape.cluster, shape.grid)             ? "no such cluster"
+                                                                                       : nullptr;
+  if (refusal != nullptr) {
     result.fault.kind = FaultKind::illegal_instruction;
     result.fault.kernel = kernel;
-    result.fault.message = found == code.kernels.end() ? "no such kernel" : "no such block";
+    result.fault.message = refusal;
     return result;
   }
   launch.code = &code;
   launch.kernel = found->second;
-  launch.shape = shape;
   launch.parameters.assign(parameters.begin(), parameters.end());
   launch.parameters.resize(std::max<std::size_t>(parameters.size(), launch.kernel->info.parameter_bytes) +
                            16);
   launch.memory = &memory;
   launch.limits = limits;
   launch.print = &print;
-  launch.blocks = shape.grid.count();
+  launch.clusters = shape.grid.count() / launch.shape.cluster.count();
   launch.threads = static_cast<std::uint32_t>(shape.block.count());
   launch.warps = (launch.threads + lanes - 1) / lanes;
   launch.shared_bytes =
@@ -418,11 +369,11 @@ LaunchResult run(const Program &program, std::string_view kernel, const LaunchSh
   launch.local_bytes =
       (launch.kernel->local_bytes + (launch.kernel->calls ? limits.stack_bytes : 0) + 15) & ~15ull;
   unsigned workers = limits.workers != 0 ? limits.workers : std::max(1u, std::thread::hardware_concurrency());
-  workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, launch.blocks));
-  launch.resident_limit = std::max<std::uint64_t>(1, limits.resident_bytes / workers / block_bytes(launch));
-  if (launch.blocks != 0) {
+  workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, launch.clusters));
+  launch.resident_limit = std::max<std::uint64_t>(1, limits.resident_bytes / workers / cluster_bytes(launch));
+  if (launch.clusters != 0) {
     if (workers > 1)
-      Pool::instance().run(launch, workers - 1);
+      run_on_pool(launch, workers - 1);
     else
       work(launch);
   }

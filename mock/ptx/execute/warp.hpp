@@ -84,6 +84,9 @@ std::byte *resolve_global(Warp &, const Op *, unsigned lane, std::uint64_t addre
                           bool write);
 std::byte *resolve_generic(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes,
                            bool write);
+// The same for an address of a shared state space or a generic address of shared memory, which may belong to
+// another block of the cluster.
+std::byte *resolve_shared(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes);
 void fault_address(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes);
 
 }  // namespace cushim::ptx::execute

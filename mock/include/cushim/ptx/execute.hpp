@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cushim/ptx/module.hpp"
+#include "cushim/ptx/textures.hpp"
 
 // Executes the kernels of a parsed PTX module on the CPU. Independent of any driver.
 namespace cushim::ptx {
@@ -37,11 +38,23 @@ class Memory {
   // malloc() and free() of kernels. The defaults have no heap and return 0, as a GPU whose heap is full.
   virtual std::uint64_t allocate(std::uint64_t bytes);
   virtual void release(std::uint64_t address);
+  // Return the texture or surface with this handle, which lives until the end of the launch; null if there is
+  // none. The defaults have none.
+  virtual const Texture *texture(std::uint64_t handle);
+  virtual const Surface *surface(std::uint64_t handle);
+  // cudaGraphSetConditional() of kernels. Returns false, which is a fault of the kernel, if there is no such
+  // handle. The default knows no handles.
+  virtual bool set_conditional(std::uint64_t handle, std::uint32_t value);
 };
 
+// Returns whether the executor implements a function that a module may declare without a body, as vprintf.
+bool implements(std::string_view function);
+
 // Generic addresses of the shared and local memory of the executing thread. No global address may be at or
-// above them. Shared memory of the block with rank N in its cluster begins at shared_window + N * 2^24.
+// above them. The shared memory of the executing thread's block begins at shared_window, and that of the
+// block with rank N in the cluster at shared_window + (N + 1) * cluster_block_bytes.
 inline constexpr std::uint64_t shared_window = 1ull << 48;
+inline constexpr std::uint64_t cluster_block_bytes = 1ull << 24;
 inline constexpr std::uint64_t local_window = (1ull << 48) + (1ull << 32);
 inline constexpr std::uint64_t parameter_window = (1ull << 48) + (2ull << 32);
 // The address of function N of a module is code_window + 16 * N. Initializers that refer to a function
@@ -59,6 +72,10 @@ struct Dim3 {
 struct LaunchShape {
   Dim3 grid, block, cluster;
   std::uint32_t dynamic_shared_bytes = 0;
+  // The address of the workspace of a cooperative launch; 0 for other launches. The workspace is two words of
+  // global memory, a size and the barrier of the grid: see cooperative_groups/details/driver_abi.h of the
+  // CUDA headers. A kernel reads the upper half of the address from %envreg1, the lower half from %envreg2.
+  std::uint64_t grid_workspace = 0;
 };
 
 // The host resources that a launch may use.
@@ -104,7 +121,8 @@ struct LaunchResult {
   explicit operator bool() const { return fault.kind == FaultKind::none; }
 };
 
-// Addresses of a module's global and constant variables, by name. Functions need no entry.
+// Addresses of a module's global and constant variables, and handles of its texture and surface references,
+// by name. Functions need no entry.
 using SymbolAddresses = std::unordered_map<std::string, std::uint64_t>;
 
 struct Code;  // decoded operations

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Approximations: the functions of the special function units.
+#include <cmath>
+#include <iterator>
+
+#include "execute/convert.hpp"
+#include "execute/lane_values.hpp"
+#include "execute/machine.hpp"
+#include "execute/special_functions.hpp"
+
+namespace cushim::ptx::execute {
+namespace {
+
+template <class F>
+const Op *approximate(Warp &w, const Op *op) {
+  const f32 *const a = reg<f32>(w, op->a);
+  f32 *const d = reg<f32>(w, op->d);
+  each(w.mask, [&](unsigned i) { d[i] = F::of(a[i]); });
+  return op + 1;
+}
+
+// The functions without .ftz scale arguments and results that are or may be subnormal, as the compiler does.
+inline bool is_subnormal(f32 a) { return __builtin_fabsf(a) < 0x1p-126f; }
+template <bool Ftz>
+struct Rcp {
+  static f32 of(f32 a) {
+    if (!Ftz && is_subnormal(a)) return reciprocal(a * 0x1p24f) * 0x1p24f;
+    if (!Ftz && __builtin_fabsf(a) >= 0x1p126f) return reciprocal(a * 0x1p-2f) * 0x1p-2f;
+    return reciprocal(a);
+  }
+};
+template <bool Ftz>
+struct Rsqrt {
+  static f32 of(f32 a) {
+    return !Ftz && is_subnormal(a) ? inverse_square_root(a * 0x1p24f) * 0x1p12f : inverse_square_root(a);
+  }
+};
+template <bool Ftz>
+struct Sqrt {
+  static f32 of(f32 a) {
+    return !Ftz && is_subnormal(a) ? square_root(a * 0x1p24f) * 0x1p-12f : square_root(a);
+  }
+};
+template <bool Ftz>
+struct Ex2 {
+  static f32 of(f32 a) {
+    if (Ftz || !(a < -126)) return exponential(a);
+    const f32 root = exponential(a * 0.5f);
+    return root * root;
+  }
+};
+template <bool Ftz>
+struct Lg2 {
+  static f32 of(f32 a) { return !Ftz && is_subnormal(a) ? logarithm(a * 0x1p24f) - 24 : logarithm(a); }
+};
+template <bool>
+struct Sin {
+  static f32 of(f32 a) { return sine(a); }
+};
+template <bool>
+struct Cos {
+  static f32 of(f32 a) { return cosine(a); }
+};
+// Within the PTX manual's error bounds, but not equal to the GPU's results.
+template <bool Ftz>
+struct Tanh {
+  static f32 of(f32 a) { return canonical(flush<Ftz>(f32(std::tanh(f64(flush<Ftz>(a)))))); }
+};
+// Returns a function of an f16 or bf16. Measured: ex2 cuts the result of f32 off.
+template <class F, bool Brain>
+u64 of_half(u64 bits) {
+  constexpr Kind kind = Brain ? Kind::bf16 : Kind::f16;
+  constexpr bool is_ex2 = std::is_same_v<F, Ex2<true>>;
+  const f32 result = F::of(f32(value_of(kind, bits)));
+  const bool overflows = !Brain && result >= 0x1p16f;
+  return bits_of(kind, result, is_ex2 && !overflows ? Rounding::zero : Rounding::nearest);
+}
+template <class F, bool Brain>
+const Op *approximate_half(Warp &w, const Op *op) {
+  const u16 *const a = reg<u16>(w, op->a);
+  u16 *const d = reg<u16>(w, op->d);
+  each(w.mask, [&](unsigned i) { d[i] = u16(of_half<F, Brain>(a[i])); });
+  return op + 1;
+}
+template <class F, bool Brain>
+const Op *approximate_halves(Warp &w, const Op *op) {
+  const u32 *const a = reg<u32>(w, op->a);
+  u32 *const d = reg<u32>(w, op->d);
+  each(w.mask, [&](unsigned i) {
+    const u64 low = of_half<F, Brain>(a[i] & 0xffff);
+    const u64 up = of_half<F, Brain>(a[i] >> 16);
+    d[i] = u32(up << 16 | low);
+  });
+  return op + 1;
+}
+// Computes only the upper half of the result, within the PTX manual's error bounds.
+template <bool Root>
+const Op *approximate_f64(Warp &w, const Op *op) {
+  const f64 *const a = reg<f64>(w, op->a);
+  f64 *const d = reg<f64>(w, op->d);
+  each(w.mask, [&](unsigned i) {
+    const u64 in = bits_as<u64>(a[i]) & 0xffffffff00000000ull;
+    f64 x = bits_as<f64>(in);
+    if ((in & 0x7ff0000000000000ull) == 0) x = std::copysign(0.0, x);
+    const f64 r = Root ? 1 / std::sqrt(x) : 1 / x;
+    u64 out = bits_as<u64>(r) & 0xffffffff00000000ull;
+    if ((out & 0x7ff0000000000000ull) == 0) out &= 1ull << 63;
+    d[i] = r != r ? bits_as<f64>(0x7fffffff00000000ull) : bits_as<f64>(out);
+  });
+  return op + 1;
+}
+
+#define APPROXIMATE(name, F) \
+  {name ".f32", approximate<F<false>>, "44"}, { name ".ftz.f32", approximate<F<true>>, "44" }
+
+const LaneOperation table[] = {
+    APPROXIMATE("rcp_approx", Rcp),
+    APPROXIMATE("rsqrt.approx", Rsqrt),
+    APPROXIMATE("sqrt_approx", Sqrt),
+    APPROXIMATE("sin.approx", Sin),
+    APPROXIMATE("cos.approx", Cos),
+    APPROXIMATE("lg2.approx", Lg2),
+    APPROXIMATE("ex2.approx", Ex2),
+    APPROXIMATE("tanh.approx", Tanh),
+    {"tanh.approx.f16", approximate_half<Tanh<false>, false>, "22"},
+    {"tanh.approx.bf16", approximate_half<Tanh<false>, true>, "22"},
+    {"tanh.approx.f16x2", approximate_halves<Tanh<false>, false>, "44"},
+    {"tanh.approx.bf16x2", approximate_halves<Tanh<false>, true>, "44"},
+    {"ex2.approx.f16", approximate_half<Ex2<true>, false>, "22"},
+    {"ex2.approx.ftz.bf16", approximate_half<Ex2<true>, true>, "22"},
+    {"ex2.approx.f16x2", approximate_halves<Ex2<true>, false>, "44"},
+    {"ex2.approx.ftz.bf16x2", approximate_halves<Ex2<true>, true>, "44"},
+    {"rcp_approx.ftz.f64", approximate_f64<false>, "88"},
+    {"rsqrt.approx.ftz.f64", approximate_f64<true>, "88"},
+};
+
+}  // namespace
+
+LaneTable approximate_operations() { return {table, table + std::size(table)}; }
+
+}  // namespace cushim::ptx::execute

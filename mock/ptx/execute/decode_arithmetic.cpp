@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic and moves.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "execute/decode.hpp"
+
+namespace cushim::ptx::execute {
+
+void FunctionDecoder::decode_plain() {
+  Words words = split(mnemonic().text);
+  if (words[0][0] == 'v') return decode_video();
+  // Modifiers may follow the type, as in max.s32.relu and lg2.approx.f32.ftz.
+  const auto type_at =
+      std::find_if_not(words.rbegin(), words.rend(),
+                       [](std::string_view word) { return word == "relu" || word == "ftz" || word == "sat"; })
+          .base() -
+      1;
+  std::rotate(type_at, type_at + 1, words.end());
+  unsigned rounding = 0;
+  const std::string_view type = words.back();
+  if (type == "f32x2") return decode_float_pairs();
+  const bool is_float = type == "f32" || type == "f64" || type == "f16" || type == "bf16" ||
+                        type == "f16x2" || type == "bf16x2";
+  if (is_float) {
+    take(words, "rn");
+    rounding = take(words, "rz") ? 1 : take(words, "rm") ? 2 : take(words, "rp") ? 3 : 0;
+    if (words[0] == "mad") words[0] = "fma";
+    if (words[0] == "div" || words[0] == "rcp" || words[0] == "sqrt") {
+      const bool approximate = take(words, "approx");
+      if (approximate && words[0] == "rcp") words[0] = "rcp_approx";
+      if (approximate && words[0] == "sqrt") words[0] = "sqrt_approx";
+      take(words, "full");
+    }
+  }
+  if (words[0] == "selp") normalize_type(words);
+  if (words[0] == "slct") {
+    const std::string_view kind = words.back();
+    words.pop_back();
+    normalize_type(words);
+    words.push_back(kind);
+    take(words, "ftz");
+  }
+  take(words, "uni");
+  take(words, "shared::cluster");  // of mapa and getctarank, whose addresses tell their space
+  const LaneOperation *row = find(joined(words));
+  if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
+  Op &op = bind(*row, type);
+  if (row->signature == std::string_view{"222p"} || row->signature == std::string_view{"444p"} ||
+      row->signature == std::string_view{"888p"})
+    op.extra = 0;
+  if (rounding != 0) {
+    op.rounded = op.run;
+    op.run = execute::rounded;
+    op.extra = rounding;
+  }
+}
+
+void FunctionDecoder::normalize_type(Words &words) {
+  const std::string_view type = words.back();
+  words.back() = type == "f32" || type == "u32" || type == "s32" || type == "b32"   ? "b32"
+                 : type == "f64" || type == "u64" || type == "s64" || type == "b64" ? "b64"
+                 : type == "pred"                                                   ? "pred"
+                 : type == "b128"                                                   ? "b128"
+                 : type == "f16x2" || type == "bf16x2"                              ? "b32"
+                                                                                    : "b16";
+}
+
+void FunctionDecoder::decode_float_pairs() {
+  Words words = split(mnemonic().text);
+  words.back() = "f32";
+  take(words, "rn");
+  const unsigned rounding = take(words, "rz") ? 1 : take(words, "rm") ? 2 : take(words, "rp") ? 3 : 0;
+  const auto list_of = [this](const std::uint32_t *halves) {
+    const std::uint32_t parts[3] = {2, halves[0], halves[1]};
+    auto &list = code.words.emplace_back(2);
+    std::memcpy(list.data(), parts, sizeof parts);
+    part_lists.push_back({list.data(), 1});
+    part_lists.push_back({list.data(), 2});
+    return list.data();
+  };
+  std::uint32_t halves[4][2]{};
+  for (std::size_t i = 0; i < count(); ++i)
+    for (std::uint32_t &half : halves[i]) half = allocate(4);
+  for (std::size_t i = 1; i < count(); ++i)
+    emit("unpack.8.4", 0, source(operand(i), 8)).data = list_of(halves[i]);
+  for (unsigned half = 0; half < 2; ++half) {
+    Op &op = emit(joined(words), halves[0][half], halves[1][half], halves[2][half], halves[3][half]);
+    if (rounding == 0) continue;
+    op.rounded = op.run;
+    op.run = execute::rounded;
+    op.extra = rounding;
+  }
+  emit("pack.8.4", destination(operand(0), 8)).data = list_of(halves[0]);
+}
+
+void FunctionDecoder::decode_lop3() {
+  const Words words = split(mnemonic().text);
+  const bool two = operand(0).kind == OperandKind::pair;
+  const std::uint32_t a = source(operand(1), 4), b = source(operand(2), 4), c = source(operand(3), 4);
+  const std::uint32_t d = destination(two ? element(operand(0), 0) : operand(0), 4);
+  emit("lop3.b32", d, a, b, c).extra = static_cast<std::uint32_t>(operand(4).value) & 0xff;
+  if (words.size() == 2) return;
+  // The predicate combines "the result is not 0" with the last operand.
+  const std::uint32_t q = source(operand(5), 1);
+  const std::uint32_t p = two ? destination(element(operand(0), 1), 1) : allocate(1);
+  emit("setp.ne.b32", p, d, constant(4, 0), q).extra = words[1] == "and" ? 1 : 2;
+}
+
+void FunctionDecoder::decode_stack() {
+  const Words words = split(mnemonic().text);
+  const unsigned bytes = width_of(words.back());
+  out.calls = true;  // the kernel's threads need a stack
+  const std::string suffix = std::to_string(bytes);
+  if (words[0] == "stacksave") {
+    emit("stacksave." + suffix, destination(operand(0), bytes));
+  } else if (words[0] == "stackrestore") {
+    emit("stackrestore." + suffix, 0, source(operand(0), bytes));
+  } else {
+    const std::uint32_t size = source(operand(1), bytes);
+    Op &op = emit("alloca." + suffix, destination(operand(0), bytes), size);
+    op.immediate = count() > 2 ? operand(2).value : 8;
+  }
+}
+
+void FunctionDecoder::decode_byte_pair() {
+  const Operand &to = operand(0), &from = operand(1);
+  const std::uint32_t eight = constant(4, 8);
+  if (from.kind == OperandKind::vector) {
+    const std::uint32_t low = allocate(2), high = allocate(2);
+    emit("and.b16", low, source(element(from, 0), 2), constant(2, 0xff));
+    emit("shl.b16", high, source(element(from, 1), 2), eight);
+    emit("or.b16", destination(to, 2), low, high);
+    return;
+  }
+  const std::uint32_t whole = allocate(2);  // may be one of the destinations
+  emit("mov.b16", whole, source(from, 2));
+  emit("and.b16", destination(element(to, 0), 2), whole, constant(2, 0xff));
+  emit("shr.u16", destination(element(to, 1), 2), whole, eight);
+}
+
+void FunctionDecoder::decode_mov() {
+  Words words = split(mnemonic().text);
+  const Operand &to = operand(0);
+  const Operand &from = operand(1);
+  normalize_type(words);
+  const unsigned bytes = width_of(words.back());
+  if (from.kind == OperandKind::vector || to.kind == OperandKind::vector) {
+    const bool packing = from.kind == OperandKind::vector;
+    const Operand &group = packing ? from : to;
+    const unsigned part = bytes / group.count;
+    if (bytes == 2 && part == 1) return decode_byte_pair();
+    const LaneOperation *const row =
+        find((packing ? "pack." : "unpack.") + std::to_string(bytes) + "." + std::to_string(part));
+    if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
+    auto &list = code.words.emplace_back(5);
+    const auto set = [&list](std::size_t index, std::uint32_t value) {
+      std::memcpy(reinterpret_cast<std::byte *>(list.data()) + 4 * index, &value, 4);
+    };
+    set(0, group.count);
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      const Operand &one = element(group, i);
+      const bool sink = one.kind == OperandKind::sink;
+      set(1 + i, packing ? source(one, part) : sink ? ~0u : destination(one, part));
+      if (!sink || packing) part_lists.push_back({list.data(), 1 + i});
+    }
+    const std::uint32_t whole = packing ? destination(to, bytes) : source(from, bytes);
+    Op &op = emit(row->run);
+    op.d = op.a = whole;
+    op.data = list.data();
+    return;
+  }
+  if (from.kind == OperandKind::special && words.back() != "pred") {
+    special(from, destination(to, bytes), bytes);
+    return;
+  }
+  const std::uint32_t a = source(from, bytes, split(mnemonic().text).back());
+  const LaneOperation *const row = find(joined(words));
+  if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
+  const std::uint32_t d = destination(to, bytes);
+  Op &op = emit(row->run);
+  op.d = d;
+  op.a = a;
+}
+
+}  // namespace cushim::ptx::execute

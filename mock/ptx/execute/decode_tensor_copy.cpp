@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor.
+#include <cstddef>
+#include <cstring>
+
+#include "execute/decode.hpp"
+#include "execute/tensor_copy.hpp"
+
+namespace cushim::ptx::execute {
+
+void FunctionDecoder::decode_tensor_copy() {
+  const Words words = split(mnemonic().text);
+  for (const std::string_view mode : {"im2col", "im2col_no_offs", "im2col::w", "im2col::w::128",
+                                      "tile::gather4", "tile::scatter4", "cta_group::1", "cta_group::2"})
+    if (has(words, mode)) throw UnsupportedInstruction{"is not supported"};
+  TensorCopy copy{};
+  copy.stores = has(words, "bulk_group");
+  copy.reduces = has(words, "reduce");
+  if (copy.reduces) copy.operation = atomic_operation(words);
+  copy.multicast = has(words, "multicast::cluster");
+  const Operand &tensor = operand(copy.stores ? 0 : 1);
+  if (tensor.kind != OperandKind::bracket || tensor.count != 2 ||
+      element(tensor, 1).kind != OperandKind::vector)
+    throw UnsupportedInstruction{"has no coordinates"};
+  const Operand &coordinates = element(tensor, 1);
+  copy.dimensions = coordinates.count;
+  if (!has(words, std::to_string(copy.dimensions) + "d"))
+    throw UnsupportedInstruction{"has coordinates of another number of dimensions"};
+  const std::uint32_t map = full_address(element(tensor, 0));
+  const std::uint32_t shared = full_address(operand(copy.stores ? 1 : 0));
+  const std::uint32_t mbarrier = copy.stores ? constant(8, 0) : full_address(operand(2));
+  for (unsigned i = 0; i < copy.dimensions; ++i) copy.coordinates[i] = source(element(coordinates, i), 4);
+  if (copy.multicast) copy.ranks = source(operand(3), 2);
+  auto &list = code.words.emplace_back((sizeof copy + 7) / 8);
+  std::memcpy(list.data(), &copy, sizeof copy);
+  for (unsigned i = 0; i < copy.dimensions; ++i)
+    part_lists.push_back({list.data(), offsetof(TensorCopy, coordinates) / 4 + i});
+  if (copy.multicast) part_lists.push_back({list.data(), offsetof(TensorCopy, ranks) / 4});
+  Op &op = emit(copy_tensor);
+  op.a = map;
+  op.b = shared;
+  op.c = mbarrier;
+  op.data = list.data();
+  op.cache = cache();
+}
+
+}  // namespace cushim::ptx::execute
