@@ -8,8 +8,10 @@
 #include "doctor/doctor.hpp"
 #include "explain/explain.hpp"
 #include "profiles/profiles.hpp"
+#include "replay/replay.hpp"
 #include "run/run.hpp"
 #include "symbols/symbols.hpp"
+#include "trace/recording.hpp"
 
 int main(int argc, char **argv) {
   using namespace cushim::command;
@@ -22,6 +24,9 @@ int main(int argc, char **argv) {
       add_doctor(app),          add_symbols(app), add_explain(app), add_check(app), add_run(app),
 #ifdef CUSHIM_WITH_SIM
       add_profiles(app),
+#endif
+#ifdef CUSHIM_WITH_TRACE
+      add_replay(app),          add_trace(app),
 #endif
       add_ctest_resources(app),
   };

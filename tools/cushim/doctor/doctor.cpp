@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 
+#include "common/cushim_library.hpp"
 #include "explain/explain.hpp"
 
 namespace cushim::command {
@@ -138,20 +139,11 @@ void examine_entries(Driver &driver, DriverReport &report) {
   for (const auto &[version, release] : by_release) report.releases.push_back(release);
 }
 
-// Returns whether this driver is the simulated one, which exports cushim_simulated_driver.
-bool is_simulated(const std::string &path) {
-  void *handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-  if (handle == nullptr) return false;
-  const bool found = dlsym(handle, "cushim_simulated_driver") != nullptr;
-  dlclose(handle);
-  return found;
-}
-
 DriverReport examine_driver(Driver &driver) {
   DriverReport report;
   report.loaded_as = driver.name();
   report.path = real_path(report.loaded_as);
-  report.is_simulated = is_simulated(report.loaded_as);
+  report.is_simulated = !simulated_driver(report.loaded_as).value_or("").empty();
   report.version = driver.version();
   report.lookup = driver.lookup();
   examine_entries(driver, report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cushim run: starts a program on the simulated driver instead of the installed one.
+// cushim run: starts a program on the simulated driver, or puts cushim between it and another driver.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,31 @@
 namespace cushim::command {
 
 struct RunOptions {
+  std::string driver;  // sim, real, or the path of a library; empty keeps CUSHIM_DRIVER
   // each has the syntax of the library's environment variable; empty keeps that variable
   std::string devices;
   std::string driver_version;
   std::string schedule;
   std::string seed;
-  std::string faults;             // rules, or @ and a file of rules
-  std::string report;             // syntax of CUSHIM_REPORT
-  std::string check;              // syntax of CUSHIM_CHECK
+  std::string faults;        // rules, or @ and a file of rules
+  std::string report;        // syntax of CUSHIM_REPORT
+  std::string check;         // syntax of CUSHIM_CHECK
+  std::string trace;         // the file of the trace; its end tells the format
+  std::string record;        // the file of a recording for cushim replay
+  std::string record_data;   // none, hashes or full; empty keeps CUSHIM_RECORD_DATA
+  bool has_summary = false;  // whether to print a summary of the calls on stderr
+  // Folder for the PTX of cubins that compilers make while the program runs; "none" keeps none. Default:
+  // CUSHIM_PTX_STORE, else cushim/ptx in XDG_CACHE_HOME or ~/.cache.
+  std::string ptx_store;
+  std::string kernels;            // syntax of CUSHIM_KERNELS
+  bool skips_kernels = false;     // whether kernels without PTX that are not registered do nothing
   std::optional<int> error_exit;  // exit code if the report of any process has findings
-  bool requires_driver = false;   // whether it is an error if no process opens the simulated driver
-  std::string library;  // the simulated driver's directory; default: the one installed with this command
+  bool requires_driver = false;   // whether it is an error if no process opens cushim's libcuda.so.1
+  std::string
+      library;  // the directory of cushim's libcuda.so.1; default: the one installed with this command
   std::vector<std::string> program;
+
+  bool is_traced() const { return !trace.empty() || has_summary; }
 };
 
 // Replaces this process by the program. If a report, an exit code for findings, or a check that the driver

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "buffers.hpp"
+
+#include <cushim/driver.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <cushim/detail/entry_traits.hpp>
+
+namespace cushim::replay {
+namespace {
+
+using mock::EntryTraits;
+using mock::MemoryUse;
+using trace::Parameter;
+using trace::Row;
+using Kind = trace::Type::Kind;
+using Content = Buffer::Content;
+using Direction = Buffer::Direction;
+
+struct Array {
+  std::string_view parameter, count;  // count: empty for one object
+  Direction direction;
+};
+constexpr Array kArrays[] = {
+#define CUSHIM_ARRAY(parameter, count, direction) {#parameter, #count, Direction::direction},
+#define CUSHIM_OBJECT(parameter, direction) {#parameter, "", Direction::direction},
+#include "arrays.inc"
+};
+
+std::optional<std::size_t> find(const Row &row, std::string_view name) {
+  const auto found = std::ranges::find(row.parameters, name, &Parameter::name);
+  if (found == row.parameters.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - row.parameters.begin());
+}
+
+void set_count(Buffer &buffer, const Row &row, std::size_t count) {
+  const trace::Type &type = *row.parameters[count].type;
+  buffer.has_count = true;
+  buffer.count = static_cast<std::uint8_t>(count);
+  buffer.is_count_behind_pointer = type.pointee != nullptr;
+  buffer.count_size = static_cast<std::uint8_t>(type.pointee != nullptr ? type.pointee->size : type.size);
+}
+
+// Sizes of memory behind void *, in bytes.
+struct Untyped {
+  std::string_view base, parameter, size;  // size: a parameter, or a number
+  Direction direction;
+  bool is_data = false;
+};
+constexpr Untyped kUntyped[] = {
+    {"cuDeviceGetGraphMemAttribute", "value", "8", Direction::out},
+    {"cuDeviceGetLuid", "luid", "8", Direction::out},
+    {"cuDeviceSetGraphMemAttribute", "value", "8", Direction::in},
+    {"cuLinkAddData", "data", "size", Direction::in, true},
+    {"cuMemPoolSetAttribute", "value", "8", Direction::in},
+    {"cuMemRangeGetAttribute", "data", "dataSize", Direction::out},
+    {"cuParamSetv", "ptr", "numbytes", Direction::in},
+    {"cuPointerSetAttribute", "value", "8", Direction::in},
+};
+
+// The memory that a void * leads to; nullopt if it is unknown.
+std::optional<Buffer> untyped(const EntryTraits &traits, const Row &row, std::size_t argument) {
+  const std::string_view name = row.parameters[argument].name;
+  if (name == "image" || name == "fatCubin" || name == "code")
+    return Buffer{.content = Content::image, .is_data = true};
+  for (const Untyped &one : kUntyped) {
+    if (one.base != traits.base || one.parameter != name) continue;
+    Buffer buffer{.direction = one.direction, .is_data = one.is_data, .element = 1};
+    if (const auto size = find(row, one.size))
+      set_count(buffer, row, *size);
+    else
+      buffer.element = static_cast<std::uint32_t>(std::stoul(std::string(one.size)));
+    return buffer;
+  }
+  return std::nullopt;
+}
+
+// The host memory that a call copies from or to; nullopt if the argument is no address of such memory.
+std::optional<Buffer> copied(const EntryTraits &traits, const Row &row, std::size_t argument) {
+  for (const MemoryUse &use : traits.memory) {
+    const bool may_be_host = use.space == MemoryUse::Space::host || use.space == MemoryUse::Space::any;
+    if (use.access == MemoryUse::Access::none || !may_be_host || use.size == mock::kNoArgument ||
+        mock::position(use.argument, row.parameters.size()) != argument)
+      continue;
+    Buffer buffer{.direction = use.access == MemoryUse::Access::reads ? Direction::in : Direction::out,
+                  .is_data = true,
+                  .is_async = traits.queue == EntryTraits::Queue::stream,
+                  .element = use.element};
+    set_count(buffer, row, mock::position(use.size, row.parameters.size()));
+    return buffer;
+  }
+  return std::nullopt;
+}
+
+std::optional<Buffer> typed(const Row &row, std::size_t argument) {
+  const Parameter &parameter = row.parameters[argument];
+  const trace::Type &type = *parameter.type;
+  Buffer buffer{.direction = type.is_input ? Direction::in : Direction::out,
+                .element = static_cast<std::uint32_t>(type.pointee->size),
+                .type = type.pointee};
+  for (const Array &array : kArrays) {
+    if (array.parameter != parameter.name) continue;
+    const auto count = find(row, array.count);
+    if (!array.count.empty() && !count) continue;
+    if (count) set_count(buffer, row, *count);
+    // Where the call writes the count, it writes the array.
+    if (!type.is_input) buffer.direction = buffer.is_count_behind_pointer ? Direction::out : array.direction;
+    break;
+  }
+  return buffer;
+}
+
+std::optional<Buffer> buffer_at(const EntryTraits &traits, const Row &row, std::size_t argument) {
+  const Parameter &parameter = row.parameters[argument];
+  if (parameter.name == "kernelParams") return Buffer{.content = Content::kernel_parameters};
+  if (parameter.name == "data" && parameter.type->pointee != nullptr)
+    return std::nullopt;  // of several sizes
+  if (parameter.name == "extra") return Buffer{.content = Content::launch_options};
+  if (const auto buffer = copied(traits, row, argument)) return buffer;
+  switch (parameter.type->kind) {
+    case Kind::text:
+      return Buffer{.content = Content::text};
+    case Kind::text_out: {
+      Buffer buffer{.content = Content::text_out, .direction = Direction::out, .element = 1};
+      set_count(buffer, row, argument + 1);
+      return buffer;
+    }
+    case Kind::pointer:
+      return parameter.type->pointee != nullptr ? typed(row, argument) : untyped(traits, row, argument);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<std::vector<Buffer>> make_table() {
+  std::vector<std::vector<Buffer>> table;
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot) {
+    const Row &row = trace::row_of(slot);
+    std::vector<Buffer> &buffers = table.emplace_back();
+    for (std::size_t i = 0; i < row.parameters.size(); ++i)
+      if (auto buffer = buffer_at(mock::traits_of(slot), row, i)) {
+        buffer->argument = static_cast<std::uint8_t>(i);
+        buffers.push_back(*buffer);
+      }
+  }
+  return table;
+}
+
+}  // namespace
+
+std::span<const Buffer> buffers_of(int slot) {
+  static const auto &table = *new std::vector<std::vector<Buffer>>(make_table());
+  return table[static_cast<std::size_t>(slot)];
+}
+
+const Buffer *buffer_of(int slot, std::size_t argument) {
+  const auto buffers = buffers_of(slot);
+  const auto found = std::ranges::find(buffers, argument, &Buffer::argument);
+  return found != buffers.end() ? &*found : nullptr;
+}
+
+std::uint64_t argument_of(int slot, std::span<const std::uint64_t> words, std::size_t argument) {
+  return words[trace::row_of(slot).parameters[argument].word];
+}
+
+}  // namespace cushim::replay

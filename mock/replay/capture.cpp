@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include <cushim/detail/entry_traits.hpp>
+#include "process.hpp"
+
+namespace cushim::replay {
+namespace {
+
+using Content = Buffer::Content;
+
+bool read(void *to, std::uint64_t address, std::size_t size) {
+  return trace::copy_if_there(to, address, size) == size;
+}
+
+bool read_valid(void *to, std::uint64_t address, std::size_t size) {
+  std::memcpy(to, reinterpret_cast<const void *>(address), size);
+  return true;
+}
+
+constexpr std::uint64_t kMostText = std::uint64_t{1} << 16;
+
+}  // namespace
+
+void Capture::before() {
+  for (const Buffer &buffer : buffers_of(slot_)) {
+    const std::uint64_t address = argument_of(slot_, words_, buffer.argument);
+    if (address == 0 || !buffer.is_read()) continue;
+    if (buffer.is_data && buffer.content == Content::objects)
+      copy_data(buffer, address, size_of(buffer, slot_, words_, read));
+    else if (buffer.direction == Buffer::Direction::both)
+      copy(buffer, address, size_of(buffer, slot_, words_, read), read);
+  }
+}
+
+void Capture::after(KernelParameters &kernels, std::uint64_t begin, CUresult result) {
+  const bool has_succeeded = result == CUDA_SUCCESS;
+  // An array of unknown length may be empty.
+  const bool are_arrays_known = !trace::row_of(slot_).has_arrays;
+  for (const Buffer &buffer : buffers_of(slot_)) {
+    std::uint64_t address = argument_of(slot_, words_, buffer.argument);
+    if (address == 0 || (!has_succeeded && !buffer.is_read())) continue;
+    switch (buffer.content) {
+      case Content::text:
+        copy_text(buffer, address, kMostText);
+        break;
+      case Content::text_out:
+        copy_text(buffer, address, std::min(size_of(buffer, slot_, words_, read), kMostText));
+        break;
+      case Content::image:
+        // Headers of an image that the driver rejected are not to be trusted.
+        if (has_succeeded) {
+          const std::uint64_t size = size_of_image(address);
+          copy_data(buffer, address, size);
+        }
+        break;
+      case Content::kernel_parameters:
+        if (has_succeeded) copy_kernel_parameters(buffer, address, kernels);
+        break;
+      case Content::launch_options:
+        if (has_succeeded) copy_launch_options(buffer, address);
+        break;
+      case Content::objects: {
+        const bool is_data_of_before = buffer.is_data && !buffer.is_written();
+        if (is_data_of_before) break;
+        const bool is_valid = has_succeeded && (buffer.has_count || are_arrays_known);
+        const auto reader = is_valid ? read_valid : read;
+        const std::uint64_t size = size_of(buffer, slot_, words_, reader);
+        if (buffer.is_async)
+          stream_.pending.add({stream_in(mock::position(mock::traits_of(slot_).stream,
+                                                        trace::row_of(slot_).parameters.size())),
+                               address, size, begin});
+        else if (buffer.is_data)
+          copy_data(buffer, address, size);
+        else
+          copy(buffer, address, size, reader);
+        break;
+      }
+    }
+  }
+  if (has_succeeded) copy_completed();
+}
+
+std::uint64_t Capture::stream_in(std::size_t argument) const {
+  const std::uint64_t handle = argument_of(slot_, words_, argument);
+  if (handle != 0) return handle;
+  return reinterpret_cast<std::uint64_t>(*cushim_entry(slot_)->thread != 0 ? CU_STREAM_PER_THREAD
+                                                                           : CU_STREAM_LEGACY);
+}
+
+void Capture::copy_completed() {
+  const std::string_view base = cushim_entry(slot_)->base;
+  // Copies that were captured in a graph are not made by the stream.
+  if (base == "cuStreamEndCapture") stream_.pending.clear();
+  if (base != "cuStreamSynchronize" && base != "cuStreamQuery") return;
+  for (const PendingCopy &copy : stream_.pending.take(stream_in(0)))
+    copy_data(kCompletedCopy, true, copy.address, copy.size, copy.call);
+}
+
+void Capture::copy(const Buffer &buffer, std::uint64_t address, std::uint64_t size, Reader reader) {
+  // Small objects are copied to the stream itself.
+  if (size > kHashedPiece) return copy_data(buffer, address, size);
+  if (size == 0) return;
+  char *const begin = stream_.room(2 * kMostNumberSize + size);
+  char *to = put_number(begin, item_tag(buffer.argument, false));
+  to = put_number(to, size);
+  if (reader(to, address, size)) stream_.commit(to + size);
+}
+
+void Capture::copy_data(std::uint8_t argument, bool is_data, std::uint64_t address, std::uint64_t size,
+                        std::uint64_t completed_call) {
+  if (size == 0 || (is_data && data_ == RecordData::none)) return;
+  const bool is_hash = is_data && data_ == RecordData::hashes;
+  std::array<char, kHashedPiece> piece;
+  // Nothing is recorded of memory that does not exist; where only its rest does not, zeros.
+  if (!read(piece.data(), address, std::min<std::uint64_t>(size, piece.size()))) return;
+  stream_.put(item_tag(argument, is_hash));
+  stream_.put(size);
+  if (argument == kCompletedCopy) stream_.put(completed_call);
+  std::uint64_t sum = 0;
+  for (std::uint64_t at = 0; at < size; at += piece.size()) {
+    const std::size_t bytes = std::min<std::uint64_t>(size - at, piece.size());
+    if (at != 0 && !read(piece.data(), address + at, bytes)) piece.fill(0);
+    if (is_hash)
+      sum = hash({piece.data(), bytes}, sum);
+    else
+      stream_.put(std::string_view(piece.data(), bytes));
+  }
+  if (is_hash) stream_.put(std::string_view(reinterpret_cast<const char *>(&sum), sizeof sum));
+}
+
+void Capture::copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most) {
+  std::string text;
+  std::array<char, 256> piece;
+  while (text.size() < most) {
+    // Up to the end of a page, because the next one may not exist.
+    const std::uint64_t at = address + text.size();
+    const std::size_t wanted = std::min<std::uint64_t>(
+        {piece.size(), most - text.size(), std::uint64_t{4096} - at % std::uint64_t{4096}});
+    if (!read(piece.data(), at, wanted)) break;
+    const std::size_t length = strnlen(piece.data(), wanted);
+    text.append(piece.data(), length);
+    if (length < wanted) break;
+  }
+  stream_.put(item_tag(buffer.argument, false));
+  stream_.put(text.size());
+  stream_.put(std::string_view(text));
+}
+
+void Capture::copy_kernel_parameters(const Buffer &buffer, std::uint64_t address, KernelParameters &kernels) {
+  // The kernel is the one argument with such a handle.
+  const trace::Row &row = trace::row_of(slot_);
+  constexpr std::string_view kNoun = mock::noun_of<CUfunction>;
+  const auto kernel = std::ranges::find_if(row.parameters, [&](const trace::Parameter &parameter) {
+    return parameter.type->kind == trace::Type::Kind::handle && parameter.type->name == kNoun;
+  });
+  if (kernel == row.parameters.end()) return;
+  const auto sizes = kernels.sizes(reinterpret_cast<CUfunction>(words_[kernel->word]));
+  if (sizes == nullptr) return;
+  std::string all;
+  for (std::size_t i = 0; i < sizes->size(); ++i) {
+    const auto size = static_cast<std::uint32_t>((*sizes)[i]);
+    std::uint64_t from = 0;
+    read_valid(&from, address + i * sizeof from, sizeof from);
+    all.append(reinterpret_cast<const char *>(&size), sizeof size);
+    all.append(reinterpret_cast<const char *>(from), size);
+  }
+  stream_.put(item_tag(buffer.argument, false));
+  stream_.put(all.size());
+  stream_.put(std::string_view(all));
+}
+
+void Capture::copy_launch_options(const Buffer &buffer, std::uint64_t address) {
+  void *const *const options = reinterpret_cast<void *const *>(address);
+  std::uint64_t bytes = 0, size = 0;
+  for (std::size_t i = 0; options[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (options[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) bytes = reinterpret_cast<std::uint64_t>(options[i + 1]);
+    if (options[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && options[i + 1] != nullptr)
+      size = *static_cast<const std::size_t *>(options[i + 1]);
+  }
+  if (bytes != 0) copy(buffer, bytes, size, read_valid);
+}
+
+}  // namespace cushim::replay

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies the memory behind a call's arguments to a recording.
+#pragma once
+
+#include <cushim/replay/recorder.hpp>
+
+#include <cstdint>
+#include <span>
+
+#include "buffers.hpp"
+#include "kernel_parameters.hpp"
+#include "writer.hpp"
+
+namespace cushim::replay {
+
+// One call. Requires the stream's mutex.
+class Capture {
+ public:
+  Capture(ThreadStream &stream, int slot, std::span<const std::uint64_t> words, RecordData data)
+      : stream_(stream), slot_(slot), words_(words), data_(data) {}
+
+  // Copies, before the call, what it may overwrite and what other threads may change: objects that it reads
+  // and writes, and the program's data.
+  void before();
+  // Copies, after the call, the other arguments that it read, and what it wrote. Arguments of a successful
+  // call exist; those of a failed one may not.
+  // `begin` is RecordedCall::begin.
+  void after(KernelParameters &kernels, std::uint64_t begin, CUresult result);
+
+ private:
+  using Reader = bool (*)(void *to, std::uint64_t address, std::size_t size);
+  void copy(const Buffer &buffer, std::uint64_t address, std::uint64_t size, Reader reader);
+  void copy_data(const Buffer &buffer, std::uint64_t address, std::uint64_t size) {
+    copy_data(buffer.argument, buffer.is_data, address, size, 0);
+  }
+  void copy_data(std::uint8_t argument, bool is_data, std::uint64_t address, std::uint64_t size,
+                 std::uint64_t completed_call);
+  // Copies what asynchronous copies have written, if the call waited for them.
+  void copy_completed();
+  // Returns the handle of the stream in this argument; the legacy or per-thread stream for 0.
+  std::uint64_t stream_in(std::size_t argument) const;
+  void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);
+  void copy_kernel_parameters(const Buffer &buffer, std::uint64_t address, KernelParameters &kernels);
+  void copy_launch_options(const Buffer &buffer, std::uint64_t address);
+
+  ThreadStream &stream_;
+  const int slot_;
+  const std::span<const std::uint64_t> words_;
+  const RecordData data_;
+};
+
+}  // namespace cushim::replay

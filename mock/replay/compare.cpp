@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "format.hpp"
+
+namespace cushim::replay {
+namespace {
+
+using trace::Field;
+using trace::Type;
+using Kind = Type::Kind;
+
+std::uint64_t bits_at(const char *at, std::size_t size) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, std::min(size, sizeof bits));
+  return bits;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
+  return text;
+}
+
+// Returns whether a name is that of a number which differs from run to run.
+bool is_id(std::string_view name) { return name.ends_with("Id") || name == "id_out"; }
+
+std::optional<Unequal> compare_handles(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed,
+                                       bool creates, Mapping &mapping) {
+  const auto expected = mapping.handle(kind, recorded);
+  if (recorded <= 2 || replayed == 0) {
+    if (recorded == replayed) return std::nullopt;
+  } else if (creates || !expected) {
+    mapping.add_handle(kind, recorded, replayed);
+    return std::nullopt;
+  } else if (*expected == replayed) {
+    return std::nullopt;
+  }
+  const std::string noun = kind.empty() ? "handle" : std::string(kind);
+  return Unequal{
+      noun + " " + hexadecimal(recorded) +
+          (expected && *expected != recorded ? ", which is " + hexadecimal(*expected) + " here" : ""),
+      noun + " " + hexadecimal(replayed)};
+}
+
+std::optional<Unequal> compare_addresses(std::uint64_t recorded, std::uint64_t replayed, bool creates,
+                                         Mapping &mapping) {
+  if (recorded == 0 || mapping.memory_at(recorded) == nullptr)
+    return compare_handles("", recorded, replayed, creates, mapping);
+  const auto expected = mapping.address(recorded);
+  if (creates || *expected == replayed) return std::nullopt;
+  return Unequal{hexadecimal(recorded) + ", which is " + hexadecimal(*expected) + " here",
+                 hexadecimal(replayed)};
+}
+
+std::optional<Unequal> compare_numbers(const Type &type, std::uint64_t recorded, std::uint64_t replayed) {
+  if (recorded == replayed) return std::nullopt;
+  const auto text = [&](std::uint64_t value) {
+    const std::size_t unused = 64 - 8 * std::min<std::size_t>(type.size, 8);
+    return type.kind == Kind::unsigned_number
+               ? std::to_string(value)
+               : std::to_string(static_cast<std::int64_t>(value << unused) >> unused);
+  };
+  return Unequal{text(recorded), text(replayed)};
+}
+
+}  // namespace
+
+std::optional<Unequal> compare(const Type &type, const char *recorded, const char *replayed,
+                               std::string_view name, bool creates, Mapping &mapping) {
+  const std::uint64_t before = bits_at(recorded, type.size), now = bits_at(replayed, type.size);
+  switch (type.kind) {
+    case Kind::handle:
+      return compare_handles(type.name, before, now, creates, mapping);
+    case Kind::address:
+      if (is_id(name)) return std::nullopt;
+      if (is_number_name(name)) return compare_numbers(type, before, now);
+      return compare_addresses(before, now, creates, mapping);
+    case Kind::pointer:
+      return compare_addresses(before, now, creates, mapping);
+    case Kind::enumeration:
+    case Kind::signed_number:
+    case Kind::unsigned_number:
+      return is_id(name) ? std::nullopt : compare_numbers(type, before, now);
+    case Kind::structure:
+      for (const Field &field : *type.fields)
+        if (auto unequal = compare(*field.type, recorded + field.offset, replayed + field.offset, field.name,
+                                   creates, mapping))
+          return Unequal{std::string(field.name) + " " + unequal->recorded,
+                         std::string(field.name) + " " + unequal->replayed};
+      return std::nullopt;
+    default:
+      return std::nullopt;  // times, texts of the driver, and unions
+  }
+}
+
+std::optional<Unequal> compare_data(const Item &item, std::string_view replayed) {
+  if (item.is_hash) {
+    if (bits_at(item.bytes.data(), item.bytes.size()) == hash_of_data(replayed)) return std::nullopt;
+    return Unequal{"a hash of " + std::to_string(replayed.size()) + " bytes", "other bytes"};
+  }
+  const auto [one, other] = std::ranges::mismatch(item.bytes, replayed);
+  if (one == item.bytes.end()) return std::nullopt;
+  const auto byte = [](char value) { return std::to_string(static_cast<unsigned char>(value)); };
+  return Unequal{"byte " + std::to_string(one - item.bytes.begin()) + " is " + byte(*one),
+                 other != replayed.end() ? byte(*other) : "missing"};
+}
+
+}  // namespace cushim::replay

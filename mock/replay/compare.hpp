@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares values that a call wrote, by their type.
+#pragma once
+
+#include <cushim/replay/recording.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mapping.hpp"
+#include "type.hpp"
+
+namespace cushim::replay {
+
+struct Unequal {
+  std::string recorded, replayed;
+};
+
+// Compares a recorded and a replayed value. `creates` says that handles in it are of new objects. Adds
+// handles that were unknown to the mapping.
+std::optional<Unequal> compare(const trace::Type &type, const char *recorded, const char *replayed,
+                               std::string_view name, bool creates, Mapping &mapping);
+
+// Compares memory with the bytes or the hash that an item has of it.
+std::optional<Unequal> compare_data(const Item &item, std::string_view replayed);
+
+}  // namespace cushim::replay

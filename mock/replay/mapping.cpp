@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapping.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+namespace cushim::replay {
+namespace {
+
+using trace::Field;
+using trace::Type;
+using Kind = Type::Kind;
+
+// Replaces host functions of the program, which does not run.
+void do_nothing(void *) {}
+void CUDA_CB do_nothing_in_stream(CUstream, CUresult, void *) {}
+
+std::uint64_t bits_at(const void *at, std::size_t size) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, std::min(size, sizeof bits));
+  return bits;
+}
+
+// Null, and the legacy and per-thread streams.
+bool is_special(std::uint64_t handle) { return handle <= 2; }
+
+}  // namespace
+
+bool is_number_name(std::string_view name) {
+  for (const char *part : {"lags", "ize", "ytes", "ount", "ffset", "Id", "id_out", "value", "maximum"})
+    if (name.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+void Mapping::add_memory(std::uint64_t recorded, const Memory &memory) {
+  auto next = memory_.lower_bound(recorded);
+  if (next != memory_.begin() && std::prev(next)->first + std::prev(next)->second.size > recorded) --next;
+  while (next != memory_.end() && next->first < recorded + memory.size) next = memory_.erase(next);
+  memory_.insert_or_assign(recorded, memory);
+}
+
+const Mapping::Memory *Mapping::memory_at(std::uint64_t recorded) const {
+  const auto next = memory_.upper_bound(recorded);
+  if (next == memory_.begin()) return nullptr;
+  const auto &[base, memory] = *std::prev(next);
+  return recorded - base < memory.size ? &memory : nullptr;
+}
+
+std::optional<std::uint64_t> Mapping::address(std::uint64_t recorded) const {
+  const auto next = memory_.upper_bound(recorded);
+  if (next == memory_.begin()) return std::nullopt;
+  const auto &[base, memory] = *std::prev(next);
+  // The address of the end is often passed as a bound.
+  if (recorded - base > memory.size) return std::nullopt;
+  return memory.replayed + (recorded - base);
+}
+
+std::uint64_t Mapping::room_at(std::uint64_t recorded) const {
+  if (memory_at(recorded) == nullptr) return 0;
+  const auto &[base, memory] = *std::prev(memory_.upper_bound(recorded));
+  return memory.size - (recorded - base);
+}
+
+void Mapping::add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed) {
+  if (!is_special(recorded)) handles_.insert_or_assign({std::string(kind), recorded}, replayed);
+}
+
+std::optional<std::uint64_t> Mapping::handle(std::string_view kind, std::uint64_t recorded) const {
+  const auto found = handles_.find({std::string(kind), recorded});
+  if (found != handles_.end()) return found->second;
+  // cuKernel handles may be passed as functions.
+  if (kind == "function") return handle("kernel", recorded);
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> Mapping::any(std::uint64_t recorded) const {
+  if (memory_at(recorded) != nullptr) return address(recorded);
+  return handle("", recorded);
+}
+
+void Mapping::replace_words(std::span<char> bytes) const {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t))
+    if (const auto replayed = any(bits_at(&bytes[at], sizeof(std::uint64_t))))
+      std::memcpy(&bytes[at], &*replayed, sizeof *replayed);
+}
+
+std::optional<std::string> Mapping::replace(const Type &type, void *value, std::string_view name) const {
+  const std::uint64_t bits = bits_at(value, type.size);
+  std::optional<std::uint64_t> replayed;
+  switch (type.kind) {
+    case Kind::handle:
+      if (is_special(bits)) return std::nullopt;
+      replayed = handle(type.name, bits);
+      if (!replayed) return std::string("its ") + type.name + " is unknown";
+      break;
+    case Kind::address:
+      if (bits == 0 || is_number_name(name)) return std::nullopt;
+      replayed = any(bits);
+      if (!replayed) replayed = address(bits);
+      if (!replayed) return "the memory of " + std::string(name) + " is unknown";
+      break;
+    case Kind::pointer:
+    case Kind::text:
+    case Kind::text_out:
+      if (bits == 0) return std::nullopt;
+      if (name == "userData" || name == "ptr")
+        replayed = 0;
+      else if (name == "fn" || name == "destroy")
+        replayed = reinterpret_cast<std::uint64_t>(&do_nothing);
+      else if (name == "callback" && type.pointee == nullptr && handle("", bits) == std::nullopt)
+        replayed = reinterpret_cast<std::uint64_t>(&do_nothing_in_stream);
+      else
+        replayed = any(bits);
+      if (!replayed) return "what " + std::string(name) + " leads to was not recorded";
+      break;
+    case Kind::structure:
+      return replace_structure(type, static_cast<char *>(value));
+    case Kind::batch_op:
+      replace_words({static_cast<char *>(value), type.size});
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+  std::memcpy(value, &*replayed, std::min(type.size, sizeof *replayed));
+  return std::nullopt;
+}
+
+std::optional<std::string> Mapping::replace_structure(const Type &type, char *value) const {
+  // Unions are not described; of arrays only the first element is.
+  std::vector<bool> is_described(type.size);
+  for (const Field &field : *type.fields) {
+    std::fill_n(is_described.begin() + static_cast<std::ptrdiff_t>(field.offset), field.type->size, true);
+    if (auto reason = replace(*field.type, value + field.offset, field.name)) return reason;
+  }
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= type.size; at += sizeof(std::uint64_t))
+    if (!is_described[at]) replace_words({value + at, sizeof(std::uint64_t)});
+  return std::nullopt;
+}
+
+}  // namespace cushim::replay

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects and the memory of a recording, and those that stand for them in a replay.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "type.hpp"
+
+namespace cushim::replay {
+
+class Mapping {
+ public:
+  struct Memory {
+    std::uint64_t size = 0;
+    std::uint64_t replayed = 0;       // its address in the replay
+    bool is_host_accessible = false;  // pinned, registered or managed
+  };
+
+  // Memory that was allocated at this recorded address. Forgets freed memory that was there.
+  void add_memory(std::uint64_t recorded, const Memory &memory);
+  // Returns the address in the replay; nullopt if the recorded one is in no memory.
+  std::optional<std::uint64_t> address(std::uint64_t recorded) const;
+  // Returns the memory with this recorded address; null if there is none.
+  const Memory *memory_at(std::uint64_t recorded) const;
+
+  // Returns the number of bytes from this recorded address to the end of its memory; 0 if it is in none.
+  std::uint64_t room_at(std::uint64_t recorded) const;
+
+  // The destination of an asynchronous copy to host memory, by RecordedCall::begin of its call.
+  void add_copy(std::uint64_t call, std::string_view destination) { copies_[call] = destination; }
+  // Returns the bytes that are there now; data() is null if the copy was not made.
+  std::string_view copy(std::uint64_t call) const {
+    const auto found = copies_.find(call);
+    return found != copies_.end() ? found->second : std::string_view();
+  }
+
+  // A handle of a kind: the noun of its type, or empty for types without one.
+  void add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed);
+  std::optional<std::uint64_t> handle(std::string_view kind, std::uint64_t recorded) const;
+
+  // Replaces what a value contains: handles, addresses of known memory, host functions. Returns the reason if
+  // something in it is unknown.
+  std::optional<std::string> replace(const trace::Type &type, void *value, std::string_view name) const;
+  // Replaces words that are addresses of known memory or handles, in bytes of unknown type.
+  void replace_words(std::span<char> bytes) const;
+
+ private:
+  std::optional<std::string> replace_structure(const trace::Type &type, char *value) const;
+  std::optional<std::uint64_t> any(std::uint64_t recorded) const;
+
+  std::map<std::uint64_t, Memory> memory_;
+  std::map<std::uint64_t, std::string_view> copies_;
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> handles_;
+};
+
+// Returns whether a parameter or field of the type of addresses is a number by its name.
+bool is_number_name(std::string_view name);
+
+}  // namespace cushim::replay

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "played_call.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+
+#include <cushim/detail/entry_traits.hpp>
+#include "compare.hpp"
+#include "format.hpp"
+#include "invoke.hpp"
+#include "words.hpp"
+
+namespace cushim::replay {
+namespace {
+
+using Content = Buffer::Content;
+using Kind = trace::Type::Kind;
+using mock::EntryTraits;
+using mock::Object;
+
+constexpr std::size_t kPage = 4096;
+// Behind each buffer: an entry point may write more than its type says.
+constexpr std::size_t kSlack = 256;
+
+const Item *find(std::span<const Item> items, std::size_t argument) {
+  const auto found = std::ranges::find(items, argument, &Item::argument);
+  return found != items.end() ? &*found : nullptr;
+}
+
+bool is_option_of_the_compiler(std::string_view name) {
+  constexpr std::string_view kNames[] = {"numOptions",        "options",        "optionValues",
+                                         "numJitOptions",     "jitOptions",     "jitOptionsValues",
+                                         "numLibraryOptions", "libraryOptions", "libraryOptionValues"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+bool needs_another_process(std::string_view base) {
+  for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport", "cuImportExternal"})
+    if (base.starts_with(name)) return true;
+  return false;
+}
+
+}  // namespace
+
+char *HostMemory::allocate(std::uint64_t size) {
+  std::uint64_t whole = 0;
+  if (__builtin_add_overflow(size, std::uint64_t{kSlack}, &whole)) throw std::bad_alloc();
+  return all_.emplace_back(std::make_unique<char[]>(whole)).get();
+}
+
+char *HostMemory::allocate_like(std::uint64_t address, std::uint64_t size) {
+  std::uint64_t whole = 0;
+  if (__builtin_add_overflow(size, std::uint64_t{2 * kPage}, &whole)) throw std::bad_alloc();
+  char *const memory = allocate(whole);
+  const auto begin = reinterpret_cast<std::uint64_t>(memory);
+  return memory + ((kPage - begin % kPage) % kPage + address % kPage);
+}
+
+std::optional<std::string> PlayedCall::prepare() {
+  if (!call_.has_ended()) return "it had not returned when the recording ended";
+  if (needs_another_process(cushim_entry(call_.slot)->base)) return "it needs an object of another process";
+  try {
+    for (std::size_t i = 0; i < trace::row_of(call_.slot).parameters.size(); ++i)
+      if (auto reason = prepare_argument(i)) return reason;
+  } catch (const std::bad_alloc &) {
+    return "there is not enough memory";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> PlayedCall::prepare_argument(std::size_t argument) {
+  const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[argument];
+  std::uint64_t &word = words_[parameter.word];
+  if (is_option_of_the_compiler(parameter.name)) return word = 0, std::nullopt;
+  const Buffer *const buffer = buffer_of(call_.slot, argument);
+  if (buffer != nullptr) return word != 0 ? provide(*buffer, word) : std::nullopt;
+  if (mock::traits_of(call_.slot).object == Object::registered_memory &&
+      parameter.type->kind == Kind::pointer && mock::traits_of(call_.slot).begins_lifetime() && word != 0) {
+    set(argument, kept_.allocate_like(word, size_of_memory()));
+    return std::nullopt;
+  }
+  return mapping_.replace(*parameter.type, &word, parameter.name);
+}
+
+void PlayedCall::set(std::size_t argument, const void *address) {
+  words_[trace::row_of(call_.slot).parameters[argument].word] = reinterpret_cast<std::uint64_t>(address);
+}
+
+// Requires the recorded words of the count.
+std::uint64_t PlayedCall::size_of_buffer(const Buffer &buffer) const {
+  return size_of(buffer, call_.slot, call_.words, [&](void *to, std::uint64_t, std::size_t size) {
+    const Item *const item = find(call_.before, buffer.count);
+    if (item == nullptr || item->bytes.size() < size) return false;
+    std::memcpy(to, item->bytes.data(), size);
+    return true;
+  });
+}
+
+std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64_t address) {
+  const Item *const after = find(call_.after, buffer.argument);
+  switch (buffer.content) {
+    case Content::text:
+    case Content::image: {
+      if (after == nullptr || after->is_hash) return "what it read was not recorded";
+      char *const to = allocate(after->bytes.size() + 1);
+      std::ranges::copy(after->bytes, to);
+      set(buffer.argument, to);
+      return std::nullopt;
+    }
+    case Content::kernel_parameters:
+      return provide_parameters(buffer);
+    case Content::launch_options:
+      if (after == nullptr) return "the kernel's parameters were not recorded";
+      provide_launch_options(buffer, *after);
+      return std::nullopt;
+    case Content::text_out:
+      set(buffer.argument, allocate(size_of_buffer(buffer)));
+      return std::nullopt;
+    case Content::objects:
+      break;
+  }
+  const std::uint64_t size = size_of_buffer(buffer);
+  return buffer.is_data ? provide_data(buffer, address, size) : provide_objects(buffer, size);
+}
+
+std::optional<std::string> PlayedCall::provide_data(const Buffer &buffer, std::uint64_t address,
+                                                    std::uint64_t size) {
+  const Item *const item = find(call_.before, buffer.argument);
+  const bool has_bytes = item != nullptr && !item->is_hash;
+  if (const Mapping::Memory *const memory = mapping_.memory_at(address)) {
+    char *const to = reinterpret_cast<char *>(*mapping_.address(address));
+    set(buffer.argument, to);
+    if (!buffer.is_read() || !memory->is_host_accessible || size == 0) return std::nullopt;
+    if (!has_bytes) return "the memory that it read was not recorded";
+    const std::uint64_t room = mapping_.room_at(address);
+    std::copy_n(item->bytes.data(), std::min<std::uint64_t>(item->bytes.size(), room), to);
+    return std::nullopt;
+  }
+  if (buffer.is_read() && size != 0 && !has_bytes) return "the memory that it read was not recorded";
+  // An asynchronous copy uses the memory after the call.
+  char *const to = kept_.allocate(size);
+  if (buffer.is_read() && size != 0) std::ranges::copy(item->bytes.substr(0, size), to);
+  set(buffer.argument, to);
+  return std::nullopt;
+}
+
+std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std::uint64_t size) {
+  char *const to = allocate(size);
+  set(buffer.argument, to);
+  if (!buffer.is_read() || size == 0) return std::nullopt;
+  const auto items = buffer.direction == Buffer::Direction::both ? call_.before : call_.after;
+  const Item *const item = find(items, buffer.argument);
+  if (item == nullptr || item->is_hash || item->bytes.size() < size) return "what it read was not recorded";
+  std::ranges::copy(item->bytes.substr(0, size), to);
+  const std::string_view name = trace::row_of(call_.slot).parameters[buffer.argument].name;
+  if (buffer.type == nullptr) return std::nullopt;
+  for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element)
+    if (auto reason = mapping_.replace(*buffer.type, to + at, name)) return reason;
+  return std::nullopt;
+}
+
+std::optional<std::string> PlayedCall::provide_parameters(const Buffer &buffer) {
+  const Item *const item = find(call_.after, buffer.argument);
+  if (item == nullptr) return "the kernel's parameters were not recorded";
+  std::vector<const char *> pointers;
+  for (std::string_view rest = item->bytes; !rest.empty();) {
+    std::uint32_t size = 0;
+    if (rest.size() < sizeof size) return "the kernel's parameters are damaged";
+    std::memcpy(&size, rest.data(), sizeof size);
+    rest.remove_prefix(sizeof size);
+    if (rest.size() < size) return "the kernel's parameters are damaged";
+    char *const to = allocate(size);
+    std::ranges::copy(rest.substr(0, size), to);
+    mapping_.replace_words({to, size});
+    pointers.push_back(to);
+    rest.remove_prefix(size);
+  }
+  char *const array = allocate(pointers.size() * sizeof(char *));
+  std::memcpy(array, pointers.data(), pointers.size() * sizeof(char *));
+  set(buffer.argument, array);
+  return std::nullopt;
+}
+
+void PlayedCall::provide_launch_options(const Buffer &buffer, const Item &item) {
+  char *const bytes = allocate(item.bytes.size());
+  std::ranges::copy(item.bytes, bytes);
+  mapping_.replace_words({bytes, item.bytes.size()});
+  char *const size = allocate(sizeof(std::size_t));
+  const std::size_t number = item.bytes.size();
+  std::memcpy(size, &number, sizeof number);
+  void *const options[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, size,
+                           CU_LAUNCH_PARAM_END};
+  char *const array = allocate(sizeof options);
+  std::memcpy(array, static_cast<const void *>(options), sizeof options);
+  set(buffer.argument, array);
+}
+
+CUresult PlayedCall::make(Driver &driver) const { return invoke(driver, call_.slot, words_.data()); }
+
+// Returns the size of memory that the recorded call allocated.
+std::uint64_t PlayedCall::size_of_memory() const {
+  const EntryTraits &traits = mock::traits_of(call_.slot);
+  const std::size_t count = trace::row_of(call_.slot).parameters.size();
+  const auto argument = [&](mock::ArgumentIndex index) {
+    return argument_of(call_.slot, call_.words, mock::position(index, count));
+  };
+  if (traits.bytes == mock::kNoArgument) return 1;
+  if (traits.rows == mock::kNoArgument) return argument(traits.bytes);
+  const Item *const pitch = find(call_.after, mock::position(traits.bytes, count));
+  return pitch != nullptr ? trace::bits_of(pitch->bytes) * argument(traits.rows) : 1;
+}
+
+void PlayedCall::add_memory() {
+  const EntryTraits &traits = mock::traits_of(call_.slot);
+  const bool has_range = mock::is_memory(traits.object) || traits.object == Object::address_range;
+  if (!traits.begins_lifetime() || !has_range) return;
+  const auto &parameters = trace::row_of(call_.slot).parameters;
+  const std::size_t subject = mock::position(traits.subject, parameters.size());
+  std::uint64_t recorded = argument_of(call_.slot, call_.words, subject);
+  std::uint64_t replayed = words_[parameters[subject].word];
+  if (buffer_of(call_.slot, subject) != nullptr) {
+    const Item *const item = find(call_.after, subject);
+    if (item == nullptr) return;
+    recorded = trace::bits_of(item->bytes);
+    std::memcpy(&replayed, reinterpret_cast<const void *>(replayed), sizeof replayed);
+  }
+  mapping_.add_memory(recorded, {.size = size_of_memory(),
+                                 .replayed = replayed,
+                                 .is_host_accessible = traits.object == Object::pinned_memory ||
+                                                       traits.object == Object::registered_memory ||
+                                                       traits.object == Object::managed_memory});
+}
+
+std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_values) {
+  const bool polls = mock::traits_of(call_.slot).wait == EntryTraits::Wait::polls;
+  const auto is_answer = [](CUresult code) { return code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY; };
+  if (result != call_.result && !(polls && is_answer(result) && is_answer(call_.result)))
+    return Difference{.what = "result",
+                      .recorded = trace::result_name(call_.result),
+                      .replayed = trace::result_name(result)};
+  if (result != CUDA_SUCCESS) return std::nullopt;
+  add_memory();
+  std::optional<Difference> first;
+  for (const Buffer &buffer : buffers_of(call_.slot)) {
+    if (buffer.is_async && buffer.is_written())
+      mapping_.add_copy(call_.begin,
+                        {reinterpret_cast<const char *>(argument_of(call_.slot, words_, buffer.argument)),
+                         size_of_buffer(buffer)});
+    const Item *const item = find(call_.after, buffer.argument);
+    const bool was_passed = argument_of(call_.slot, words_, buffer.argument) != 0;
+    if (!buffer.is_written() || item == nullptr || !was_passed) continue;
+    auto difference = compare_buffer(buffer, *item, compares_values);
+    if (difference && !first) first = std::move(difference);
+  }
+  if (!first && compares_values) first = compare_completed_copies();
+  return first;
+}
+
+std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const Item &item,
+                                                     bool compares_values) {
+  const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[buffer.argument];
+  const auto difference = [&](std::string recorded, std::string replayed) {
+    return Difference{.what = std::string(parameter.name),
+                      .recorded = std::move(recorded),
+                      .replayed = std::move(replayed)};
+  };
+  const char *const replayed = reinterpret_cast<const char *>(words_[parameter.word]);
+  if (buffer.content == Content::text_out) {
+    const std::string text(replayed, strnlen(replayed, size_of_buffer(buffer)));
+    if (!compares_values || text == item.bytes) return std::nullopt;
+    return difference('"' + std::string(item.bytes) + '"', '"' + text + '"');
+  }
+  const std::uint64_t size = std::min(item.size, size_of_buffer(buffer));
+  if (buffer.type != nullptr && !buffer.is_data) {
+    const EntryTraits &traits = mock::traits_of(call_.slot);
+    const bool creates =
+        traits.lifetime == EntryTraits::Lifetime::creates &&
+        mock::position(traits.subject, trace::row_of(call_.slot).parameters.size()) == buffer.argument;
+    for (std::uint64_t at = 0; at + buffer.element <= std::min<std::uint64_t>(size, item.bytes.size());
+         at += buffer.element)
+      if (auto unequal =
+              compare(*buffer.type, item.bytes.data() + at, replayed + at, parameter.name, creates, mapping_);
+          unequal && compares_values)
+        return difference(unequal->recorded, unequal->replayed);
+    return std::nullopt;
+  }
+  const Mapping::Memory *const memory = mapping_.memory_at(call_.words[parameter.word]);
+  if (!compares_values || (memory != nullptr && !memory->is_host_accessible)) return std::nullopt;
+  const std::string_view bytes(replayed, size);
+  if (auto unequal = compare_data(item, bytes)) return difference(unequal->recorded, unequal->replayed);
+  return std::nullopt;
+}
+
+std::optional<Difference> PlayedCall::compare_completed_copies() const {
+  for (const Item &item : call_.after) {
+    const std::string_view replayed =
+        item.completed != 0 ? mapping_.copy(item.completed) : std::string_view();
+    if (replayed.data() == nullptr) continue;
+    if (auto unequal = compare_data(item, replayed.substr(0, item.size)))
+      return Difference{.what = "the destination of an asynchronous copy",
+                        .recorded = std::move(unequal->recorded),
+                        .replayed = std::move(unequal->replayed)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace cushim::replay

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/replay/player.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "played_call.hpp"
+
+namespace cushim::replay {
+namespace {
+
+bool matches(std::string_view base, std::string_view pattern) {
+  if (pattern.ends_with('*')) return base.starts_with(pattern.substr(0, pattern.size() - 1));
+  return base == pattern;
+}
+
+// Calls whose values differ from run to run.
+bool has_varying_values(std::string_view base) {
+  return base == "cuMemGetInfo" || base == "cuGetProcAddress" || base == "cuGetExportTable";
+}
+
+// Shared with the threads, one of which may hang in the driver when play ends.
+class Player {
+ public:
+  Player(const Recording &recording, Driver &driver, PlayOptions options)
+      : calls_(recording.calls()), driver_(driver), options_(std::move(options)) {}
+
+  // Makes the calls of one thread, in their order.
+  void run(unsigned thread) {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      if (calls_[i].thread != thread) continue;
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return is_stopped_ || is_turn_of(i); });
+      if (is_stopped_) return;
+      play(i, lock);
+      changed_.notify_all();
+    }
+  }
+
+  // Waits until all calls were made, or one does not return. Returns whether the threads end.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    while (next_ < calls_.size() || !running_.empty()) {
+      const std::size_t events = events_;
+      if (changed_.wait_for(lock, options_.patience, [&] { return events_ != events; })) continue;
+      is_stopped_ = true;
+      changed_.notify_all();
+      if (!running_.empty()) report_.stuck = running_.front();
+      return running_.empty();
+    }
+    return true;
+  }
+
+  Report report() {
+    const std::lock_guard lock(mutex_);
+    std::ranges::sort(report_.differences, {}, &Difference::call);
+    Report report = report_;
+    for (const auto &[what, count] : not_replayed_)
+      report.not_replayed.push_back({what.first, what.second, count});
+    return report;
+  }
+
+ private:
+  // Calls begin in the recorded order, and after the calls that had returned before.
+  bool is_turn_of(std::size_t call) const {
+    return next_ == call && std::ranges::all_of(running_, [&](std::size_t other) {
+             return !calls_[other].has_ended() || calls_[other].end > calls_[call].begin;
+           });
+  }
+
+  void play(std::size_t index, std::unique_lock<std::mutex> &lock) {
+    const RecordedCall &call = calls_[index];
+    ++next_;
+    ++events_;
+    PlayedCall played(call, mapping_, kept_);
+    if (auto reason = played.prepare()) {
+      ++not_replayed_[{cushim_entry(call.slot)->symbol, std::move(*reason)}];
+      return;
+    }
+    running_.push_back(index);
+    changed_.notify_all();
+    lock.unlock();
+    const CUresult result = played.make(driver_);
+    lock.lock();
+    std::erase(running_, index);
+    ++events_;
+    ++report_.replayed;
+    if (auto difference = played.finish(result, compares_values(call))) {
+      difference->call = index;
+      report_.differences.push_back(std::move(*difference));
+    }
+  }
+
+  bool compares_values(const RecordedCall &call) const {
+    const std::string_view base = cushim_entry(call.slot)->base;
+    return !has_varying_values(base) &&
+           std::ranges::none_of(options_.ignored, [&](const std::string &one) { return matches(base, one); });
+  }
+
+  const std::vector<RecordedCall> &calls_;
+  Driver &driver_;
+  const PlayOptions options_;
+
+  std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  std::size_t next_ = 0;    // the next call that begins
+  std::size_t events_ = 0;  // begins and ends
+  bool is_stopped_ = false;
+  std::vector<std::size_t> running_;
+  Mapping mapping_;
+  HostMemory kept_;
+  std::map<std::pair<std::string, std::string>, unsigned long> not_replayed_;
+  Report report_;
+};
+
+}  // namespace
+
+Report play(const Recording &recording, Driver &driver, const PlayOptions &options) {
+  const auto player = std::make_shared<Player>(recording, driver, options);
+  std::vector<unsigned> numbers;
+  for (const RecordedCall &call : recording.calls()) numbers.push_back(call.thread);
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::vector<std::thread> threads;
+  threads.reserve(numbers.size());
+  for (const unsigned number : numbers) threads.emplace_back([player, number] { player->run(number); });
+  const bool have_ended = player->wait();
+  for (std::thread &thread : threads) have_ended ? thread.join() : thread.detach();
+  return player->report();
+}
+
+}  // namespace cushim::replay

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// cushim trace: writes a recording of driver calls in words.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/verb.hpp"
+
+namespace cushim::command {
+
+// The formats of a recording in words.
+std::vector<std::string> trace_formats();
+
+// Returns the format that the end of a file's name means: .txt text, .jsonl JSON lines, .json and .html a
+// timeline; nullopt for any other.
+std::optional<std::string> trace_format_of(std::string_view file);
+
+// Writes a recording in one of trace_formats(). Throws std::runtime_error if it cannot be read.
+void write_recording(const std::string &recording, const std::string &format, std::ostream &to);
+
+// Adds the verb trace.
+Verb add_trace(CLI::App &app);
+
+}  // namespace cushim::command
