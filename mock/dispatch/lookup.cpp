@@ -46,9 +46,12 @@ class LookupBelow<CUresult(const char *, void **, int, cuuint64_t, More...)> fin
     if (result != CUDA_SUCCESS || base == nullptr || function == nullptr || *function == nullptr)
       return result;
     // A function that the entry point list does not have, or whose types the headers lack, stays the
-    // driver's own.
-    const Function own = driver_slot_.function(cushim_find_version(base, version, is_per_thread(flags)));
-    if (own != nullptr) store(function, own);
+    // driver's own. A driver later than the list may return an ABI that the list does not have.
+    if (version < 0) version = driver_slot_.driver().version();
+    const int slot = cushim_find_version(base, version, is_per_thread(flags));
+    const Function own = cushim_own_function(&driver_slot_.driver(), slot);
+    const Function replacement = driver_slot_.function(slot);
+    if (replacement != nullptr && std::memcmp(function, &own, sizeof own) == 0) store(function, replacement);
     return result;
   }
 

@@ -12,69 +12,12 @@
 #include <cushim/error.hpp>
 
 #include <cushim/detail/nearest.hpp>
+#include "names.hpp"
 
 namespace cushim::mock {
 namespace {
 
 using Words = std::vector<std::string>;
-
-constexpr std::string_view kPrefix = "CUDA_ERROR_";
-
-// Returns all error names that may follow "=", without the CUDA_ERROR_ prefix.
-const Words &result_names() {
-  static const Words &names = *new Words([] {
-    Words names;
-    for (int code = 1; code <= 999; ++code) {
-      std::string_view name = name_of(static_cast<CUresult>(code));
-      if (name.empty()) continue;
-      if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-      names.emplace_back(name);
-    }
-    return names;
-  }());
-  return names;
-}
-
-const Words &base_names() {
-  static const Words &names = *new Words([] {
-    Words names;
-    for (int slot = 0; slot < cushim_entry_count(); ++slot) names.emplace_back(cushim_entry(slot)->base);
-    std::ranges::sort(names);
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    return names;
-  }());
-  return names;
-}
-
-// Matches a glob pattern with * and ?; other characters match themselves.
-bool matches(std::string_view pattern, std::string_view name) {
-  std::size_t star = std::string_view::npos, resume = 0, at = 0, in = 0;
-  while (in < name.size()) {
-    if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == name[in])) {
-      ++at, ++in;
-    } else if (at < pattern.size() && pattern[at] == '*') {
-      star = at++;
-      resume = in;
-    } else if (star != std::string_view::npos) {
-      at = star + 1;
-      in = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', at) == std::string_view::npos;
-}
-
-// Returns the entry points whose base name, or else exact symbol, matches the pattern.
-std::vector<int> rows_of(std::string_view pattern) {
-  for (const auto name : {&CushimEntryInfo::base, &CushimEntryInfo::symbol}) {
-    std::vector<int> rows;
-    for (int slot = 0; slot < cushim_entry_count(); ++slot)
-      if (matches(pattern, cushim_entry(slot)->*name)) rows.push_back(slot);
-    if (!rows.empty()) return rows;
-  }
-  return {};
-}
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -215,12 +158,12 @@ class Reader {
     for (int code = 1; code <= 999; ++code) {
       const std::string_view name = name_of(static_cast<CUresult>(code));
       if (name.empty()) continue;
-      const std::string_view rest = name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+      const std::string_view rest = name.starts_with(kErrorPrefix) ? name.substr(kErrorPrefix.size()) : name;
       if (word == name || word == rest || (is_number && word == std::to_string(code)))
         return static_cast<CUresult>(code);
     }
     std::string_view rest = word;
-    if (rest.starts_with(kPrefix)) rest.remove_prefix(kPrefix.size());
+    if (rest.starts_with(kErrorPrefix)) rest.remove_prefix(kErrorPrefix.size());
     fail_unknown(begin, "result", rest, result_names());
   }
 

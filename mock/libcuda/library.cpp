@@ -1,32 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine of libcuda.so.1. It is made when the library is loaded and never destroyed: programs call the
-// driver from their last destructors.
+// The state of libcuda.so.1: the driver that receives the calls, checkers and the report. It is made when the
+// library is loaded and never destroyed: programs call the driver from their last destructors.
+#include <dlfcn.h>
 #include <unistd.h>
 #include <cushim/check/checkers.hpp>
-#include <cushim/sim/machine.hpp>
+#include <cushim/replay/recorder.hpp>
+#include <cushim/trace/tracer.hpp>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include <cushim/detail/inside_call.hpp>
 #include <cushim/detail/process_end.hpp>
+#include <cushim/detail/report_file.hpp>
+#include "chosen_driver.hpp"
+#include "loaded_files.hpp"
 #include "report.hpp"
+
+extern "C" __attribute__((visibility("default"))) const char *cushim_simulated_driver();
 
 namespace {
 
 using namespace cushim::sim;
 
-// By default the machine works in the background, like a device.
-Options options_of_library() {
-  return options_from_environment({.schedule = Schedule::background, .is_library = true});
+bool is_this_file(const std::string &path) {
+  bool is_this = false;
+  for_each_loaded_file([&](const dl_phdr_info &file) {
+    std::error_code error;
+    if (contains(file, reinterpret_cast<const void *>(&is_this_file)))
+      is_this = std::filesystem::equivalent(file.dlpi_name, path, error);
+  });
+  return is_this;
+}
+
+// Returns whether another file is the process's libcuda.so.1, which forwards its calls to this one.
+bool is_behind_another() {
+  void *const first = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (first == nullptr) return false;
+  void *const symbol = dlsym(first, "cushim_simulated_driver");
+  dlclose(first);
+  return symbol != reinterpret_cast<void *>(&cushim_simulated_driver);
+}
+
+// CUSHIM_DRIVER: the driver that receives the calls. Empty or "sim": the simulated one in this file, else the
+// absolute path of a library. A library that is named by its own path is the simulated driver; if it is
+// behind an interposed one, then checkers, faults, trace and report are the business of that one.
+struct Choice {
+  std::string path{};  // empty: simulated
+  bool is_behind_another = false;
+};
+
+Choice choice_from_environment() {
+  const char *const variable = secure_getenv("CUSHIM_DRIVER");
+  const std::string wanted = variable != nullptr ? variable : "";
+  if (wanted.empty() || wanted == "sim") return {};
+  if (!wanted.starts_with('/'))
+    throw std::invalid_argument("CUSHIM_DRIVER must be sim or the absolute path of a library, not \"" +
+                                wanted + "\"");
+  if (is_this_file(wanted)) return {.is_behind_another = is_behind_another()};
+  return {.path = wanted};
 }
 
 // Enables the checkers that CUSHIM_CHECK lists. Returns null if there are none; then no call is hooked.
@@ -40,23 +82,62 @@ std::unique_ptr<cushim::check::Checkers> checkers_from_environment(cushim::Drive
   }
 }
 
+// CUSHIM_TRACE: the name of a recording, in which %p is the process ID; without %p, ".PROCESS" is appended.
+// Returns null if it is not set; then no call is hooked.
+std::unique_ptr<cushim::trace::Tracer> tracer_from_environment(const ChosenDriver &chosen) {
+  const char *const file = std::getenv("CUSHIM_TRACE");
+  if (file == nullptr || *file == '\0') return nullptr;
+  return std::make_unique<cushim::trace::Tracer>(
+      chosen.driver(), report_file(file, getpid()),
+      cushim::trace::TracerOptions{.virtual_time = chosen.virtual_time()});
+}
+
+// CUSHIM_RECORD: the name of a recording for cushim replay, as CUSHIM_TRACE. CUSHIM_RECORD_DATA: none, hashes
+// or full. Default: full.
+std::unique_ptr<cushim::replay::Recorder> recorder_from_environment(const ChosenDriver &chosen) {
+  const char *const file = std::getenv("CUSHIM_RECORD");
+  if (file == nullptr || *file == '\0') return nullptr;
+  const char *const data = std::getenv("CUSHIM_RECORD_DATA");
+  try {
+    return std::make_unique<cushim::replay::Recorder>(chosen.driver(), report_file(file, getpid()),
+                                                      data != nullptr && *data != '\0'
+                                                          ? cushim::replay::record_data(data)
+                                                          : cushim::replay::RecordData::full);
+  } catch (const std::invalid_argument &error) {
+    throw std::invalid_argument(std::string("CUSHIM_RECORD_DATA: ") + error.what());
+  }
+}
+
 struct Library {
-  ReportOptions report = report_options_from_environment();
-  Options options = options_of_library();
-  Machine machine{options};
-  cushim::ScopedDriver scope{machine.driver()};
-  std::unique_ptr<cushim::check::Checkers> checkers = checkers_from_environment(machine.driver());
+  Library() {
+    if (!report.to.empty()) chosen->count_calls();
+  }
+
+  Choice choice = choice_from_environment();
+  ReportOptions report = choice.is_behind_another ? ReportOptions{} : report_options_from_environment();
+  std::unique_ptr<ChosenDriver> chosen =
+      choice.path.empty() ? make_simulated(!choice.is_behind_another) : make_interposed(choice.path);
+  cushim::ScopedDriver scope{chosen->driver()};
+  std::unique_ptr<cushim::check::Checkers> checkers =
+      choice.is_behind_another ? nullptr : checkers_from_environment(chosen->driver());
+  // After the checkers: calls that a checker makes inside a call of the program are not recorded.
+  std::unique_ptr<cushim::trace::Tracer> tracer =
+      choice.is_behind_another ? nullptr : tracer_from_environment(*chosen);
+  std::unique_ptr<cushim::replay::Recorder> recorder =
+      choice.is_behind_another ? nullptr : recorder_from_environment(*chosen);
   pid_t process = getpid();
 };
 
 const Library *library;
 
+void print(const char *what) { std::fprintf(stderr, "cushim: libcuda.so.1: %s\n", what); }
+
 [[gnu::constructor]] void begin() {
   try {
     library = new Library;
-    begin_report(library->report);
+    begin_report(library->report, library->chosen->path());
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "cushim: SIMULATED libcuda.so.1: %s\n", error.what());
+    print(error.what());
     _exit(2);
   }
 }
@@ -68,9 +149,9 @@ void report() {
   try {
     std::vector<cushim::check::Finding> findings;
     if (library->checkers != nullptr) findings = library->checkers->finish();
-    end_report(library->report, library->machine.usage(), findings);
+    end_report(library->report, library->chosen->path(), library->chosen->usage(), findings);
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "cushim: SIMULATED libcuda.so.1: %s\n", error.what());
+    print(error.what());
   }
 }
 
@@ -83,9 +164,7 @@ void report_within_patience() {
     reported->set_value();
   }).detach();
   if (is_reported.wait_for(kPatience) == std::future_status::timeout)
-    std::fprintf(stderr,
-                 "cushim: SIMULATED libcuda.so.1: no report and no findings, because a signal handler called "
-                 "exit() inside a driver call\n");
+    print("no report and no findings, because a signal handler called exit() inside a driver call");
 }
 
 // Reports at process end. In a child of fork() the driver does not work, and the counts are those of the
@@ -93,8 +172,9 @@ void report_within_patience() {
 [[gnu::destructor]] void end() {
   if (library == nullptr) return;
   if (getpid() != library->process && getpid() != initialized_process()) return;
-  const bool has_faults = !library->options.faults.empty();
-  if (!library->report.is_wanted() && library->checkers == nullptr && !has_faults) return;
+  if (library->tracer != nullptr) library->tracer->note_time();
+  if (library->recorder != nullptr) library->recorder->flush();
+  if (!library->report.is_wanted() && library->checkers == nullptr && !library->chosen->has_faults()) return;
   if (!cushim::mock::is_inside_call()) return report();
   try {
     report_within_patience();
@@ -105,7 +185,8 @@ void report_within_patience() {
 
 }  // namespace
 
-// Distinguishes this library from NVIDIA's, and names it.
-extern "C" __attribute__((visibility("default"))) const char *cushim_simulated_driver() {
-  return "SIMULATED by cushim";
+// Distinguishes this library from NVIDIA's. Returns the name of the simulated driver; null if this library
+// forwards its calls to another driver.
+const char *cushim_simulated_driver() {
+  return library->chosen->path().empty() ? "SIMULATED by cushim" : nullptr;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report.hpp"
 
-#include <link.h>
 #include <unistd.h>
 #include <cushim/error.hpp>
 
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include <cushim/detail/report_file.hpp>
+#include "loaded_files.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -41,28 +41,21 @@ void mark(const ReportOptions &options, const char *what) {
   if (!options.run_folder.empty()) std::ofstream(options.run_folder + "/" + this_process() + what);
 }
 
-// Returns the paths of other loaded libraries with this name.
-std::vector<std::string> other_drivers() {
+// Returns the paths of other loaded libraries with this name, except `driver`.
+std::vector<std::string> other_drivers(const std::string &driver) {
   std::vector<std::string> paths;
-  dl_iterate_phdr(
-      [](dl_phdr_info *file, std::size_t, void *data) {
-        const std::string_view path = file->dlpi_name;
-        const auto here = reinterpret_cast<ElfW(Addr)>(&other_drivers);
-        bool is_this = false;
-        for (int i = 0; i < file->dlpi_phnum; ++i) {
-          const auto &part = file->dlpi_phdr[i];
-          const ElfW(Addr) begin = file->dlpi_addr + part.p_vaddr;
-          is_this = is_this || (part.p_type == PT_LOAD && here >= begin && here - begin < part.p_memsz);
-        }
-        if (!is_this && path.substr(path.rfind('/') + 1).starts_with("libcuda.so"))
-          static_cast<std::vector<std::string> *>(data)->emplace_back(path);
-        return 0;
-      },
-      &paths);
+  for_each_loaded_file([&](const dl_phdr_info &file) {
+    const std::string_view path = file.dlpi_name;
+    if (path.substr(path.rfind('/') + 1).starts_with("libcuda.so") && path != driver &&
+        !contains(file, reinterpret_cast<const void *>(&other_drivers)))
+      paths.emplace_back(path);
+  });
   return paths;
 }
 
-Json head(bool has_ended) { return report_head(getpid(), this_program(), has_ended); }
+Json head(const std::string &driver, bool has_ended) {
+  return report_head(driver, getpid(), this_program(), has_ended);
+}
 
 std::vector<std::string> lines_of(const std::string &text) {
   std::vector<std::string> lines;
@@ -87,16 +80,22 @@ Json json_of(const check::Finding &finding) {
           {"advice", finding.advice}};
 }
 
-Json json_of(const Usage &usage, const std::vector<check::Finding> &findings,
+Json json_of(const std::string &driver, const Usage &usage, const std::vector<check::Finding> &findings,
              const std::vector<std::string> &others, bool has_findings) {
-  Json json = head(true);
-  add_empty_usage(json);
+  Json json = head(driver, true);
+  add_empty_usage(json, driver.empty());
   json["calls"] = usage.calls;
   for (const auto &[device, peak] : usage.devices)
     json["devices"].push_back({{"name", device}, {"peak_bytes", peak}});
-  json["not_implemented"] = usage.not_implemented;
-  json["not_found"] = usage.not_found;
-  json["misuses"] = usage.misuses;
+  if (driver.empty()) {
+    json["not_implemented"] = usage.not_implemented;
+    json["not_found"] = usage.not_found;
+    json["misuses"] = usage.misuses;
+    for (const auto &[content, cubin] : usage.cubins)
+      json["cubins"].push_back({{"content", content}, {"loads", cubin.loads}, {"ptx_from", cubin.ptx_from}});
+    for (const auto &[kernel, launches] : usage.skipped_kernels)
+      json["skipped_kernels"].push_back({{"kernel", kernel}, {"launches", launches}});
+  }
   for (const mock::InjectedFault &fault : usage.faults)
     json["faults"].push_back({{"rule", fault.rule},
                               {"call", fault.call},
@@ -140,15 +139,16 @@ std::string text_of(const std::vector<check::Finding> &findings) {
   return text;
 }
 
-std::string text_of(const Usage &usage, const std::vector<check::Finding> &findings,
-                    const std::vector<std::string> &others) {
+std::string text_of(const std::string &driver, const Usage &usage,
+                    const std::vector<check::Finding> &findings, const std::vector<std::string> &others) {
   const std::string prefix = prefix_of_lines();
   unsigned long total = 0;
   std::vector<std::pair<std::string, unsigned long>> calls(usage.calls.begin(), usage.calls.end());
   for (const auto &[symbol, count] : calls) total += count;
   std::ranges::stable_sort(calls, std::ranges::greater(), &std::pair<std::string, unsigned long>::second);
-  std::string text = prefix + this_program() + " on the SIMULATED driver: " + std::to_string(total) +
-                     " calls of " + std::to_string(calls.size()) + " functions\n";
+  std::string text = prefix + this_program() + " on " + (driver.empty() ? "the SIMULATED driver" : driver) +
+                     ": " + std::to_string(total) + " calls of " + std::to_string(calls.size()) +
+                     " functions\n";
   for (const auto &[symbol, count] : calls) text += prefix + std::to_string(count) + " " + symbol + "\n";
   for (std::size_t i = 0; i < usage.devices.size(); ++i)
     text += prefix + "device " + std::to_string(i) + ", " + usage.devices[i].device + ": at most " +
@@ -158,6 +158,13 @@ std::string text_of(const Usage &usage, const std::vector<check::Finding> &findi
     text += prefix + std::to_string(usage.not_found.size()) + " names not found by cuGetProcAddress\n";
   if (!usage.not_implemented.empty())
     text += prefix + "FINDING: called, but not implemented: " + list(usage.not_implemented) + "\n";
+  for (const auto &[content, cubin] : usage.cubins)
+    text += prefix + "cubin " + content + ", loaded " + std::to_string(cubin.loads) + " times, " +
+            (cubin.ptx_from.empty() ? "without PTX" : "runs as the PTX that " + cubin.ptx_from + " left") +
+            "\n";
+  for (const auto &[kernel, launches] : usage.skipped_kernels)
+    text += prefix + "FINDING: kernel " + kernel + " is not registered: " + std::to_string(launches) +
+            " launches did nothing\n";
   if (usage.misuses != 0)
     text += prefix + "FINDING: " + std::to_string(usage.misuses) +
             " uses of invalid handles that are undefined behaviour on the real driver\n";
@@ -184,23 +191,23 @@ ReportOptions report_options_from_environment() {
   return options;
 }
 
-void begin_report(const ReportOptions &options) {
+void begin_report(const ReportOptions &options, const std::string &driver) {
   mark(options, ".opened");
   // Written now, so that a process that is killed leaves a report too.
   if (!options.to.empty() && options.to != "stderr")
-    write_report(report_file(options.to, getpid()), head(false));
+    write_report(report_file(options.to, getpid()), head(driver, false));
 }
 
-void end_report(const ReportOptions &options, const Usage &usage,
+void end_report(const ReportOptions &options, const std::string &driver, const Usage &usage,
                 const std::vector<check::Finding> &findings) {
-  const std::vector<std::string> others = other_drivers();
+  const std::vector<std::string> others = other_drivers(driver);
   const bool has_findings = usage.has_findings() || !findings.empty() || !others.empty();
   if (options.to.empty())
     std::fputs((text_of(usage.faults) + text_of(findings)).c_str(), stderr);
   else if (options.to == "stderr")
-    std::fputs(text_of(usage, findings, others).c_str(), stderr);
+    std::fputs(text_of(driver, usage, findings, others).c_str(), stderr);
   else
-    write_report(report_file(options.to, getpid()), json_of(usage, findings, others, has_findings));
+    write_report(report_file(options.to, getpid()), json_of(driver, usage, findings, others, has_findings));
   if (!has_findings) return;
   mark(options, ".findings");
   if (options.error_exit_code == 0) return;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cushim/check/finding.hpp>
-#include <cushim/sim/machine.hpp>
+#include <cushim/sim/usage.hpp>
 
 #include <string>
 #include <vector>
@@ -28,13 +28,13 @@ struct ReportOptions {
 // Reads the environment variables. Throws std::invalid_argument for a value that cannot be parsed.
 ReportOptions report_options_from_environment();
 
-// Records that this process has opened the driver. Throws std::runtime_error if the report cannot be
-// written.
-void begin_report(const ReportOptions &options);
+// Records that this process has opened the driver at this path; empty for the simulated driver. Throws
+// std::runtime_error if the report cannot be written.
+void begin_report(const ReportOptions &options, const std::string &driver);
 
 // Reports what the program did and what checkers found; without a report, writes findings to stderr. Does
 // not return if the process must end with another exit status.
-void end_report(const ReportOptions &options, const Usage &usage,
+void end_report(const ReportOptions &options, const std::string &driver, const Usage &usage,
                 const std::vector<check::Finding> &findings);
 
 }  // namespace cushim::sim

@@ -46,14 +46,14 @@ std::string restrict_to_ctest_devices() {
   std::vector<std::string> seen;
   for (const std::string &identity : allotted) {
     char *end = nullptr;
-    const unsigned long place = std::strtoul(identity.c_str(), &end, 10);
+    const unsigned long index = std::strtoul(identity.c_str(), &end, 10);
     if (*end != '\0')
       return "CTest assigned the GPU \"" + identity +
              "\"; an id must be a number, as cushim ctest-resources writes it";
-    if (visible != nullptr && place >= names.size())
+    if (visible != nullptr && index >= names.size())
       return "CTest assigned the GPU " + identity + ", and CUDA_VISIBLE_DEVICES=" + visible +
              " has no such entry; write the resource file again";
-    std::string device = visible == nullptr ? identity : names[place];
+    std::string device = visible == nullptr ? identity : names[index];
     if (std::ranges::find(seen, device) != seen.end())
       return "CTest assigned the GPU " + identity +
              " twice to a test that needs several; write the resource file without --slots";

@@ -15,6 +15,7 @@
 #include "calls.hpp"
 #include "child.hpp"
 #include "ctest_devices.hpp"
+#include "kernel.hpp"
 #include "list.hpp"
 #include "options.hpp"
 #include "record.hpp"
@@ -50,12 +51,13 @@ bool has_nvidia_device() {
   return false;
 }
 
-// Returns whether the library exports the symbol that marks it as simulated.
+// Returns whether the library is cushim's libcuda.so.1 and not in front of another driver.
 bool is_simulated(const cushim::Driver &driver) {
   const std::string path(driver.name());
   void *const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return false;
-  const bool simulated = dlsym(library, "cushim_simulated_driver") != nullptr;
+  const auto name = reinterpret_cast<const char *(*)()>(dlsym(library, "cushim_simulated_driver"));
+  const bool simulated = name != nullptr && name() != nullptr;
   dlclose(library);
   return simulated;
 }
@@ -84,6 +86,7 @@ int choose_driver(std::string wanted) {
       static auto &machine = *new cushim::sim::Machine(cushim::sim::options_from_environment());
       scope.emplace(machine.driver());
       begin_calls(machine);
+      register_kernels_with(machine);
       return good;
     } catch (const std::exception &error) {
       std::cerr << "cushim: --driver=sim: " << error.what() << "\n";
@@ -183,7 +186,9 @@ int main(int argc, char **argv) {
   }
   if (const int status = choose_driver(given.driver); status != good) return status;
 
-  Watchdog watchdog(given.limit_seconds);
+  Watchdog watchdog(given.limit_seconds, [&given] {
+    if (!given.write_answers.empty()) write_answers_so_far(given.write_answers, recorded());
+  });
   if (!given.child.empty()) {
     watchdog.watch("child " + given.child);
     const int status = run_child(given.child, given.child_file);

@@ -60,6 +60,22 @@ std::string file_name(const Machine &machine) {
   return name;
 }
 
+// Opens an answers file, or the file `name` if the path is a folder, and writes its first lines.
+std::ofstream open_answers(const std::string &path, const std::string &name) {
+  const bool is_folder = path.ends_with('/') || std::filesystem::is_directory(path);
+  std::error_code ignored;  // if this fails, opening the file fails too
+  if (is_folder) std::filesystem::create_directories(path, ignored);
+  std::ofstream file(is_folder ? path + "/" + name : path);
+  file << "# SPDX-License-Identifier: Apache-2.0\n"
+       << "# Answers of a CUDA driver, one in each line: test, query, answer.\n";
+  return file;
+}
+
+void write_lines(std::ostream &out, const Answers &answers) {
+  for (const auto &[test, keys] : answers)
+    for (const auto &[key, value] : keys) out << line_of(test, key, value) << "\n";
+}
+
 }  // namespace
 
 std::string line_of(const std::string &test, const std::string &key, const std::string &value) {
@@ -94,18 +110,18 @@ std::string write_answers(const std::string &path, const Answers &answers) {
       if (is_of_this_run(value))
         return "not an answer, but an address, a time or an identifier: " + line_of(test, key, value);
   const Machine machine = describe_machine();
-  const bool is_folder = path.ends_with('/') || std::filesystem::is_directory(path);
-  std::error_code ignored;  // if this fails, opening the file fails too
-  if (is_folder) std::filesystem::create_directories(path, ignored);
-  std::ofstream file(is_folder ? path + "/" + file_name(machine) : path);
-  file << "# SPDX-License-Identifier: Apache-2.0\n"
-       << "# Answers of a CUDA driver, one in each line: test, query, answer.\n"
-       << "# driver " << machine.library << ", version " << machine.version << "\n";
+  std::ofstream file = open_answers(path, file_name(machine));
+  file << "# driver " << machine.library << ", version " << machine.version << "\n";
   for (const std::string &name : machine.gpus) file << "# gpu " << name << "\n";
-  for (const auto &[test, keys] : answers)
-    for (const auto &[key, value] : keys) file << line_of(test, key, value) << "\n";
+  write_lines(file, answers);
   file.close();
   return file ? "" : "cannot write " + path;
+}
+
+void write_answers_so_far(const std::string &path, const Answers &answers) {
+  std::ofstream file = open_answers(path, "incomplete.txt");
+  file << "# incomplete: a test exceeded its time limit\n";
+  write_lines(file, answers);
 }
 
 Comparison compare(const Answers &expected, const Answers &actual) {

@@ -28,6 +28,9 @@ std::string read_answers(const std::string &path, Answers &answers);
 // derives the file name from these. An answer that differs between runs (an address, a time, an identity)
 // is an error.
 std::string write_answers(const std::string &path, const Answers &answers);
+// Writes the answers of a run that is about to be aborted. Makes no driver call, because the driver may hang.
+// If the path is a folder, the file is named incomplete.txt.
+void write_answers_so_far(const std::string &path, const Answers &answers);
 
 // Adds the lines that a fresh process wrote.
 void add_child_answers(const std::string &lines);

@@ -5,10 +5,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace cushim::testing {
 
-Watchdog::Watchdog(int limit_seconds) : limit_seconds_(limit_seconds), thread_([this] { run(); }) {
+Watchdog::Watchdog(int limit_seconds, std::function<void()> before_abort)
+    : limit_seconds_(limit_seconds), before_abort_(std::move(before_abort)), thread_([this] { run(); }) {
   is_running_.wait(false);  // from here on, its thread counts as one of cushim's
 }
 
@@ -46,6 +48,7 @@ void Watchdog::run() {
     if (moved) continue;
     std::fprintf(stderr, "cushim: %s did not end within %d s; the program aborts\n", watched_.c_str(),
                  limit_seconds_);
+    if (before_abort_ != nullptr) before_abort_();
     std::abort();
   }
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,7 +14,8 @@ namespace cushim::testing {
 // interrupted.
 class Watchdog {
  public:
-  explicit Watchdog(int limit_seconds);
+  // Calls `before_abort`, if not null, on a thread of its own before it ends the process.
+  explicit Watchdog(int limit_seconds, std::function<void()> before_abort = nullptr);
   Watchdog(const Watchdog &) = delete;
   Watchdog &operator=(const Watchdog &) = delete;
   ~Watchdog();
@@ -25,6 +27,7 @@ class Watchdog {
   void run();
 
   const int limit_seconds_;
+  const std::function<void()> before_abort_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string watched_;

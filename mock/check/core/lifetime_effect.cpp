@@ -25,13 +25,16 @@ Act act_on_primary_context(EntryTraits::Lifetime lifetime) {
   return lifetime == EntryTraits::Lifetime::releases ? Act::releases : Act::resets;
 }
 
-// A reference that cuCtxAttach adds is not tracked; of opened memory, the registry counts the references.
-Act act_on_object(EntryTraits::Lifetime lifetime) {
-  switch (lifetime) {
+// A reference that cuCtxAttach adds is not tracked; of opened memory and of physical memory, the registry
+// counts the references.
+Act act_on_object(const EntryTraits &traits) {
+  switch (traits.lifetime) {
     case EntryTraits::Lifetime::creates:
       return Act::makes;
     case EntryTraits::Lifetime::opens:
       return Act::opens;
+    case EntryTraits::Lifetime::retains:
+      return has_integer_handle(traits.object) ? Act::opens : Act::none;
     case EntryTraits::Lifetime::releases:
     case EntryTraits::Lifetime::destroys:
       return Act::ends;
@@ -50,10 +53,11 @@ LifetimeEffect make_effect(int slot) {
   if (traits.object == mock::Object::primary_context) {
     effect.act = act_on_primary_context(traits.lifetime);
   } else if (mock::is_memory(traits.object) && is_address(subject)) {
-    effect.act = act_on_object(traits.lifetime);
+    effect.act = act_on_object(traits);
     effect.memory = mock::object_name(traits.object);
-  } else if (subject.kind == traits.object) {
-    effect.act = act_on_object(traits.lifetime);
+  } else if (subject.kind == traits.object || has_integer_handle(traits.object)) {
+    effect.act = act_on_object(traits);
+    effect.kind = traits.object;
   }
   return effect;
 }

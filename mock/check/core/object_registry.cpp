@@ -181,9 +181,7 @@ void ObjectRegistry::add(const TrackedObject &thing) {
 }
 
 std::uint64_t ObjectRegistry::context_of_new(int slot) {
-  const mock::Object object = mock::traits_of(slot).object;
-  const bool ends_with_context = object != mock::Object::mapped_memory && object != mock::Object::memory_pool;
-  return ends_with_context ? current() : 0;
+  return has_no_context(mock::traits_of(slot).object) ? 0 : current();
 }
 
 void ObjectRegistry::make(const WatchedCall &call, const LifetimeEffect &effect) {
@@ -195,20 +193,23 @@ void ObjectRegistry::make(const WatchedCall &call, const LifetimeEffect &effect)
   if (value == 0) return;  // a request for no bytes
   const CallStack at = CallStack::of_call();
   std::uint64_t bytes = 0;
-  if (effect.act == LifetimeEffect::Act::opens) {
+  if (effect.act == LifetimeEffect::Act::opens && effect.memory != nullptr) {
     CUdeviceptr base = 0;
     std::size_t size = 0;
     if (driver.cuMemGetAddressRange(&base, &size, value) == CUDA_SUCCESS && base == value) bytes = size;
-  } else if (effect.memory != nullptr) {
+  } else if (effect.memory != nullptr || has_integer_handle(effect.kind)) {
     bytes = bytes_of(call);
   }
-  const std::uint64_t context = subject.kind == Kind::context ? value : context_of_new(call.slot);
+  const std::uint64_t context = effect.kind == Kind::context ? value : context_of_new(call.slot);
   const std::lock_guard lock(mutex);
   unsigned count = 1;
   if (effect.act == LifetimeEffect::Act::opens)
-    if (const TrackedObject *const there = known(value, true); there != nullptr && there->is_alive())
+    if (TrackedObject *const there = known(value, effect.memory != nullptr);
+        there != nullptr && there->is_alive()) {
       count = there->count + 1;
-  TrackedObject &place = subject.kind == Kind::none ? place_of_memory(value, bytes) : handles_[value];
+      if (effect.memory == nullptr) return static_cast<void>(there->count = count);
+    }
+  TrackedObject &place = effect.kind == Kind::none ? place_of_memory(value, bytes) : handles_[value];
   // Constructed in place: copying would stall until the fields just written have reached memory.
   new (&place) TrackedObject{.value = value,
                              .bytes = bytes,
@@ -216,7 +217,7 @@ void ObjectRegistry::make(const WatchedCall &call, const LifetimeEffect &effect)
                              .made_at = at,
                              .count = count,
                              .made_by = static_cast<std::int16_t>(call.slot),
-                             .kind = subject.kind};
+                             .kind = effect.kind};
 }
 
 void ObjectRegistry::mark_ended(TrackedObject &thing, const WatchedCall &by, const CallStack &at) {
@@ -246,7 +247,7 @@ void ObjectRegistry::forget(std::uint64_t value, bool is_memory, IsIt is_it) {
 
 void ObjectRegistry::end(WatchedCall &call, TrackedObject *thing, const Argument &subject,
                          const CallStack &at) {
-  if (thing != nullptr && thing->kind == subject.kind && thing->is_alive()) {
+  if (thing != nullptr && thing->kind == effects_[call.slot].kind && thing->is_alive()) {
     call.ended = *thing;
     if (--thing->count == 0) {
       mark_ended(*thing, call, at);

@@ -7,6 +7,7 @@
 namespace cushim::check {
 
 const char *TrackedObject::noun() const {
+  if (has_integer_handle(kind)) return mock::object_name(kind);
   const LifetimeEffect &effect = lifetime_effect_of(made_by);
   return effect.memory != nullptr ? effect.memory : parameters_of(made_by)[effect.subject].noun;
 }

@@ -211,7 +211,14 @@ void allocate_pinned(CallView &call) { made(call, call.written(0), call.argument
 void register_memory(CallView &call) {
   made(call, call.argument(0), call.argument(1), MemoryKind::registered);
 }
-void map(CallView &call) { made(call, call.argument(0), call.argument(1), MemoryKind::device); }
+void map(CallView &call) {
+  call.model.memory_mapped({.begin = call.argument(0),
+                            .size = call.argument(1),
+                            .physical = call.argument(3),
+                            .offset = call.argument(2)},
+                           call.current());
+}
+void create_physical(CallView &call) { call.model.physical_memory_made(call.written(0)); }
 void open_memory(CallView &call) {
   const std::uint64_t address = call.written(0);
   if (call.model.is_pageable(address)) made(call, address, call.size_of(address), MemoryKind::device);
@@ -235,7 +242,9 @@ void free(CallView &call, VectorClock &host_learns) {
   call.model.memory_freed(call.argument(0));
   host_learns = call.model.work_of_all();
 }
-void unmap(CallView &call, VectorClock &) { call.model.memory_freed(call.argument(0)); }
+void unmap(CallView &call, VectorClock &) {
+  call.model.memory_unmapped({call.argument(0), call.argument(0) + call.argument(1)});
+}
 void destroy_array(CallView &call, VectorClock &host_learns) {
   call.model.array_gone(call.handle<CUarray>(0));
   host_learns = call.model.work_of_all();
@@ -312,6 +321,8 @@ constexpr Effect kEffects[] = {
     {"cuMemFree", free},
     {"cuMemFreeHost", free},
     {"cuMemHostUnregister", free},
+    {"cuMemCreate", nullptr, create_physical},
+    {"cuMemImportFromShareableHandle", nullptr, create_physical},
     {"cuMemMap", nullptr, map},
     {"cuMemUnmap", unmap},
     {"cuIpcOpenMemHandle", nullptr, open_memory},

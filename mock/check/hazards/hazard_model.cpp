@@ -112,77 +112,6 @@ void HazardModel::host_learns_all_of(const StreamRef &stream) {
     host_learns(VectorClock(work));
 }
 
-// ---- Memory ----
-
-const HazardModel::Memory *HazardModel::memory_at(std::uint64_t address) const {
-  auto next = memory_.upper_bound(address);
-  if (next == memory_.begin()) return nullptr;
-  const Memory &memory = std::prev(next)->second;
-  return address < memory.end ? &memory : nullptr;
-}
-
-bool HazardModel::is_device(std::uint64_t address) const {
-  const Memory *const memory = memory_at(address);
-  return memory != nullptr && memory->kind == MemoryKind::device;
-}
-
-std::uint64_t HazardModel::at_host(std::uint64_t address) const {
-  if (also_at_.empty()) return address;
-  const auto next = also_at_.upper_bound(address);
-  if (next == also_at_.begin()) return address;
-  const auto &[begin, where] = *std::prev(next);
-  return address < where.first ? where.second + (address - begin) : address;
-}
-
-void HazardModel::memory_made(std::uint64_t begin, std::uint64_t size, MemoryKind kind, ContextKey context) {
-  touched_.forget({begin, begin + size});
-  memory_[begin] = {.end = begin + size, .kind = kind, .context = context, .changed_by = {}};
-}
-
-void HazardModel::memory_made_in_order(std::uint64_t begin, std::uint64_t size, const StreamRef &stream,
-                                       Access access) {
-  const StreamIndex stream_index = names_.stream_index(stream);
-  access.epoch = order_.submit(stream_index);
-  access.stream = names_.number(stream_index);
-  access.kind = Access::Kind::allocation;
-  memory_made(begin, size, MemoryKind::device, order_.context(stream_index));
-  if (captures_ == 0) use(access, {.extent = Extent::of(begin, size), .kind = access.kind});
-}
-
-// Keeps the description of freed memory until the address is reused, for later accesses to it.
-void HazardModel::memory_freed_in_order(std::uint64_t begin, const StreamRef &stream, Access access) {
-  const Memory *const memory = memory_at(begin);
-  const std::uint64_t size = memory == nullptr ? 0 : memory->end - begin;
-  access.kind = Access::Kind::free;
-  const Use whole{.extent = Extent::of(begin, size), .kind = access.kind};
-  work(stream, access, std::span(&whole, 1), Host::goes_on);
-}
-
-void HazardModel::before_memory_freed(std::uint64_t begin) {
-  if (const Memory *const memory = memory_at(begin)) drop_sources(begin, memory->end);
-}
-
-void HazardModel::memory_goes_with(ContextKey context) {
-  for (const auto &[begin, memory] : memory_)
-    if (memory.context == context) drop_sources(begin, memory.end);
-}
-
-void HazardModel::memory_freed(std::uint64_t begin) {
-  const auto found = memory_.find(begin);
-  if (found == memory_.end()) return;
-  const std::uint64_t end = found->second.end;
-  touched_.forget({begin, end});
-  words_.erase(words_.lower_bound(begin), words_.lower_bound(end));
-  std::erase_if(also_at_,
-                [&](const auto &also) { return also.second.second >= begin && also.second.second < end; });
-  memory_.erase(found);
-}
-
-void HazardModel::map_host_memory(std::uint64_t device, std::uint64_t host) {
-  if (device == host) return;
-  if (const Memory *const memory = memory_at(host)) also_at_[device] = {device + (memory->end - host), host};
-}
-
 // ---- Work ----
 
 ShadowMemory &HazardModel::touched(CUarray array) {
@@ -233,7 +162,8 @@ void HazardModel::use(const Access &access, const Use &use) {
   if (use.extent.is_empty()) return;
   Extent extent = use.extent;
   if (use.array == nullptr) {
-    extent.begin = at_host(extent.begin);
+    if (at_host(extent.end() - 1) - at_host(extent.begin) == extent.end() - 1 - extent.begin)
+      extent.begin = at_host(extent.begin);
     Memory *const memory = memory_at(extent.begin);
     if (memory != nullptr && memory->kind != MemoryKind::device) {
       if (access.is_change()) {

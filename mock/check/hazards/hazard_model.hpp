@@ -75,6 +75,17 @@ class HazardModel {
   void memory_goes_with(ContextKey context);
   void all_memory_goes() { sources_.clear(); }
   void memory_freed(std::uint64_t begin);
+  // A part of physical memory, mapped at an address.
+  struct Mapping {
+    std::uint64_t begin = 0, size = 0;
+    std::uint64_t physical = 0, offset = 0;  // the handle of the physical memory, and the offset in it
+  };
+  // Accesses to the same bytes through two mappings of one handle may conflict.
+  void memory_mapped(const Mapping &mapping, ContextKey context);
+  // Forgets all mappings in the range.
+  void memory_unmapped(ByteRange range);
+  // The handle names new memory, whatever it named before.
+  void physical_memory_made(std::uint64_t handle) { physical_.erase(handle); }
   // The device accesses host memory `host` at address `device`.
   void map_host_memory(std::uint64_t device, std::uint64_t host);
   void array_gone(CUarray array) { arrays_.erase(array); }
@@ -137,7 +148,14 @@ class HazardModel {
     bool is_in_order = false;  // allocated in stream order
     VectorClock changed_by;    // pinned memory: work that writes it
     std::uint64_t changed_at = 0;
+    std::uint64_t physical = 0, offset = 0;  // as in Mapping
   };
+  // Bytes of physical memory, and the mapping whose addresses stand for them.
+  struct MappedPart {
+    std::uint64_t end = 0;  // offset
+    std::uint64_t address = 0;
+  };
+  using MappedParts = std::map<std::uint64_t, MappedPart>;  // by offset
   // A wait that the host, or any writer of the memory value, may end.
   struct OpenWait {
     Epoch epoch;
@@ -176,7 +194,10 @@ class HazardModel {
   Memory *memory_at(std::uint64_t address) {
     return const_cast<Memory *>(std::as_const(*this).memory_at(address));
   }
+  // Returns the address that stands for the memory at `address`, which may be mapped several times.
   std::uint64_t at_host(std::uint64_t address) const;
+  void add_also_at(ByteRange range, std::uint64_t stands_for_it);
+  void forget_also_at(std::uint64_t address, std::uint64_t stands_for_it);
   ShadowMemory &touched(CUarray array);
   void use(const Access &access, const Use &use);
   void report_or_hold(const Conflict &conflict);
@@ -208,8 +229,10 @@ class HazardModel {
   VectorClock host_may_know_;
   std::map<std::uint64_t, VectorClock> words_;  // by address: what was done before the value was written
   std::map<std::uint64_t, Memory> memory_;
-  // Device address: its end, host address.
+  // Address at which memory is mapped again: its end, and the address that stands for it.
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> also_at_;
+  std::multimap<std::uint64_t, std::uint64_t> also_at_of_;  // the reverse
+  std::map<std::uint64_t, MappedParts> physical_;           // by the handle
   ShadowMemory touched_{order_};
   std::unordered_map<CUarray, ShadowMemory> arrays_;
   std::vector<OpenWait> open_waits_;

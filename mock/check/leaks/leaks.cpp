@@ -29,11 +29,15 @@ std::string advice_on(const TrackedObject &object) {
       return "call " + end + " once for each " + cushim_entry(object.made_by)->base;
     case Object::mapped_memory:
       return "unmap it with " + end;
+    case Object::allocation_handle:
+      return "call " + end + " once for each call that returned the handle";
     case Object::stream_ordered_memory:
     case Object::shared_pool_memory:
       return "free it with " + end + ", or with cuMemFree after its last use";
     default:
-      return mock::is_memory(maker.object) ? "free it with " + end : "destroy it after its last use";
+      return mock::is_memory(maker.object) || maker.object == Object::address_range
+                 ? "free it with " + end
+                 : "destroy it after its last use";
   }
 }
 
@@ -61,13 +65,11 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
 
   void finish() {
     for (const TrackedObject &object : object_registry->take_unreported_living()) {
-      Finding finding = object.is_memory()
-                            ? about(object, "never-freed", "of " + hex(object.context) + " was not freed")
-                            : about(object, "never-destroyed",
-                                    (object.kind == Kind::context || object.kind == Kind::memory_pool
-                                         ? ""
-                                         : "of " + hex(object.context) + " ") +
-                                        "was not destroyed");
+      const bool names_no_context = object.kind == Kind::context || has_no_context(object.kind);
+      const std::string owner = names_no_context ? "" : "of " + hex(object.context) + " ";
+      Finding finding = object.is_memory() || has_integer_handle(object.kind)
+                            ? about(object, "never-freed", owner + "was not freed")
+                            : about(object, "never-destroyed", owner + "was not destroyed");
       finding.advice = advice_on(object);
       findings.add(std::move(finding));
     }

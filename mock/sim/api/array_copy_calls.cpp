@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 1D copies from, to and between arrays, within the first row.
 #include "api/service.hpp"
+#include "commands/submit.hpp"
 #include "copy/copy3d.hpp"
 
 namespace cushim::sim {
@@ -26,10 +27,31 @@ struct Side {
   }
 };
 
+Memcpy in_3d(const Side &to, const Side &from, std::size_t bytes) {
+  const auto type_of = [](const Side &side) {
+    if (side.is_array) return CU_MEMORYTYPE_ARRAY;
+    return side.reach == Reach::device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
+  };
+  Memcpy made;
+  CUDA_MEMCPY3D &with = made.parameters;
+  with.srcMemoryType = type_of(from);
+  with.srcArray = from.array;
+  with.srcXInBytes = from.offset;
+  with.srcDevice = from.address;
+  with.dstMemoryType = type_of(to);
+  with.dstArray = to.array;
+  with.dstXInBytes = to.offset;
+  with.dstDevice = to.address;
+  with.WidthInBytes = bytes;
+  with.Height = with.Depth = 1;
+  return made;
+}
+
 CUresult copy_in(Call &call, Stream &stream, const Side &to, const Side &from, std::size_t bytes,
                  bool waits) {
   if (bytes == 0) return CUDA_SUCCESS;
   const CopyExtent box{bytes, 1, 1};
+  if (stream.capture != nullptr) return capture_command(call, stream, in_3d(to, from, bytes)), CUDA_SUCCESS;
   const Copy3DEndpoint target = to.find(call, box), source = from.find(call, box);
   copy_3d(call, stream, target, source, box, waits ? host_waits(target.place, source.place) : Sync::returns);
   return CUDA_SUCCESS;

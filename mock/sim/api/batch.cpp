@@ -3,25 +3,15 @@
 
 namespace cushim::sim {
 
-Work add(Call &call, Stream &stream, Operation &&operation, const Uses &uses) {
-  for (Allocation *const used : uses)
-    if (used != nullptr) used->reserve_user();
-  Work work = call.add(stream, std::move(operation));
-  for (Allocation *const used : uses)
-    if (used != nullptr) used->add_user(work);
-  return work;
-}
-
-Work submit(Call &call, Stream &stream, std::vector<BatchOperation> &&operations) {
-  // All operations become users of their memory before start() may release the lock.
+Work submit(Call &call, Stream &stream, std::vector<PreparedCommand> &&commands) {
+  // All commands become users of their memory before start() may release the lock.
   std::vector<Work> works;
-  works.reserve(operations.size());
+  works.reserve(commands.size());
   const auto start_all = [&] {
     for (const Work &work : works) call.start(work);
   };
   try {
-    for (BatchOperation &each : operations)
-      works.push_back(add(call, stream, std::move(each.operation), each.uses));
+    for (PreparedCommand &each : commands) works.push_back(add(call, stream, std::move(each)));
   } catch (...) {
     start_all();
     throw;
@@ -31,16 +21,16 @@ Work submit(Call &call, Stream &stream, std::vector<BatchOperation> &&operations
 }
 
 Stream &stream_of_batch(Call &call, CUstream handle) {
-  Stream &stream = call.stream(handle);
-  require(!stream.is_legacy);
-  return stream;
+  require(!is_null_stream(call, handle) && handle != CU_STREAM_LEGACY);
+  return call.stream(handle);
 }
 
-void check_assignment(const std::size_t *first, std::size_t entries, std::size_t count) {
+void check_assignment(const std::size_t *first, std::size_t entries, std::size_t count, IndexOrder order) {
   require(first != nullptr && entries != 0 && entries <= count);
   // From the front: a wrong number of entries ends the loop where the values stop rising.
   require(first[0] == 0);
-  for (std::size_t i = 1; i < entries; ++i) require(first[i] > first[i - 1] && first[i] < count);
+  for (std::size_t i = 1; i < entries; ++i)
+    require(first[i] < count && (order == IndexOrder::any || first[i] > first[i - 1]));
 }
 
 }  // namespace cushim::sim

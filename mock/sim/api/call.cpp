@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/call.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
+
+#include "graphs/capturing.hpp"
 
 namespace cushim::sim {
 
 void fail(CUresult code) { throw CallError{code}; }
 
-Device &Call::device(CUdevice number) {
-  require(number >= 0 && number < static_cast<int>(system.visible.size()), CUDA_ERROR_INVALID_DEVICE);
+Device &Call::device(CUdevice number, CUresult otherwise) {
+  require(has_device(number), otherwise);
   return *system.visible[static_cast<std::size_t>(number)];
+}
+
+Device *Call::device_with(const CUuuid &uuid) {
+  const auto is_it = [&](const Device *device) {
+    return std::memcmp(&device->uuid, &uuid, sizeof uuid) == 0;
+  };
+  const auto found = std::ranges::find_if(system.visible, is_it);
+  return found != system.visible.end() ? *found : nullptr;
 }
 
 void Call::require_no_destroyed_context() {
@@ -19,7 +31,8 @@ void Call::require_no_destroyed_context() {
 }
 
 Context &Call::context(CUcontext handle) {
-  Context *const context = system.handles.find<Context>(handle);
+  const auto *const green = system.handles.find<GreenContext>(handle);
+  Context *const context = green != nullptr ? green->primary : system.handles.find<Context>(handle);
   if (context == nullptr || (!context->is_alive && !context->is_primary)) {
     report_misuse(handle, Kind::context);
     fail(CUDA_ERROR_INVALID_CONTEXT);
@@ -49,15 +62,19 @@ Stream &Call::per_thread_stream(Context &context) {
 }
 
 Stream &Call::stream(CUstream handle) {
-  if (handle == nullptr) return per_thread ? per_thread_stream(context()) : legacy(context());
-  if (handle == CU_STREAM_LEGACY) return legacy(context());
+  if (handle == CU_STREAM_LEGACY || (handle == nullptr && !per_thread)) {
+    Stream &stream = legacy(context());
+    if (!system.captures.empty()) require_no_blocking_capture(system, *stream.context);
+    return stream;
+  }
+  if (handle == nullptr) return per_thread_stream(context());
   if (handle == CU_STREAM_PER_THREAD) return per_thread_stream(context());
   Stream *const stream = system.handles.find<Stream>(handle);
   if (stream == nullptr) {
     report_misuse(handle, Kind::stream);
     fail(CUDA_ERROR_INVALID_HANDLE);
   }
-  require(stream->context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(stream->context->is_alive && is_green_alive(stream->green), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   require(stream->context->fault == CUDA_SUCCESS, stream->context->fault);
   return *stream;
 }
@@ -106,6 +123,16 @@ Pool &Call::pool(CUmemoryPool handle) {
   return *pool;
 }
 
+PhysicalHandle &Call::physical_handle(CUmemGenericAllocationHandle handle) {
+  const auto *const wanted = reinterpret_cast<const void *>(static_cast<std::uintptr_t>(handle));
+  PhysicalHandle *const found = system.handles.find<PhysicalHandle>(wanted);
+  if (found == nullptr) {
+    report_misuse(wanted, Kind::physical_memory);
+    fail(CUDA_ERROR_INVALID_VALUE);
+  }
+  return *found;
+}
+
 Module &Call::module(CUmodule handle) { return object<Module>(handle); }
 Function &Call::function(CUfunction handle) { return object<Function>(handle); }
 Link &Call::link(CUlinkState handle) { return object<Link>(handle); }
@@ -141,6 +168,8 @@ Function &Call::function_of_kernel(Kernel &kernel, Context &context) {
 }
 
 Work Call::add(Stream &stream, Operation &&operation, Order order) {
+  if (stream.capture != nullptr) [[unlikely]]
+    refuse_in_capture(stream);
   Context &context = *stream.context;
   operation.name = operation.name[0] != '\0' ? operation.name : name;
   operation.stream = stream.id;

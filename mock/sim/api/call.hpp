@@ -47,15 +47,24 @@ struct Call {
   const char *name;
   bool per_thread;  // whether the null stream is the thread's per-thread stream
 
-  // Returns the device with this ordinal; else INVALID_DEVICE.
-  Device &device(CUdevice number);
+  bool has_device(CUdevice number) const {
+    return number >= 0 && number < static_cast<int>(system.visible.size());
+  }
+  // Returns the device with this ordinal; else `otherwise`.
+  Device &device(CUdevice number, CUresult otherwise = CUDA_ERROR_INVALID_DEVICE);
+  // Returns the visible device with this UUID; null if there is none.
+  Device *device_with(const CUuuid &uuid);
 
   // Returns the current context. INVALID_CONTEXT without one; CONTEXT_IS_DESTROYED if it has been destroyed.
   Context &context() {
     Context &context = current_or_destroyed();
-    require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    require(context.is_alive && is_green_alive(thread().stack.green()), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     require(context.fault == CUDA_SUCCESS, context.fault);
     return context;
+  }
+  // Returns whether a green context has not been destroyed; true for 0, which names none.
+  bool is_green_alive(std::uintptr_t green) const {
+    return green == 0 || system.handles.find<GreenContext>(reinterpret_cast<const void *>(green)) != nullptr;
   }
   // Returns the current context even if it has been destroyed, for the few calls that still work then.
   // Measured, driver 580.
@@ -69,8 +78,10 @@ struct Call {
   void require_no_destroyed_context();
   // Returns the current context, destroyed or not; null without one.
   Context *current() { return thread().stack.empty() ? nullptr : thread().stack.back(); }
-  Context &context(CUcontext handle);  // else INVALID_CONTEXT; also if it is being destroyed
-  Stream &stream(CUstream handle);     // else INVALID_HANDLE; null is a stream of the current context
+  // Returns the context with this handle, for a green context its primary context; else INVALID_CONTEXT, also
+  // if it is being destroyed.
+  Context &context(CUcontext handle);
+  Stream &stream(CUstream handle);  // else INVALID_HANDLE; null is a stream of the current context
   // Returns the stream of an asynchronous copy: stream(), but CONTEXT_IS_DESTROYED comes first.
   Stream &stream_of_copy(CUstream handle) {
     require_no_destroyed_context();
@@ -84,6 +95,8 @@ struct Call {
   Work work_of(Event &event);
   Array &array(CUarray handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE);
   Pool &pool(CUmemoryPool handle);
+  // Physical memory and multicast objects; else INVALID_VALUE.
+  PhysicalHandle &physical_handle(CUmemGenericAllocationHandle handle);
   // Objects of modules and libraries; each lookup: else INVALID_HANDLE.
   Module &module(CUmodule handle);
   Function &function(CUfunction handle);
@@ -138,16 +151,12 @@ struct Call {
   // start of the wait. If the wait fails, the context stays alive; so does a primary context that is retained
   // during the wait. Returns the context's fault.
   CUresult end(Context &context);
-  bool query(std::span<const Work> works) {
-    const auto observed = system.observed_by_wait(works);
-    if (!system.engine.query(lock, works)) return false;
-    system.observe(observed);
-    return true;
-  }
+  // Returns whether the work is complete. Memory pools observe completed frees by waits only, not by queries.
+  // Measured, driver 580.
+  bool query(std::span<const Work> works) { return system.engine.query(lock, works); }
   bool query(const Work &work) {
     if (is_complete(work)) {
       if (work != nullptr) system.engine.advance_to(work->completed_at);
-      system.observe(system.observed_by_wait(std::span(&work, 1)));
       return true;
     }
     // The owner of `work` may be destroyed while the lock is released.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/context_calls.hpp"
+#include "graphs/capturing.hpp"
 #include "memory/rounding.hpp"
 
 #include <algorithm>
@@ -55,16 +56,22 @@ CUresult destroy(Call &call, CUcontext handle) {
   return fault;
 }
 
+// Returns the handle of a green context; 0 for other handles.
+std::uintptr_t green_handle(Call &call, CUcontext handle) {
+  const auto *const green = call.system.handles.find<GreenContext>(handle);
+  return green != nullptr ? green->handle : 0;
+}
+
 CUresult push(Call &call, CUcontext handle) {
   require(handle != nullptr);
-  call.thread().stack.push_back(&call.context(handle));
+  call.thread().stack.push_back(&call.context(handle), green_handle(call, handle));
   return CUDA_SUCCESS;
 }
 
 CUresult pop(Call &call, CUcontext *out) {
   auto &stack = call.thread().stack;
   require(!stack.empty(), CUDA_ERROR_INVALID_CONTEXT);
-  if (out != nullptr) *out = handle_of(*stack.back());
+  if (out != nullptr) *out = reinterpret_cast<CUcontext>(stack.current_handle());
   stack.pop_back();
   return CUDA_SUCCESS;
 }
@@ -73,14 +80,13 @@ CUresult set_current(Call &call, CUcontext handle) {
   auto &stack = call.thread().stack;
   Context *const context = handle != nullptr ? &call.context(handle) : nullptr;
   if (!stack.empty()) stack.pop_back();
-  if (context != nullptr) stack.push_back(context);
+  if (context != nullptr) stack.push_back(context, green_handle(call, handle));
   return CUDA_SUCCESS;
 }
 
 CUresult get_current(Call &call, CUcontext *out) {
   require(out != nullptr);
-  const Context *const current = call.current();
-  *out = current != nullptr ? handle_of(*current) : nullptr;
+  *out = reinterpret_cast<CUcontext>(call.thread().stack.current_handle());
   return CUDA_SUCCESS;
 }
 
@@ -121,16 +127,35 @@ CUresult get_id(Call &call, CUcontext handle, unsigned long long *id) {
   return CUDA_SUCCESS;
 }
 
-CUresult synchronize(Call &call) {
-  call.wait(call.context().works());
+CUresult wait_for(Call &call, Context &context) {
+  require_no_capture(call.system, context);
+  const auto kept = context.entries;  // another call may destroy the context while this one waits
+  call.wait(context.works());
+  call.system.observe_complete(context);
   return CUDA_SUCCESS;
 }
 
-CUresult synchronize_of(Call &call, CUcontext handle) {
-  const Context &context = handle == nullptr ? call.context() : call.context(handle);
-  require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  call.wait(context.works());
+// A green context waits for its own streams.
+CUresult wait_for_green(Call &call, std::uintptr_t green, Context &context) {
+  require_no_capture(call.system, context);
+  std::vector<Work> works;
+  for (Stream *const stream : context.streams)
+    if (stream->green == green) std::ranges::copy(call.works_of(*stream), std::back_inserter(works));
+  call.wait(works);
   return CUDA_SUCCESS;
+}
+
+CUresult synchronize(Call &call) {
+  Context &context = call.context();
+  const std::uintptr_t green = call.thread().stack.green();
+  return green != 0 ? wait_for_green(call, green, context) : wait_for(call, context);
+}
+
+CUresult synchronize_of(Call &call, CUcontext handle) {
+  Context &context = handle == nullptr ? call.context() : call.context(handle);
+  require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  if (const std::uintptr_t green = green_handle(call, handle)) return wait_for_green(call, green, context);
+  return wait_for(call, context);
 }
 
 CUresult get_api_version(Call &call, CUcontext handle, unsigned *version) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 2D and 3D copies.
 #include "api/service.hpp"
+#include "commands/submit.hpp"
 #include "copy/copy3d.hpp"
 
 namespace cushim::sim {
@@ -33,39 +34,88 @@ Copy3DEndpoint find(Call &call, const Described &end, const CopyExtent &box) {
   fail(CUDA_ERROR_INVALID_VALUE);
 }
 
+Described source_of(const CUDA_MEMCPY3D &with) {
+  return {with.srcMemoryType,
+          with.srcHost,
+          with.srcDevice,
+          with.srcArray,
+          with.srcPitch,
+          with.srcHeight,
+          {with.srcXInBytes, with.srcY, with.srcZ},
+          with.srcLOD};
+}
+
+Described target_of(const CUDA_MEMCPY3D &with) {
+  return {with.dstMemoryType,
+          with.dstHost,
+          with.dstDevice,
+          with.dstArray,
+          with.dstPitch,
+          with.dstHeight,
+          {with.dstXInBytes, with.dstY, with.dstZ},
+          with.dstLOD};
+}
+
+CopyExtent extent_of(const CUDA_MEMCPY3D &with) { return {with.WidthInBytes, with.Height, with.Depth}; }
+
+bool is_empty(const CopyExtent &box) { return box.width == 0 || box.rows == 0 || box.slices == 0; }
+
 enum class Calls { synchronous, in_stream };
 
-CUresult copy(Call &call, Stream &stream, const Described &to, const Described &from, const CopyExtent &box,
-              Calls calls) {
-  // An empty copy succeeds, even with other invalid arguments.
-  if (box.width == 0 || box.rows == 0 || box.slices == 0) return CUDA_SUCCESS;
-  const Copy3DEndpoint source = find(call, from, box), target = find(call, to, box);
+CUresult copy(Call &call, Stream &stream, const CUDA_MEMCPY3D &with, Calls calls) {
+  const CopyExtent box = extent_of(with);
+  if (is_empty(box)) return CUDA_SUCCESS;  // even with other invalid arguments
+  if (stream.capture != nullptr) return capture_command(call, stream, Memcpy{with}), CUDA_SUCCESS;
+  const Copy3DEndpoint source = find(call, source_of(with), box), target = find(call, target_of(with), box);
   copy_3d(call, stream, target, source, box,
           calls == Calls::in_stream ? Sync::returns : host_waits(target.place, source.place));
   return CUDA_SUCCESS;
 }
 
+}  // namespace
+
+PreparedCommand prepare(Call &call, Context &context, const Memcpy &command) {
+  const CopyExtent box = extent_of(command.parameters);
+  if (is_empty(box)) return {};
+  const Copy3DEndpoint source = find(call, source_of(command.parameters), box),
+                       target = find(call, target_of(command.parameters), box);
+  require_writable(call.system.memory, target.place);
+  const bool is_linear = box.rows == 1 && box.slices == 1;
+  return {is_linear
+              ? copy_operation(call, context, target.place, source.place, box.width, SourceRead::in_stream)
+              : copy_3d_operation(call, context, target, source, box, SourceRead::in_stream),
+          {target.place, source.place}};
+}
+
+namespace {
+
 // ---- Two dimensions ----
+
+CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY2D &with) {
+  CUDA_MEMCPY3D made{};
+  made.srcXInBytes = with.srcXInBytes;
+  made.srcY = with.srcY;
+  made.srcMemoryType = with.srcMemoryType;
+  made.srcHost = with.srcHost;
+  made.srcDevice = with.srcDevice;
+  made.srcArray = with.srcArray;
+  made.srcPitch = with.srcPitch;
+  made.dstXInBytes = with.dstXInBytes;
+  made.dstY = with.dstY;
+  made.dstMemoryType = with.dstMemoryType;
+  made.dstHost = with.dstHost;
+  made.dstDevice = with.dstDevice;
+  made.dstArray = with.dstArray;
+  made.dstPitch = with.dstPitch;
+  made.WidthInBytes = with.WidthInBytes;
+  made.Height = with.Height;
+  made.Depth = 1;
+  return made;
+}
 
 CUresult copy_2d(Call &call, const CUDA_MEMCPY2D *copied, Stream &stream, Calls calls) {
   require(copied != nullptr);  // some of the real calls crash
-  const CUDA_MEMCPY2D &with = *copied;
-  return copy(call, stream,
-              {with.dstMemoryType,
-               with.dstHost,
-               with.dstDevice,
-               with.dstArray,
-               with.dstPitch,
-               0,
-               {with.dstXInBytes, with.dstY, 0}},
-              {with.srcMemoryType,
-               with.srcHost,
-               with.srcDevice,
-               with.srcArray,
-               with.srcPitch,
-               0,
-               {with.srcXInBytes, with.srcY, 0}},
-              {with.WidthInBytes, with.Height, 1}, calls);
+  return copy(call, stream, in_3d(*copied), calls);
 }
 
 CUresult synchronous_2d(Call &call, const CUDA_MEMCPY2D *copied) {
@@ -78,28 +128,40 @@ CUresult async_2d(Call &call, const CUDA_MEMCPY2D *copied, CUstream stream) {
 
 // ---- Three dimensions; the addresses determine the location, not the contexts of the peer calls ----
 
+CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY3D &with) { return with; }
+
+CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY3D_PEER &with) {
+  CUDA_MEMCPY3D made{};
+  made.srcXInBytes = with.srcXInBytes;
+  made.srcY = with.srcY;
+  made.srcZ = with.srcZ;
+  made.srcLOD = with.srcLOD;
+  made.srcMemoryType = with.srcMemoryType;
+  made.srcHost = with.srcHost;
+  made.srcDevice = with.srcDevice;
+  made.srcArray = with.srcArray;
+  made.srcPitch = with.srcPitch;
+  made.srcHeight = with.srcHeight;
+  made.dstXInBytes = with.dstXInBytes;
+  made.dstY = with.dstY;
+  made.dstZ = with.dstZ;
+  made.dstLOD = with.dstLOD;
+  made.dstMemoryType = with.dstMemoryType;
+  made.dstHost = with.dstHost;
+  made.dstDevice = with.dstDevice;
+  made.dstArray = with.dstArray;
+  made.dstPitch = with.dstPitch;
+  made.dstHeight = with.dstHeight;
+  made.WidthInBytes = with.WidthInBytes;
+  made.Height = with.Height;
+  made.Depth = with.Depth;
+  return made;
+}
+
 template <class Copied>
 CUresult copy_3d(Call &call, const Copied *copied, Stream &stream, Calls calls) {
   require(copied != nullptr);
-  const Copied &with = *copied;
-  return copy(call, stream,
-              {with.dstMemoryType,
-               with.dstHost,
-               with.dstDevice,
-               with.dstArray,
-               with.dstPitch,
-               with.dstHeight,
-               {with.dstXInBytes, with.dstY, with.dstZ},
-               with.dstLOD},
-              {with.srcMemoryType,
-               with.srcHost,
-               with.srcDevice,
-               with.srcArray,
-               with.srcPitch,
-               with.srcHeight,
-               {with.srcXInBytes, with.srcY, with.srcZ},
-               with.srcLOD},
-              {with.WidthInBytes, with.Height, with.Depth}, calls);
+  return copy(call, stream, in_3d(*copied), calls);
 }
 
 template <class Copied>

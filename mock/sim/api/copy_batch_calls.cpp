@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of copies. All copies are checked before the first is added. The real driver may make the copies of
-// a batch in any order; here they are made one after the other.
+// Batches of copies. If the memory of a copy is invalid, the copies before it are made. The real driver may
+// make the copies of a batch in any order; here they are made one after the other.
 #include <algorithm>
 
 #include "api/batch.hpp"
 #include "api/service.hpp"
 #include "copy/copy3d.hpp"
+#include "memory/location.hpp"
 
 #if CUDA_VERSION >= 12080
 
@@ -14,25 +15,61 @@ namespace {
 
 constexpr std::size_t kNoCopy = SIZE_MAX;  // the index of an error that does not belong to one copy
 
-// Collects the checked copies of a batch, and submits them.
+// When a copy reads its source, and whether the call waits for the copy.
+struct SourceAccess {
+  SourceRead read;
+  bool waits;
+};
+
+SourceAccess source_access(CUmemcpySrcAccessOrder order, const CopyEndpoint &to, const CopyEndpoint &from) {
+  switch (order) {
+    case CU_MEMCPY_SRC_ACCESS_ORDER_STREAM:
+      return {SourceRead::in_stream, from.is_pageable() && to.is_device()};
+    case CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL:
+      if (from.is_pageable()) return {SourceRead::in_call, false};
+      return {SourceRead::in_stream, true};
+    default:
+      return {source_read(to, from, Sync::returns), false};
+  }
+}
+
+// Collects the copies of a batch, and submits them.
 class CopyBatch {
  public:
   CopyBatch(Call &call, Stream &stream) : call_(call), stream_(stream) {}
 
-  void add(Operation &&operation, const CopyEndpoint &to, const CopyEndpoint &from) {
-    operations_.push_back({std::move(operation), {to.allocation, from.allocation}});
-    waits_ |= to.is_pageable();
+  // Adds a copy with the operation that operation_of(read) returns.
+  template <class OperationOf>
+  void add(const CopyEndpoint &to, const CopyEndpoint &from, CUmemcpySrcAccessOrder order,
+           OperationOf operation_of) {
+    require_writable(call_.system.memory, to);
+    const SourceAccess source = source_access(order, to, from);
+    commands_.push_back({operation_of(source.read), {to, from}});
+    waits_ |= source.waits || to.is_pageable();
   }
-  void submit() {
-    const Work last = sim::submit(call_, stream_, std::move(operations_));
-    if (waits_) call_.wait(last);
+  // Calls add_copy(index) for each of `count` copies, which calls add(), and submits the copies. If it throws
+  // CallError, the copies before that index are submitted.
+  template <class AddCopy>
+  void make(std::size_t count, AddCopy add_copy) {
+    try {
+      for (std::size_t index = 0; index < count; ++index) add_copy(index);
+    } catch (const CallError &) {
+      submit();
+      throw;
+    }
+    submit();
   }
 
  private:
+  void submit() {
+    const Work last = sim::submit(call_, stream_, std::move(commands_));
+    if (waits_) call_.wait(last);
+  }
+
   Call &call_;
   Stream &stream_;
-  std::vector<BatchOperation> operations_;
-  bool waits_ = false;  // for a copy to pageable memory
+  std::vector<PreparedCommand> commands_;
+  bool waits_ = false;
 };
 
 void check_order_and_flags(CUmemcpySrcAccessOrder order, unsigned flags) {
@@ -40,21 +77,22 @@ void check_order_and_flags(CUmemcpySrcAccessOrder order, unsigned flags) {
   require((flags & ~unsigned{CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE}) == 0);
 }
 
-SourceRead source_read_of(CUmemcpySrcAccessOrder order, const CopyEndpoint &to, const CopyEndpoint &from) {
-  return order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ? SourceRead::in_call
-                                                             : source_read(to, from, Sync::returns);
+// Returns the stream of a batch of copies, which also needs a current context.
+Stream &stream_of_copies(Call &call, CUstream handle) {
+  Stream &stream = stream_of_batch(call, handle);
+  require(call.current() != nullptr);
+  return stream;
 }
 
-// Calls make(index) and returns its result; if it fails, writes the index that it has set by then.
+// Calls make(index). It sets `index` to the copy in error, if the error is of one copy. The index is also
+// written without an error; a null stream is refused before.
 template <class Make>
-CUresult with_index_of_error(std::size_t *place, Make make) {
-  std::size_t index = kNoCopy;
-  try {
-    return make(index);
-  } catch (const CallError &) {
-    if (place != nullptr) *place = index;
-    throw;
-  }
+CUresult with_index_of_error(Call &call, CUstream stream, std::size_t *place, Make make) {
+  require(!is_null_stream(call, stream));
+  std::size_t unused = 0;
+  std::size_t &index = place != nullptr ? *place : unused;
+  index = kNoCopy;
+  return make(index);
 }
 
 // ---- Between addresses ----
@@ -71,33 +109,44 @@ struct Attributes {
   std::size_t count;
 };
 
+// Hints have no effect, but their type and their device must exist.
+void check_hint(const Call &call, const CUmemLocation &hint) {
+  require(hint.type >= kNoLocation && hint.type <= kCurrentHostNodeLocation);
+  require(hint.type != CU_MEM_LOCATION_TYPE_DEVICE || call.has_device(hint.id));
+}
+
+void check(const Call &call, const CUmemcpyAttributes &attributes) {
+  check_order_and_flags(attributes.srcAccessOrder, attributes.flags);
+  check_hint(call, attributes.srcLocHint);
+  check_hint(call, attributes.dstLocHint);
+}
+
 CUresult copy(Call &call, const Copies &copies, const Attributes &with, CUstream handle, std::size_t &index) {
   require(copies.targets != nullptr && copies.sources != nullptr && copies.sizes != nullptr);
   require(copies.count != 0 && with.attributes != nullptr);
-  check_assignment(with.first, with.count, copies.count);
-  Stream &stream = stream_of_batch(call, handle);
+  check_assignment(with.first, with.count, copies.count, IndexOrder::rising);
+  for (std::size_t i = 0; i < with.count; ++i) check(call, with.attributes[i]);
+  Stream &stream = stream_of_copies(call, handle);
   CopyBatch batch(call, stream);
   std::size_t entry = 0;
-  for (index = 0; index < copies.count; ++index) {
-    entry = entry_of(with.first, with.count, index, entry);
-    const CUmemcpyAttributes &attributes = with.attributes[entry];
-    check_order_and_flags(attributes.srcAccessOrder, attributes.flags);
-    const std::size_t size = copies.sizes[index];
+  batch.make(copies.count, [&](std::size_t i) {
+    index = i;
+    entry = entry_of(with.first, with.count, i, entry);
+    const std::size_t size = copies.sizes[i];
     require(size != 0);
-    const CopyEndpoint to = any_endpoint(call, copies.targets[index], size);
-    const CopyEndpoint from = any_endpoint(call, copies.sources[index], size);
-    const SourceRead read = source_read_of(attributes.srcAccessOrder, to, from);
-    batch.add(copy_operation(call, *stream.context, to, from, size, read), to, from);
-  }
+    const CopyEndpoint to = any_endpoint(call, copies.targets[i], size);
+    const CopyEndpoint from = any_endpoint(call, copies.sources[i], size);
+    batch.add(to, from, with.attributes[entry].srcAccessOrder,
+              [&](SourceRead read) { return copy_operation(call, *stream.context, to, from, size, read); });
+  });
   index = kNoCopy;
-  batch.submit();
   return CUDA_SUCCESS;
 }
 
 CUresult copy_with_index(Call &call, CUdeviceptr *targets, CUdeviceptr *sources, std::size_t *sizes,
                          std::size_t count, CUmemcpyAttributes *attributes, std::size_t *first,
                          std::size_t attribute_count, std::size_t *fail_index, CUstream stream) {
-  return with_index_of_error(fail_index, [&](std::size_t &index) {
+  return with_index_of_error(call, stream, fail_index, [&](std::size_t &index) {
     return copy(call, {targets, sources, sizes, count}, {attributes, first, attribute_count}, stream, index);
   });
 }
@@ -125,6 +174,23 @@ std::size_t common_element_size(Call &call, const CUDA_MEMCPY3D_BATCH_OP &copy) 
   return std::max({from, to, std::size_t{1}});
 }
 
+// A length of 0 stands for the extent of the copy.
+void check_lengths(const CUmemcpy3DOperand &operand, const CUextent3D &extent) {
+  if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return;
+  const auto &memory = operand.op.ptr;
+  require(memory.rowLength == 0 || memory.rowLength >= extent.width);
+  require(memory.layerHeight == 0 || memory.layerHeight >= extent.height);
+}
+
+// Checks a copy except for its memory.
+void check(Call &call, const CUDA_MEMCPY3D_BATCH_OP &copy) {
+  check_order_and_flags(copy.srcAccessOrder, copy.flags);
+  require(copy.extent.width != 0 && copy.extent.height != 0 && copy.extent.depth != 0);
+  common_element_size(call, copy);
+  check_lengths(copy.src, copy.extent);
+  check_lengths(copy.dst, copy.extent);
+}
+
 // Returns elements in bytes.
 std::size_t in_bytes(std::size_t elements, std::size_t element) {
   require(elements <= SIZE_MAX / element);
@@ -143,28 +209,27 @@ Copy3DEndpoint endpoint(Call &call, const CUmemcpy3DOperand &operand, std::size_
 CUresult copy_3d(Call &call, std::size_t count, const CUDA_MEMCPY3D_BATCH_OP *copies,
                  unsigned long long flags, CUstream handle, std::size_t &index) {
   require(count != 0 && copies != nullptr && flags == 0);
-  Stream &stream = stream_of_batch(call, handle);
+  Stream &stream = stream_of_copies(call, handle);
+  for (index = 0; index < count; ++index) check(call, copies[index]);
+  index = kNoCopy;  // also of a copy whose memory is invalid
   CopyBatch batch(call, stream);
-  for (index = 0; index < count; ++index) {
-    const CUDA_MEMCPY3D_BATCH_OP &copy = copies[index];
-    check_order_and_flags(copy.srcAccessOrder, copy.flags);
-    require(copy.extent.width != 0 && copy.extent.height != 0 && copy.extent.depth != 0);
+  batch.make(count, [&](std::size_t i) {
+    const CUDA_MEMCPY3D_BATCH_OP &copy = copies[i];
     const std::size_t element = common_element_size(call, copy);
     const CopyExtent box{in_bytes(copy.extent.width, element), copy.extent.height, copy.extent.depth};
     const Copy3DEndpoint from = endpoint(call, copy.src, element, box),
                          to = endpoint(call, copy.dst, element, box);
-    const SourceRead read = source_read_of(copy.srcAccessOrder, to.place, from.place);
-    batch.add(copy_3d_operation(call, *stream.context, to, from, box, read), to.place, from.place);
-  }
-  index = kNoCopy;
-  batch.submit();
+    batch.add(to.place, from.place, copy.srcAccessOrder,
+              [&](SourceRead read) { return copy_3d_operation(call, *stream.context, to, from, box, read); });
+  });
   return CUDA_SUCCESS;
 }
 
 CUresult copy_3d_with_index(Call &call, std::size_t count, CUDA_MEMCPY3D_BATCH_OP *copies,
                             std::size_t *fail_index, unsigned long long flags, CUstream stream) {
-  return with_index_of_error(
-      fail_index, [&](std::size_t &index) { return copy_3d(call, count, copies, flags, stream, index); });
+  return with_index_of_error(call, stream, fail_index, [&](std::size_t &index) {
+    return copy_3d(call, count, copies, flags, stream, index);
+  });
 }
 
 CUresult copy_3d_without_index(Call &call, std::size_t count, CUDA_MEMCPY3D_BATCH_OP *copies,

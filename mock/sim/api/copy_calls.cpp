@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // 1D copies.
 #include "api/service.hpp"
-#include "copy/copy_endpoint.hpp"
+#include "commands/submit.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -19,24 +19,45 @@ void copy(Call &call, Stream &stream, const CopyEndpoint &to, const CopyEndpoint
 struct Ends {
   CopyEndpoint to, from;
   Sync without_stream;
+  CUmemorytype to_type, from_type;  // as the call declares them
 };
 
 // Each looks up the ends of its copies, in the order of the real driver's checks.
 Ends to_device(Call &call, CUdeviceptr to, const void *from, std::size_t size) {
   const CopyEndpoint target = device_endpoint(call, to, size);
-  return {target, any_endpoint(call, address_of(from), size), Sync::waits};
+  return {target, any_endpoint(call, address_of(from), size), Sync::waits, CU_MEMORYTYPE_DEVICE,
+          CU_MEMORYTYPE_HOST};
 }
 Ends to_host(Call &call, void *to, CUdeviceptr from, std::size_t size) {
   const CopyEndpoint source = device_endpoint(call, from, size);
-  return {any_endpoint(call, address_of(to), size), source, Sync::waits};
+  return {any_endpoint(call, address_of(to), size), source, Sync::waits, CU_MEMORYTYPE_HOST,
+          CU_MEMORYTYPE_DEVICE};
 }
 Ends on_device(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
   const CopyEndpoint target = device_endpoint(call, to, size), source = device_endpoint(call, from, size);
-  return {target, source, host_waits(target, source)};
+  return {target, source, host_waits(target, source), CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE};
 }
 Ends unified(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
   const CopyEndpoint target = any_endpoint(call, to, size), source = any_endpoint(call, from, size);
-  return {target, source, host_waits(target, source)};
+  return {target, source, host_waits(target, source), CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED};
+}
+
+Memcpy in_3d(const Ends &ends, std::size_t size) {
+  Memcpy made;
+  CUDA_MEMCPY3D &with = made.parameters;
+  with.srcMemoryType = ends.from_type;
+  with.dstMemoryType = ends.to_type;
+  if (ends.from_type == CU_MEMORYTYPE_HOST)
+    with.srcHost = reinterpret_cast<const void *>(ends.from.address);
+  else
+    with.srcDevice = ends.from.address;
+  if (ends.to_type == CU_MEMORYTYPE_HOST)
+    with.dstHost = reinterpret_cast<void *>(ends.to.address);
+  else
+    with.dstDevice = ends.to.address;
+  with.WidthInBytes = size;
+  with.Height = with.Depth = 1;
+  return made;
 }
 
 // Copies between the ends that find(call, to, from, size) looks up. A copy of no bytes checks no address.
@@ -44,6 +65,7 @@ CUresult copy_between(Call &call, Stream &stream, auto find, auto to, auto from,
                       bool waits) {
   if (size == 0) return CUDA_SUCCESS;
   const Ends ends = find(call, to, from, size);
+  if (stream.capture != nullptr) return capture_command(call, stream, in_3d(ends, size)), CUDA_SUCCESS;
   copy(call, stream, ends.to, ends.from, size, waits ? ends.without_stream : Sync::returns);
   return CUDA_SUCCESS;
 }

@@ -10,9 +10,9 @@ namespace cushim::sim {
 namespace {
 
 int attribute_of(const Device &device, CUdevice_attribute attribute) {
-  const auto place = device.profile.attributes.find(static_cast<int>(attribute));
-  require(place != device.profile.attributes.end());
-  return place->second;
+  const auto found = device.profile.attributes.find(static_cast<int>(attribute));
+  require(found != device.profile.attributes.end());
+  return found->second;
 }
 
 CUresult get_count(Call &call, int *count) {

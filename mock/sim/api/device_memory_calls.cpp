@@ -3,6 +3,7 @@
 
 #include "api/service.hpp"
 #include "copy/copy_endpoint.hpp"
+#include "graphs/graph_memory.hpp"
 #include "memory/rounding.hpp"
 
 namespace cushim::sim {
@@ -44,9 +45,16 @@ CUresult free(Call &call, CUdeviceptr address) {
   require(allocation != nullptr && allocation->base == address &&
           (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed ||
            allocation->pool != nullptr) &&
-          allocation->is_usable() && allocation->imported == nullptr && allocation->mapping == nullptr &&
-          !allocation->is_of_module);
+          allocation->is_usable() && (allocation->imported == nullptr || allocation->pool != nullptr) &&
+          allocation->mapping == nullptr && !allocation->is_of_module);
   if (const Context *const owner = allocation->context) require(owner->fault == CUDA_SUCCESS, owner->fault);
+  if (GraphMemory *const memory = allocation->graph_memory) {
+    require(memory->is_allocated);
+    memory->is_allocated = false;
+    const std::vector<Work> users = allocation->users;  // the wait releases the lock
+    call.wait(users);
+    return CUDA_SUCCESS;
+  }
   call.release(*allocation);
   return CUDA_SUCCESS;
 }
@@ -57,9 +65,7 @@ CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr
   if (size != nullptr) *size = 0;
   const Context &context = call.context();
   const Allocation *const allocation = call.system.memory.find(address);
-  const bool is_found =
-      allocation != nullptr && (allocation->kind != MemoryKind::device || allocation->mapping != nullptr ||
-                                reaches(context, *allocation));
+  const bool is_found = allocation != nullptr && reaches(context, *allocation);
   require(is_found, CUDA_ERROR_NOT_FOUND);
   if (base != nullptr) *base = allocation->base;
   if (size != nullptr) *size = allocation->size;

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/service.hpp"
+#include "commands/submit.hpp"
+#include "graphs/capturing.hpp"
 
 namespace cushim::sim {
+
+// A node of a graph waits for the last record before the launch.
+PreparedCommand prepare(Call &call, Context &, const EventWait &command) {
+  const Event &event = call.event(command.event);
+  require(!event.is_interprocess(), CUDA_ERROR_NOT_SUPPORTED);  // not implemented
+  PreparedCommand wait;
+  wait.operation.come_after(event.record);
+  return wait;
+}
+
 namespace {
 
 constexpr unsigned kFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
@@ -25,12 +37,25 @@ CUresult destroy(Call &call, CUevent handle) {
   return CUDA_SUCCESS;
 }
 
+// An external record is a node of the graph; any other marks a point in the capture.
+CUresult record_in_capture(Call &call, Event &event, CUevent handle, Stream &stream, unsigned flags) {
+  require(stream.capture->capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  if (flags == 0)
+    event.captured = std::make_unique<CapturePoint>(*stream.capture);
+  else
+    capture(call, stream, EventRecord{handle}, nullptr);
+  return CUDA_SUCCESS;
+}
+
 CUresult record_with_flags(Call &call, CUevent handle, CUstream into, unsigned flags) {
   Stream &stream = call.stream(into);
   Event &event = call.event(handle);
   require((flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) == 0);
-  require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);  // has a meaning only during stream capture
+  // The flag has a meaning only during stream capture.
+  require(flags == 0 || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
   require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
+  if (stream.capture != nullptr) return record_in_capture(call, event, handle, stream, flags);
+  event.captured.reset();
   Operation operation{.cost = call.costs(*stream.context).event_record};
   // Serializes records of an INTERPROCESS event across streams and processes. Measured, driver 580.
   if (event.is_interprocess()) operation.come_after(call.work_of(event));
@@ -56,17 +81,30 @@ CUresult record(Call &call, CUevent event, CUstream stream) {
   return record_with_flags(call, event, stream, 0);
 }
 
+// Throws for an event that was last recorded in a stream capture: CAPTURED_EVENT, and invalidates the
+// capture; INVALID_VALUE if that is invalid or has ended. Measured, driver 580.
+void require_not_captured(Call &call, const Event &event) {
+  if (event.captured == nullptr) return;
+  Capture &capture = *event.captured->capture;
+  require(is_active(call.system, capture) && capture.is_valid);
+  capture.is_valid = false;
+  fail(CUDA_ERROR_CAPTURED_EVENT);
+}
+
 CUresult query(Call &call, CUevent handle) {
   require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);  // checked first
   require_admitted(call, When::also_in_host_functions);
   Event &event = call.event(handle);
+  require_not_captured(call, event);
   const bool is_complete =
       event.shared == nullptr ? call.query(event.record) : call.query(call.work_of(event));
   return is_complete ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult synchronize(Call &call, CUevent handle) {
-  const Work work = call.work_of(call.event(handle));
+  Event &event = call.event(handle);
+  require_not_captured(call, event);
+  const Work work = call.work_of(event);
   call.wait(work);
   return CUDA_SUCCESS;
 }
@@ -74,6 +112,7 @@ CUresult synchronize(Call &call, CUevent handle) {
 CUresult elapsed(Call &call, float *milliseconds, CUevent start_handle, CUevent end_handle) {
   require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE);  // as driver 580
   const Event &start = call.event(start_handle), &end = call.event(end_handle);
+  require(start.captured == nullptr && end.captured == nullptr);
   require(start.context == end.context, CUDA_ERROR_INVALID_HANDLE);
   require(start.is_timed() && end.is_timed(), CUDA_ERROR_INVALID_HANDLE);
   require(start.record != nullptr && end.record != nullptr, CUDA_ERROR_INVALID_HANDLE);
@@ -84,10 +123,23 @@ CUresult elapsed(Call &call, float *milliseconds, CUevent start_handle, CUevent 
   return CUDA_SUCCESS;
 }
 
+// An external wait is a node of the graph; any other would depend on work outside the capture.
+CUresult wait_in_capture(Call &call, const Event &event, CUevent handle, Stream &stream, unsigned flags) {
+  require(stream.capture->capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  if (flags != 0)
+    capture(call, stream, EventWait{handle}, nullptr);
+  else if (event.record != nullptr)
+    refuse_in_capture(stream, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+  return CUDA_SUCCESS;
+}
+
 CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned flags) {
   Stream &stream = call.stream(handle);
   require((flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) == 0);
   Event &event = call.event(event_handle);
+  if (event.captured != nullptr && flags == 0)
+    return join_capture(call, stream, *event.captured), CUDA_SUCCESS;
+  if (stream.capture != nullptr) return wait_in_capture(call, event, event_handle, stream, flags);
   require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);
   const Work work = call.work_of(event);
   if (work == nullptr && !event.is_interprocess()) return CUDA_SUCCESS;

@@ -35,7 +35,8 @@ CUresult free(Call &call, void *host) {
   if (host == nullptr) return CUDA_SUCCESS;
   Allocation *const allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr && allocation->base == address_of(host) &&
-          allocation->kind == MemoryKind::pinned && allocation->pool == nullptr && allocation->is_usable());
+          allocation->kind == MemoryKind::pinned && allocation->pool == nullptr &&
+          allocation->mapping == nullptr && allocation->is_usable());
   call.release(*allocation);
   return CUDA_SUCCESS;
 }
@@ -55,7 +56,12 @@ CUresult get_flags(Call &call, unsigned *flags, void *host) {
   require(flags != nullptr && host != nullptr);
   call.context();
   const Allocation *const allocation = call.system.memory.find(address_of(host));
-  require(allocation != nullptr && allocation->kind != MemoryKind::device && allocation->pool == nullptr);
+  require(allocation != nullptr);
+  if (allocation->mapping != nullptr) {  // measured on an H200, driver 580.159
+    *flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+    return CUDA_SUCCESS;
+  }
+  require(allocation->kind != MemoryKind::device && allocation->pool == nullptr);
   // Registered memory is always mapped.
   *flags = allocation->flags | (allocation->kind == MemoryKind::registered ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
   return CUDA_SUCCESS;

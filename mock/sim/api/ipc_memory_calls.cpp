@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstring>
+#include <memory>
+#include <utility>
 
 #include "api/service.hpp"
 
@@ -19,46 +20,43 @@ CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
   call.context();
   require(out != nullptr);
   call.system.engine.wait_for_moves(call.lock);  // sharing remaps the addresses
-  Allocation *const allocation = call.system.memory.find(address);
+  Memory &memory = call.system.memory;
+  const Allocation *const allocation = memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::device && allocation->pool == nullptr &&
           allocation->imported == nullptr && allocation->mapping == nullptr && allocation->is_usable());
-  if (allocation->exported == nullptr) {
-    const auto table = call.system.sharing.own();
-    if (table == nullptr) refuse_for_limit(call, errno);
-    std::size_t lead = 0;
-    auto pieces = call.system.memory.share(*allocation, lead);
-    if (pieces.empty()) refuse_for_limit(call, errno);
-    auto exported =
-        MemoryExport::make(table, std::move(pieces), lead, allocation->size, allocation->device->uuid);
-    if (exported == nullptr) refuse_for_limit(call, ENOSPC);
-    call.system.engine.work_in_background();
-    allocation->exported = std::move(exported);
-  }
-  *out = std::bit_cast<CUipcMemHandle>(allocation->exported->handle());
+  const auto table = call.system.sharing.own();
+  if (table == nullptr) refuse_for_limit(call, errno);
+  const Memory::Blocks blocks = memory.blocks_of(*allocation);
+  const MemoryExport *const exported = memory.share(allocation->device, blocks, table);
+  if (exported == nullptr) refuse_for_limit(call, errno);
+  call.system.engine.work_in_background();
+  *out = std::bit_cast<CUipcMemHandle>(exported->handle(allocation->base - blocks.base, allocation->size));
   return CUDA_SUCCESS;
 }
 
-template <class Wanted>
-Allocation *find_import(Memory &memory, const Wanted &is_wanted) {
-  Allocation *found = nullptr;
-  memory.for_each([&](Allocation &allocation) {
-    if (allocation.imported != nullptr && is_wanted(allocation)) found = &allocation;
-  });
-  return found;
+// Maps the exporter's blocks into the current context.
+std::shared_ptr<ImportedBlocks> map_blocks(Call &call, Context &context, const ShareHandle &handle,
+                                           const ImportedBlocks::Key &key) {
+  auto found = find_blocks(*call.open_table(handle, CUDA_ERROR_INVALID_HANDLE), handle);
+  if (!found && (errno == EMFILE || errno == ENFILE)) refuse_for_limit(call, errno);
+  // Otherwise all memory in the blocks has been freed. The real driver may give new blocks the number of the
+  // old ones: then it opens those, or returns NOT_PERMITTED (800) unless they are exported.
+  require(found.has_value() && found->pool == 0);
+  const Device *const device = call.device_with(found->device);
+  require(device != nullptr, CUDA_ERROR_INVALID_DEVICE);
+  // The memory counts as memory of the importing context's device and is accessed from there. Measured,
+  // driver 580.
+  require(device == context.device || context.device->peers[static_cast<std::size_t>(device->index)].access,
+          CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+  call.system.engine.work_in_background();
+  auto made = call.system.memory.map_blocks(key, std::move(*found));
+  require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+  made->context = &context;
+  return made;
 }
 
-// Returns whether two allocations overlap the same block of the exporting process.
-bool share_blocks(const std::vector<Piece> &some, const std::vector<Piece> &others) {
-  const auto are_in_one_block = [](const Piece &a, const Piece &b) {
-    const auto first = [](const Piece &piece) { return piece.offset / Memory::kBlock; };
-    const auto last = [](const Piece &piece) { return (piece.offset + piece.size - 1) / Memory::kBlock; };
-    return a.blocks->nonce() == b.blocks->nonce() && first(a) <= last(b) && first(b) <= last(a);
-  };
-  return std::ranges::any_of(some, [&](const Piece &a) {
-    return std::ranges::any_of(others, [&](const Piece &b) { return are_in_one_block(a, b); });
-  });
-}
-
+// A handle names bytes of blocks, whatever is allocated there by now. The blocks are mapped as a whole, and
+// then stay openable without the exporter until all memory in them is closed. Measured, driver 580.
 CUresult open(Call &call, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags) {
   require(out != nullptr);
   require((flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0);  // other bits are ignored
@@ -66,36 +64,21 @@ CUresult open(Call &call, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags) 
   const auto handle = std::bit_cast<ShareHandle>(raw);
   require(handle.is(ShareHandle::Kind::memory));
   Memory &memory = call.system.memory;
-  const auto is_it = [&](const Allocation &one) { return one.imported->handle == handle; };
-  if (Allocation *const known = find_import(memory, is_it)) {
-    require(known->context == &context, CUDA_ERROR_INVALID_HANDLE);
+  const ImportedBlocks::Key key{handle.nonce, handle.record, handle.generation};
+  std::shared_ptr<ImportedBlocks> blocks = memory.find_blocks(key);
+  if (blocks == nullptr) blocks = map_blocks(call, context, handle, key);
+  require(blocks->context == &context, CUDA_ERROR_INVALID_HANDLE);
+  const std::size_t offset = std::size_t{handle.offset} * ShareHandle::kGranule;
+  require(handle.size != 0 && offset < blocks->size() && handle.size <= blocks->size() - offset);
+  const CUdeviceptr address = blocks->base() + offset;
+  Allocation *const known = memory.find(address);
+  if (known != nullptr && known->base == address && known->size == handle.size) {
     ++known->imported->opens;
-    *out = known->base;
-    return CUDA_SUCCESS;
+  } else {
+    require(!memory.overlaps(address, handle.size), CUDA_ERROR_ALREADY_MAPPED);
+    memory.add_imported(context.device, std::move(blocks), offset, handle.size);
   }
-  auto found = find_memory(*call.open_table(handle, CUDA_ERROR_INVALID_HANDLE), handle);
-  if (!found && (errno == EMFILE || errno == ENFILE)) refuse_for_limit(call, errno);
-  require(found.has_value());  // otherwise it has been freed
-  // A block is mapped as a whole and into one context only, with all allocations in it. Measured, driver 580.
-  const auto is_taken = [&](const Allocation &one) {
-    return one.context != &context && share_blocks(one.imported->pieces, found->pieces);
-  };
-  require(find_import(memory, is_taken) == nullptr, CUDA_ERROR_INVALID_HANDLE);
-  const auto is_its = [&](const Device *device) {
-    return std::memcmp(&device->uuid, &found->device, sizeof found->device) == 0;
-  };
-  const auto device = std::ranges::find_if(call.system.visible, is_its);
-  require(device != call.system.visible.end(), CUDA_ERROR_INVALID_DEVICE);
-  // The memory counts as memory of the importing context's device and is accessed from there. Measured,
-  // driver 580.
-  require(
-      *device == context.device || context.device->peers[static_cast<std::size_t>((*device)->index)].access,
-      CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-  call.system.engine.work_in_background();
-  Allocation *const made = memory.add_imported(*context.device, std::move(*found), handle);
-  require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-  made->context = &context;
-  *out = made->base;
+  *out = address;
   return CUDA_SUCCESS;
 }
 

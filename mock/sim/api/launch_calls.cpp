@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "api/service.hpp"
+#include "commands/submit.hpp"
 #include "kernels/kernel_memory.hpp"
+#include "kernels/registered.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -12,7 +14,7 @@ namespace {
 // Virtual time of a launch and its kernel, in nanoseconds: run times of kernels are not modelled.
 constexpr Time kLaunchTime = 2'000;
 
-struct Launch {
+struct LaunchOptions {
   ptx::LaunchShape shape;
   bool is_cooperative = false;
 };
@@ -105,12 +107,12 @@ std::vector<std::byte> pack(const ptx::Function &entry, void **pointers, void **
   return bytes;
 }
 
-void check_shape(const Function &function, const Launch &launch) {
+void check_shape(const Function &function, const LaunchOptions &launch) {
   const Device &device = *function.module->context->device;
   const auto attribute = [&](CUdevice_attribute which) {
     return static_cast<unsigned>(device.attribute(which));
   };
-  const auto &[grid, block, cluster, dynamic_shared] = launch.shape;
+  const auto &[grid, block, cluster, dynamic_shared, grid_workspace] = launch.shape;
   require(grid.x != 0 && grid.y != 0 && grid.z != 0 && block.x != 0 && block.y != 0 && block.z != 0);
   require(grid.x <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
           grid.y <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
@@ -133,42 +135,112 @@ void check_shape(const Function &function, const Launch &launch) {
           CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
-// Runs a kernel. The engine has released the machine's lock, so that other threads can make calls meanwhile.
-void run_kernel(System &system, Context &context, const ptx::Program &program, const std::string &name,
-                const Launch &launch, const std::vector<std::byte> &parameters, ptx::LaunchResult &result) {
-  KernelMemory memory(system, context);
+// The memory by which the blocks of a cooperative launch wait for each other.
+class GridWorkspace {
+ public:
+  GridWorkspace(KernelMemory &memory, bool is_cooperative)
+      : memory_(memory), address_(is_cooperative ? memory.allocate(sizeof(Words)) : 0) {
+    if (address_ == 0) return;
+    const Words words;
+    const ptx::Resolved bytes = memory.resolve(address_, sizeof words, ptx::Access::write);
+    std::memcpy(bytes.host, &words, sizeof words);
+  }
+  ~GridWorkspace() {
+    if (address_ != 0) memory_.release(address_);
+  }
+  GridWorkspace(const GridWorkspace &) = delete;
+  GridWorkspace &operator=(const GridWorkspace &) = delete;
+  std::uint64_t address() const noexcept { return address_; }
+
+ private:
+  struct Words {
+    std::uint32_t size = sizeof(Words), barrier = 0;
+  };
+  KernelMemory &memory_;
+  const std::uint64_t address_;
+};
+
+// Runs the PTX of a kernel. The engine has released the machine's lock, so that other threads can make calls
+// meanwhile.
+KernelEnd run_ptx(System &system, Context &context, const ptx::Program &program, std::string_view name,
+                  ptx::LaunchShape shape, bool is_cooperative, const std::vector<std::byte> &parameters,
+                  const BoundReferences &references) {
+  KernelMemory memory(system, context, references);
+  const GridWorkspace workspace(memory, is_cooperative);
+  shape.grid_workspace = workspace.address();
   const auto stack = context.limits.find(CU_LIMIT_STACK_SIZE);
   ptx::Limits limits;
   limits.workers = system.options.schedule == Schedule::seeded ? 1 : 0;
   if (stack != context.limits.end()) limits.stack_bytes = static_cast<std::uint32_t>(stack->second);
   const auto print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-  result = ptx::run(program, name, launch.shape, parameters, memory, limits, print);
+  const ptx::LaunchResult result = ptx::run(program, name, shape, parameters, memory, limits, print);
+  if (result) return {};
+  const std::lock_guard lock(system.mutex);
+  return {code_of(result.fault.kind), to_text(system, result.fault)};
 }
 
-CUresult launch(Call &call, Function &function, CUstream into, const Launch &launch, void **pointers,
+// A kernel as its launch finds it. Later calls may unload its module or register another function.
+struct RunnableKernel {
+  std::shared_ptr<const RegisteredKernel> registered;
+  std::shared_ptr<const Code> code;
+  const ptx::Function *entry;
+  ptx::Program program;
+  BoundReferences references;
+
+  KernelEnd run(System &system, Context &context, const ptx::LaunchShape &shape, bool is_cooperative,
+                const std::vector<std::byte> &parameters) const {
+    if (registered != nullptr) return run_registered(system, context, *registered, *entry, shape, parameters);
+    if (code->is_machine_code) return {};  // skipped
+    return run_ptx(system, context, program, entry->name, shape, is_cooperative, parameters, references);
+  }
+};
+
+}  // namespace
+
+KernelLaunch describe_launch(Call &call, const Function &function, const ptx::LaunchShape &shape,
+                             bool is_cooperative, void **pointers, void **extra) {
+  check_shape(function, {shape, is_cooperative});
+  require(has_parameters_of_image(call.system, function));
+  // The parameters of a kernel that is skipped are not known.
+  const bool is_skipped =
+      function.module->code->is_machine_code && registered_for(call.system, function) == nullptr;
+  return {reinterpret_cast<CUfunction>(function.handle), shape, is_cooperative,
+          is_skipped ? std::vector<std::byte>() : pack(*function.entry, pointers, extra)};
+}
+
+PreparedCommand prepare(Call &call, Context &context, KernelLaunch &&command) {
+  const Function &function = call.function(command.function);
+  System &system = call.system;
+  const Module &module = *function.module;
+  RunnableKernel kernel{registered_for(system, function), module.code, function.entry, module.program,
+                        references_of(module)};
+  if (kernel.registered == nullptr && module.code->is_machine_code) ++system.skipped_kernels[function.name];
+  auto end = std::make_shared<KernelEnd>();
+  return {{.cost = kLaunchTime,
+           .resource = &context.device->processors,
+           .run =
+               [&system, &context, kernel = std::move(kernel), shape = command.shape,
+                is_cooperative = command.is_cooperative, parameters = std::move(command.parameters),
+                end](Move &move) {
+                 move.compute = [&, end] {
+                   *end = kernel.run(system, context, shape, is_cooperative, parameters);
+                 };
+               },
+           .on_complete =
+               [&system, &context, end](Time) {
+                 if (end->code == CUDA_SUCCESS) return;
+                 system.engine.report(end->report);
+                 system.lose_context(context, end->code);
+               }}};
+}
+
+namespace {
+
+CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptions &launch, void **pointers,
                 void **extra) {
   Stream &stream = call.stream(into);
   require(stream.context == function.module->context, CUDA_ERROR_INVALID_HANDLE);
-  check_shape(function, launch);
-  Context &context = *stream.context;
-  System &system = call.system;
-  auto result = std::make_shared<ptx::LaunchResult>();
-  call.enqueue(stream,
-               {.cost = kLaunchTime,
-                .resource = &context.device->processors,
-                .run =
-                    [&system, &context, program = function.module->program, name = function.name, launch,
-                     parameters = pack(*function.entry, pointers, extra), result](Move &move) {
-                      move.compute = [&, result] {
-                        run_kernel(system, context, program, name, launch, parameters, *result);
-                      };
-                    },
-                .on_complete =
-                    [&system, &context, result](Time) {
-                      if (*result) return;
-                      system.engine.report(to_text(system, result->fault));
-                      system.lose_context(context, code_of(result->fault.kind));
-                    }});
+  submit(call, stream, describe_launch(call, function, launch.shape, launch.is_cooperative, pointers, extra));
   return CUDA_SUCCESS;
 }
 
@@ -194,10 +266,10 @@ CUresult launch_with_attributes(Call &call, const CUlaunchConfig *config, CUfunc
                                 void **extra) {
   require(config != nullptr);
   require(config->numAttrs == 0 || (config->numAttrs <= 64 && config->attrs != nullptr));
-  Launch made{{{config->gridDimX, config->gridDimY, config->gridDimZ},
-               {config->blockDimX, config->blockDimY, config->blockDimZ},
-               {},
-               config->sharedMemBytes}};
+  LaunchOptions made{{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                      {config->blockDimX, config->blockDimY, config->blockDimZ},
+                      {},
+                      config->sharedMemBytes}};
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute &attribute = config->attrs[i];
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)

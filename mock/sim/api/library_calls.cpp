@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUlibrary and CUkernel: code without a context.
 #include "api/service.hpp"
+#include "kernels/jit_options.hpp"
 
 #if CUDA_VERSION >= 12000
 
@@ -13,28 +14,33 @@ const Code &code_of(const Library &library) {
   return *library.code;
 }
 
-// Reads the image for the current context's device; without a context, for device 0.
-CUresult load(Call &call, CUlibrary *out, const void *image, std::optional<std::size_t> size) {
+// Reads the image for the current context's device; without a context, for device 0. Writes the error log at
+// once, although the error is returned later.
+CUresult load(Call &call, CUlibrary *out, const void *image, std::optional<std::size_t> size,
+              const JitOptions &options) {
   const Context *const context = call.current();
   const Device &device = context != nullptr ? *context->device : call.device(0);
   Library &library = call.system.handles.add(std::make_unique<Library>());
-  library.code = load_code(call.system, device, image, size, library.error);
+  library.code = load_code(call.system, device, image, size, options, library.error);
+  options.write_error_log(library.error.log);
   *out = reinterpret_cast<CUlibrary>(library.handle);
   return CUDA_SUCCESS;
 }
 
-CUresult load_data(Call &call, CUlibrary *out, const void *image, CUjit_option *, void **, unsigned,
-                   CUlibraryOption *, void **, unsigned) {
-  require(out != nullptr && image != nullptr);
-  return load(call, out, image, {});
+CUresult load_data(Call &call, CUlibrary *out, const void *image, CUjit_option *names, void **values,
+                   unsigned count, CUlibraryOption *, void **, unsigned) {
+  const JitOptions options{count, names, values};
+  require(out != nullptr && image != nullptr && options.are_valid());
+  return load(call, out, image, {}, options);
 }
 
-CUresult load_file(Call &call, CUlibrary *out, const char *path, CUjit_option *, void **, unsigned,
-                   CUlibraryOption *, void **, unsigned) {
-  require(out != nullptr && path != nullptr);
+CUresult load_file(Call &call, CUlibrary *out, const char *path, CUjit_option *names, void **values,
+                   unsigned count, CUlibraryOption *, void **, unsigned) {
+  const JitOptions options{count, names, values};
+  require(out != nullptr && path != nullptr && options.are_valid());
   const auto bytes = read_file(path);
   require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
-  return load(call, out, bytes->data(), bytes->size());
+  return load(call, out, bytes->data(), bytes->size(), options);
 }
 
 CUresult unload(Call &call, CUlibrary handle) {
@@ -53,11 +59,11 @@ CUresult unload(Call &call, CUlibrary handle) {
 Kernel *kernel_of(Call &call, Library &library, std::string_view name) {
   if (const auto known = library.kernels.find(name); known != library.kernels.end()) return known->second;
   const Code &code = code_of(library);
-  const auto place = code.entry_by_name.find(name);
-  if (place == code.entry_by_name.end()) return nullptr;
+  const auto found = code.entry_by_name.find(name);
+  if (found == code.entry_by_name.end()) return nullptr;
   Kernel &kernel = call.system.handles.add(std::make_unique<Kernel>());
   kernel.library = &library;
-  kernel.entry = place->second;
+  kernel.entry = found->second;
   kernel.name = std::string(name);
   library.kernels.emplace(kernel.name, &kernel);
   return &kernel;
@@ -67,7 +73,7 @@ CUresult get_kernel(Call &call, CUkernel *out, CUlibrary handle, const char *nam
   Library &library = call.library(handle);
   require(out != nullptr && name != nullptr);
   const Kernel *const kernel = kernel_of(call, library, name);
-  require(kernel != nullptr, CUDA_ERROR_NOT_FOUND);
+  if (kernel == nullptr) fail(error_of_missing(call.system, code_of(library), name));
   *out = reinterpret_cast<CUkernel>(kernel->handle);
   return CUDA_SUCCESS;
 }
@@ -141,7 +147,7 @@ CUresult get_library(Call &call, CUlibrary *out, CUkernel handle) {
 }
 
 CUresult get_name(Call &call, const char **out, CUkernel handle) {
-  require(out != nullptr);
+  require(out != nullptr && handle != nullptr);
   *out = call.kernel(handle).name.c_str();
   return CUDA_SUCCESS;
 }

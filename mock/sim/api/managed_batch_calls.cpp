@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of prefetches and discards of managed memory.
+// Batches of prefetches and discards of managed memory. If a range is invalid, the ranges before it are
+// prefetched or discarded. Measured on an H200, driver 580.159.
 #include <cstring>
 
 #include "api/batch.hpp"
@@ -15,56 +16,44 @@ struct Ranges {
   std::size_t count;
 };
 
-struct Locations {
-  const CUmemLocation *locations;
-  const std::size_t *first;  // the range from which on each location applies
-  std::size_t count;
-};
-
 Stream &check(Call &call, const Ranges &ranges, unsigned long long flags, CUstream handle) {
   require(ranges.addresses != nullptr && ranges.sizes != nullptr && ranges.count != 0 && flags == 0);
   return stream_of_batch(call, handle);
 }
 
-std::vector<Allocation *> allocations_of(Call &call, const Ranges &ranges) {
-  std::vector<Allocation *> allocations;
-  for (std::size_t i = 0; i < ranges.count; ++i)
-    allocations.push_back(&managed_range(call, ranges.addresses[i], ranges.sizes[i]));
-  return allocations;
-}
-
-// Returns the location of each range.
-std::vector<PageLocation> locations_of(Call &call, const Ranges &ranges, const Locations &to) {
-  std::vector<PageLocation> found;
-  for (std::size_t i = 0, entry = 0; i < ranges.count; ++i) {
-    entry = entry_of(to.first, to.count, i, entry);
-    found.push_back(page_location(call, to.locations[entry]));
+// Calls operation_of(index, allocation) for each range, and submits the operations that it returns.
+template <class OperationOf>
+void submit_for_each(Call &call, Stream &stream, const Ranges &ranges, OperationOf operation_of) {
+  std::vector<PreparedCommand> commands;
+  try {
+    for (std::size_t i = 0; i < ranges.count; ++i) {
+      const CUdeviceptr address = ranges.addresses[i];
+      const std::size_t size = ranges.sizes[i];
+      Allocation &allocation = managed_range(call, address, size);
+      commands.push_back({operation_of(i, allocation), {CopyEndpoint{address, &allocation, size}}});
+    }
+  } catch (const CallError &) {
+    submit(call, stream, std::move(commands));
+    throw;
   }
-  return found;
+  submit(call, stream, std::move(commands));
 }
 
 // The bytes of a discarded range are indeterminate: they become poison when the stream comes to the
 // operation.
-void discard_ranges(Call &call, Stream &stream, const Ranges &ranges,
-                    const std::vector<Allocation *> &allocations) {
-  constexpr int kPoison = SharedBlocks::kPoison;
-  Memory &memory = call.system.memory;
-  std::vector<BatchOperation> operations;
-  for (std::size_t i = 0; i < ranges.count; ++i) {
-    BatchOperation discard{.operation = {}, .uses = {allocations[i]}};
-    discard.operation.run = [&memory, address = ranges.addresses[i], size = ranges.sizes[i]](Move &) {
-      std::memset(memory.bytes(address, size), kPoison, size);
-    };
-    operations.push_back(std::move(discard));
-  }
-  submit(call, stream, std::move(operations));
+Operation discard_operation(Memory &memory, CUdeviceptr address, std::size_t size) {
+  return {.run = [&memory, address, size](Move &) {
+    std::memset(memory.bytes(address, size), SharedBlocks::kPoison, size);
+  }};
 }
 
 CUresult discard(Call &call, CUdeviceptr *addresses, std::size_t *sizes, std::size_t count,
                  unsigned long long flags, CUstream handle) {
   const Ranges ranges{addresses, sizes, count};
   Stream &stream = check(call, ranges, flags, handle);
-  discard_ranges(call, stream, ranges, allocations_of(call, ranges));
+  submit_for_each(call, stream, ranges, [&](std::size_t i, const Allocation &) {
+    return discard_operation(call.system.memory, addresses[i], sizes[i]);
+  });
   return CUDA_SUCCESS;
 }
 
@@ -75,16 +64,19 @@ CUresult prefetch(Call &call, CUdeviceptr *addresses, std::size_t *sizes, std::s
                   CUmemLocation *locations, std::size_t *first, std::size_t location_count,
                   unsigned long long flags, CUstream handle) {
   const Ranges ranges{addresses, sizes, count};
-  require(locations != nullptr);
-  check_assignment(first, location_count, count);
+  require(locations != nullptr && flags == 0);
+  check_assignment(first, location_count, count, IndexOrder::any);
   Stream &stream = check(call, ranges, flags, handle);
-  const std::vector<Allocation *> allocations = allocations_of(call, ranges);
-  const std::vector<PageLocation> to = locations_of(call, ranges, {locations, first, location_count});
-  for (std::size_t i = 0; i < count; ++i) set_prefetched(*allocations[i], addresses[i], sizes[i], to[i]);
-  if (contents == Contents::discarded)
-    discard_ranges(call, stream, ranges, allocations);
-  else
-    call.enqueue(stream, {});
+  std::vector<PageLocation> to;
+  for (std::size_t i = 0; i < location_count; ++i)
+    to.push_back(page_location(call, locations[i], CUDA_ERROR_INVALID_VALUE));
+  std::size_t entry = 0;
+  submit_for_each(call, stream, ranges, [&](std::size_t i, Allocation &allocation) {
+    entry = entry_of(first, location_count, i, entry);
+    set_prefetched(allocation, addresses[i], sizes[i], to[entry]);
+    return contents == Contents::discarded ? discard_operation(call.system.memory, addresses[i], sizes[i])
+                                           : Operation{};
+  });
   return CUDA_SUCCESS;
 }
 

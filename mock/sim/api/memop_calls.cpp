@@ -7,12 +7,10 @@
 
 #include "api/batch.hpp"
 #include "api/service.hpp"
-#include "copy/copy_endpoint.hpp"
+#include "commands/submit.hpp"
 
 namespace cushim::sim {
 namespace {
-
-constexpr unsigned kMostInBatch = 255;  // measured, driver 580
 
 // Returns the word that an operation accesses: device, pinned or registered memory, aligned to its size.
 template <class Word>
@@ -20,9 +18,9 @@ Word *word_at(Call &call, const Context &context, CUdeviceptr address) {
   require(address % sizeof(Word) == 0);
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind != MemoryKind::managed && allocation->is_usable());
-  // A 32-bit word of device memory may extend beyond the end of the allocation: it is in the same granule of
-  // 512 bytes. Measured, driver 580.
-  const bool is_in_granule = sizeof(Word) == 4 && allocation->kind == MemoryKind::device;
+  // A word of device memory may extend beyond the end of the allocation: it is in the same granule of 512
+  // bytes. Measured on an H200, driver 580.159.
+  const bool is_in_granule = allocation->kind == MemoryKind::device;
   require(is_in_granule || sizeof(Word) <= allocation->end() - address);
   require(allocation->pool == nullptr);  // measured, driver 580
   require(reaches(context, *allocation));
@@ -93,14 +91,6 @@ Operation write_operation(Call &call, const Context &context, CUdeviceptr addres
           .run = [word, value](Move &) { std::atomic_ref(*word).store(value, std::memory_order_release); }};
 }
 
-template <class Word, Operation (*operation_of)(Call &, const Context &, CUdeviceptr, Word, unsigned)>
-CUresult submit_one(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
-  Stream &stream = call.stream(handle);
-  Operation operation = operation_of(call, *stream.context, address, value, flags);
-  call.start(add(call, stream, std::move(operation), {call.system.memory.find(address)}));
-  return CUDA_SUCCESS;
-}
-
 Operation operation_of(Call &call, const Context &context, const CUstreamBatchMemOpParams &entry) {
   switch (entry.operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
@@ -127,17 +117,36 @@ Operation operation_of(Call &call, const Context &context, const CUstreamBatchMe
   }
 }
 
+}  // namespace
+
+PreparedCommand prepare(Call &call, Context &context, const CUstreamBatchMemOpParams &command) {
+  const CUdeviceptr address = command.waitValue.address;
+  return {operation_of(call, context, command), {{{address, call.system.memory.find(address), 1}}}};
+}
+
+namespace {
+
+template <class Word, CUstreamBatchMemOpType operation>
+CUresult submit_one(Call &call, CUstream handle, CUdeviceptr address, Word value, unsigned flags) {
+  Stream &stream = call.stream(handle);
+  CUstreamBatchMemOpParams command;
+  command.waitValue = {operation, address, {}, flags, 0};
+  command.waitValue.value64 = value;  // the members of a write are in the same places
+  submit(call, stream, command);
+  return CUDA_SUCCESS;
+}
+
 CUresult batch(Call &call, CUstream handle, unsigned count, CUstreamBatchMemOpParams *entries,
                unsigned flags) {
   Stream &stream = call.stream(handle);
   require(count <= kMostInBatch && flags == 0);
   require(count == 0 || entries != nullptr);  // the real driver crashes
   // All entries are checked before the first is added: an invalid entry fails the whole batch.
-  std::vector<BatchOperation> operations;
-  for (unsigned i = 0; i < count; ++i)
-    operations.push_back({operation_of(call, *stream.context, entries[i]),
-                          {call.system.memory.find(entries[i].waitValue.address)}});
-  submit(call, stream, std::move(operations));
+  if (stream.capture != nullptr)
+    return capture_command(call, stream, BatchMemOp{{entries, entries + count}}), CUDA_SUCCESS;
+  std::vector<PreparedCommand> commands;
+  for (unsigned i = 0; i < count; ++i) commands.push_back(prepare(call, *stream.context, entries[i]));
+  submit(call, stream, std::move(commands));
   if (count == 0) call.enqueue(stream, {});  // an empty batch is ordered in the stream, too
   return CUDA_SUCCESS;
 }
@@ -163,13 +172,13 @@ using U64 = cuuint64_t;
 
 void serve_memory_operations(Service &service) {
   service.serve<"cuStreamWaitValue32_v8000", first_abi<U32>>();
-  service.serve<"cuStreamWaitValue32_v11070", submit_one<U32, wait_operation<U32>>>();
+  service.serve<"cuStreamWaitValue32_v11070", submit_one<U32, CU_STREAM_MEM_OP_WAIT_VALUE_32>>();
   service.serve<"cuStreamWaitValue64_v9000", first_abi<U64>>();
-  service.serve<"cuStreamWaitValue64_v11070", submit_one<U64, wait_operation<U64>>>();
+  service.serve<"cuStreamWaitValue64_v11070", submit_one<U64, CU_STREAM_MEM_OP_WAIT_VALUE_64>>();
   service.serve<"cuStreamWriteValue32_v8000", first_abi<U32>>();
-  service.serve<"cuStreamWriteValue32_v11070", submit_one<U32, write_operation<U32>>>();
+  service.serve<"cuStreamWriteValue32_v11070", submit_one<U32, CU_STREAM_MEM_OP_WRITE_VALUE_32>>();
   service.serve<"cuStreamWriteValue64_v9000", first_abi<U64>>();
-  service.serve<"cuStreamWriteValue64_v11070", submit_one<U64, write_operation<U64>>>();
+  service.serve<"cuStreamWriteValue64_v11070", submit_one<U64, CU_STREAM_MEM_OP_WRITE_VALUE_64>>();
   service.serve<"cuStreamBatchMemOp_v8000", first_abi_batch>();
   service.serve<"cuStreamBatchMemOp_v11070", batch>();
 }

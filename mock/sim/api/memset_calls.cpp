@@ -3,70 +3,96 @@
 #include <cstring>
 
 #include "api/service.hpp"
-#include "copy/copy_endpoint.hpp"
+#include "commands/submit.hpp"
 
 namespace cushim::sim {
 namespace {
 
-// Sets `height` rows of `width` values, `pitch` bytes apart.
 template <class Value>
-Work set(Call &call, Stream &stream, CUdeviceptr to, std::size_t pitch, Value value, std::size_t width,
-         std::size_t height) {
-  if (width == 0 || height == 0) return nullptr;
-  require(to % sizeof value == 0);
-  require(width <= SIZE_MAX / sizeof value);
-  const std::size_t row = width * sizeof value;
-  if (height > 1) require(pitch >= row && pitch % sizeof value == 0);
-  require(height == 1 || pitch <= (SIZE_MAX - row) / (height - 1));
-  const std::size_t extent = (height - 1) * pitch + row;
-  const CopyEndpoint place = device_endpoint(call, to, extent);
-  require(reaches(*stream.context, *place.allocation));
+void fill(std::byte *first, const CUDA_MEMSET_NODE_PARAMS &with) {
+  const auto value = static_cast<Value>(with.value);
+  for (std::size_t y = 0; y < with.height; ++y)
+    for (std::size_t x = 0; x < with.width; ++x)
+      std::memcpy(first + y * with.pitch + x * sizeof value, &value, sizeof value);
+}
+
+void fill(std::byte *first, const CUDA_MEMSET_NODE_PARAMS &with) {
+  switch (with.elementSize) {
+    case 1:
+      return fill<unsigned char>(first, with);
+    case 2:
+      return fill<unsigned short>(first, with);
+    default:
+      return fill<unsigned>(first, with);
+  }
+}
+
+}  // namespace
+
+PreparedCommand prepare(Call &call, Context &context, const Memset &command) {
+  const CUDA_MEMSET_NODE_PARAMS &with = command.parameters;
+  const std::size_t element = with.elementSize;
+  require(with.dst % element == 0);
+  require(with.width <= SIZE_MAX / element);
+  const std::size_t row = with.width * element;
+  if (with.height > 1) require(with.pitch >= row && with.pitch % element == 0);
+  require(with.height == 1 || with.pitch <= (SIZE_MAX - row) / (with.height - 1));
+  const std::size_t extent = (with.height - 1) * with.pitch + row;
+  const CopyEndpoint place = device_endpoint(call, with.dst, extent);
+  require(reaches(context, *place.allocation));
   Memory &memory = call.system.memory;
-  const Costs &costs = call.costs(*stream.context);
+  const Costs &costs = call.costs(context);
   require_writable(memory, place);
-  reserve_users(memory, place);
-  Work work = call.add(
-      stream, {.cost = costs.copy_start + static_cast<Time>(static_cast<double>(row * height) / costs.set),
-               .resource = &stream.context->device->processors,
-               .run = [&memory, to, pitch, value, width, height, extent](Move &) {
-                 std::byte *const first = memory.bytes(to, extent);
-                 for (std::size_t y = 0; y < height; ++y)
-                   for (std::size_t x = 0; x < width; ++x)
-                     std::memcpy(first + y * pitch + x * sizeof value, &value, sizeof value);
-               }});
-  add_users(memory, place, work);
-  call.start(work);
-  return work;
+  const auto time = static_cast<Time>(static_cast<double>(row * with.height) / costs.set);
+  return {{.cost = costs.copy_start + time,
+           .resource = &context.device->processors,
+           .run = [&memory, with, extent](Move &) { fill(memory.bytes(with.dst, extent), with); }},
+          {place}};
+}
+
+namespace {
+
+// Returns null for a memset of no bytes.
+Work set(Call &call, Stream &stream, const CUDA_MEMSET_NODE_PARAMS &with) {
+  if (with.width == 0 || with.height == 0) return nullptr;
+  return submit(call, stream, Memset{with});
+}
+
+template <class Value>
+CUDA_MEMSET_NODE_PARAMS rows(CUdeviceptr to, std::size_t pitch, Value value, std::size_t width,
+                             std::size_t height) {
+  return {to, pitch, value, sizeof value, width, height};
 }
 
 // Waits if the memory is the host's: after a call without a stream argument, the program may read it at once.
 void wait_if_host(Call &call, CUdeviceptr to, const Work &work) {
-  if (work != nullptr && !call.system.memory.is_of_device(to)) call.wait(work);
+  const Allocation *const allocation = call.system.memory.find(to);
+  if (work != nullptr && allocation != nullptr && allocation->kind != MemoryKind::device) call.wait(work);
 }
 
 template <class Value>
 CUresult set_1d(Call &call, CUdeviceptr to, Value value, std::size_t count) {
-  wait_if_host(call, to, set(call, call.stream(nullptr), to, 0, value, count, 1));
+  wait_if_host(call, to, set(call, call.stream(nullptr), rows(to, 0, value, count, 1)));
   return CUDA_SUCCESS;
 }
 
 template <class Value>
 CUresult set_1d_async(Call &call, CUdeviceptr to, Value value, std::size_t count, CUstream stream) {
-  set(call, call.stream(stream), to, 0, value, count, 1);
+  set(call, call.stream(stream), rows(to, 0, value, count, 1));
   return CUDA_SUCCESS;
 }
 
 template <class Value>
 CUresult set_2d(Call &call, CUdeviceptr to, std::size_t pitch, Value value, std::size_t width,
                 std::size_t height) {
-  wait_if_host(call, to, set(call, call.stream(nullptr), to, pitch, value, width, height));
+  wait_if_host(call, to, set(call, call.stream(nullptr), rows(to, pitch, value, width, height)));
   return CUDA_SUCCESS;
 }
 
 template <class Value>
 CUresult set_2d_async(Call &call, CUdeviceptr to, std::size_t pitch, Value value, std::size_t width,
                       std::size_t height, CUstream stream) {
-  set(call, call.stream(stream), to, pitch, value, width, height);
+  set(call, call.stream(stream), rows(to, pitch, value, width, height));
   return CUDA_SUCCESS;
 }
 

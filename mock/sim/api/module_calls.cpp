@@ -15,7 +15,7 @@ CUresult load_data(Call &call, CUmodule *out, const void *image, std::optional<s
   Context &context = call.context();
   require(out != nullptr && image != nullptr && options.are_valid());
   LoadError error;
-  const auto code = load_code(call.system, *context.device, image, size, error);
+  const auto code = load_code(call.system, *context.device, image, size, options, error);
   Module *const module = code != nullptr ? make_module(call.system, context, code, error) : nullptr;
   options.write_error_log(module == nullptr ? error.log : "");
   if (module == nullptr) {
@@ -60,7 +60,7 @@ CUresult get_function(Call &call, CUfunction *out, CUmodule handle, const char *
   require(out != nullptr && name != nullptr && *name != '\0');
   require(module.context->fault == CUDA_SUCCESS, module.context->fault);
   const Function *const function = function_of(call.system, module, name);
-  require(function != nullptr, CUDA_ERROR_NOT_FOUND);
+  if (function == nullptr) fail(error_of_missing(call.system, *module.code, name));
   *out = reinterpret_cast<CUfunction>(function->handle);
   return CUDA_SUCCESS;
 }
@@ -75,14 +75,6 @@ CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUmodul
   if (address != nullptr) *address = global->second.address;
   if (size != nullptr) *size = global->second.size;
   return CUDA_SUCCESS;
-}
-
-// Implements cuModuleGetTexRef and cuModuleGetSurfRef: references are not implemented, so no code has one.
-template <class Reference>
-CUresult get_reference(Call &call, Reference *out, CUmodule handle, const char *name) {
-  call.module(handle);
-  require(out != nullptr && name != nullptr);
-  return CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult get_function_count(Call &call, unsigned *count, CUmodule handle) {
@@ -125,8 +117,6 @@ void serve_modules(Service &service) {
   service.serve<"cuModuleUnload", unload>();
   service.serve<"cuModuleGetFunction", get_function>();
   service.serve<"cuModuleGetGlobal", get_global>();
-  service.serve<"cuModuleGetTexRef", get_reference<CUtexref>>();
-  service.serve<"cuModuleGetSurfRef", get_reference<CUsurfref>>();
   service.serve<"cuModuleGetFunctionCount", get_function_count>();
   service.serve<"cuModuleEnumerateFunctions", enumerate>();
   service.serve<"cuModuleGetLoadingMode", get_loading_mode>();

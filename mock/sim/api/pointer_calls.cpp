@@ -33,12 +33,19 @@ Mapping mapping_of(const Allocation &allocation) {
   return {base, rounded_up(allocation.end(), page) - base};
 }
 
-// Returns CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: for a mapping, the access of its own device.
+// Returns CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: for a mapping, the access of the device or host that has it.
 int access_of(const Allocation &allocation) {
   const CUmemAccess_flags access = allocation.mapping != nullptr
-                                       ? allocation.mapping->access_of(*allocation.device)
+                                       ? allocation.mapping->access_of(allocation.device)
                                        : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   return static_cast<int>(access);  // the values of both enumerations are the same
+}
+
+// Returns whether the host can access the memory at its address.
+bool is_on_host(const Allocation &allocation) {
+  if (allocation.mapping != nullptr)
+    return allocation.mapping->access_of(nullptr) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return allocation.kind != MemoryKind::device;
 }
 
 // Returns the size of the attribute's value; 0 for an unknown attribute.
@@ -77,6 +84,15 @@ std::uint64_t handle_types_of(const Allocation &allocation) {
   return allocation.pool != nullptr ? static_cast<std::uint64_t>(allocation.pool->handle_types) : 0;
 }
 
+// Returns CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: 0 for memory of a host pool that is open to no device.
+// Measured, driver 580.
+CUdeviceptr start_of(const Allocation &allocation) {
+  if (allocation.mapping != nullptr) return allocation.mapping->range->base;
+  const bool is_closed = type_of(allocation) == CU_MEMORYTYPE_HOST && allocation.pool != nullptr &&
+                         allocation.pool->open_to.empty();
+  return is_closed ? 0 : allocation.base;
+}
+
 // Writes the value. Returns INVALID_VALUE if the memory does not have the attribute.
 CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, void *out) {
   const bool is_host = type_of(allocation) == CU_MEMORYTYPE_HOST;
@@ -94,9 +110,8 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
       store(out, address);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      store(out, allocation.kind == MemoryKind::device ? 0 : address);  // written despite the error
-      if (allocation.kind == MemoryKind::device) return CUDA_ERROR_INVALID_VALUE;
-      return CUDA_SUCCESS;
+      store(out, is_on_host(allocation) ? address : 0);  // written despite the error
+      return is_on_host(allocation) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
       store(out, static_cast<int>(allocation.synchronizes));
       return CUDA_SUCCESS;
@@ -118,10 +133,10 @@ CUresult get(const Allocation &allocation, CUdeviceptr address, int attribute, v
                                   allocation.imported == nullptr && allocation.mapping == nullptr));
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      store(out, allocation.base);
+      store(out, start_of(allocation));
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      store(out, allocation.size);
+      store(out, allocation.mapping != nullptr ? allocation.mapping->range->size : allocation.size);
       return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
       store(out, 1);
@@ -192,6 +207,7 @@ CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attrib
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr);
   require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+  require(allocation->mapping == nullptr, CUDA_ERROR_NOT_SUPPORTED);
   int wanted = 0;
   std::memcpy(&wanted, value, sizeof wanted);
   allocation->synchronizes = wanted != 0;

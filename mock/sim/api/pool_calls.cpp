@@ -11,14 +11,12 @@ namespace cushim::sim {
 namespace {
 
 CUmemoryPool handle_of(const Pool &pool) { return reinterpret_cast<CUmemoryPool>(pool.handle); }
+CUmemoryPool current_of(const PlacePools &pools) { return reinterpret_cast<CUmemoryPool>(pools.current); }
 
 PoolPlace place_of(const Device &device) { return {.id = device.index}; }
 
-// Returns the device with this ordinal; else INVALID_VALUE, as most pool calls do, or another code.
-Device &pool_device(Call &call, CUdevice number, CUresult code = CUDA_ERROR_INVALID_VALUE) {
-  require(number >= 0 && number < static_cast<int>(call.system.visible.size()), code);
-  return call.device(number);
-}
+// Returns the device with this ordinal; else INVALID_VALUE, as most pool calls do.
+Device &pool_device(Call &call, CUdevice number) { return call.device(number, CUDA_ERROR_INVALID_VALUE); }
 
 CUresult get_default(Call &call, CUmemoryPool *out, CUdevice number) {
   require(out != nullptr);
@@ -28,32 +26,35 @@ CUresult get_default(Call &call, CUmemoryPool *out, CUdevice number) {
 
 CUresult get_current(Call &call, CUmemoryPool *out, CUdevice number) {
   require(out != nullptr);
-  *out = handle_of(*call.system.pools_of(place_of(pool_device(call, number))).current);
+  *out = current_of(call.system.pools_of(place_of(pool_device(call, number))));
   return CUDA_SUCCESS;
 }
 
 void set_current(Call &call, const PoolPlace &place, CUmemoryPool handle) {
   Pool &pool = call.pool(handle);
-  require(pool.place == place);
-  call.system.pools_of(place).current = &pool;
+  require(pool.place == place && !pool.is_imported);
+  call.system.pools_of(place).current = pool.handle;
 }
 
+// Accepts a pool of managed memory, too, and makes it current for managed memory.
 CUresult set_current_of_device(Call &call, CUdevice number, CUmemoryPool handle) {
-  set_current(call, place_of(pool_device(call, number)), handle);
+  PoolPlace place = place_of(pool_device(call, number));
+  place.allocation = call.pool(handle).place.allocation;
+  set_current(call, place, handle);
   return CUDA_SUCCESS;
 }
 
 // ---- Pools of locations ----
 
-// Returns the location that a program names; else INVALID_VALUE, or `no_device` if there is no such device.
-// The machine has one NUMA node, node 0.
+// Returns the location that a program names; else INVALID_VALUE, or `unknown_type` for a type of locations
+// that pools do not have. The machine has one NUMA node, node 0.
 PoolPlace place_of(Call &call, const CUmemLocation &location, CUmemAllocationType type,
-                   CUresult no_device = CUDA_ERROR_INVALID_VALUE) {
+                   CUresult unknown_type = CUDA_ERROR_INVALID_VALUE) {
   const PoolPlace place{.allocation = static_cast<int>(type), .location = static_cast<int>(location.type)};
   require(place.allocation == kPinnedAllocation || place.allocation == kManagedAllocation);
   switch (place.location) {
     case kDeviceLocation:
-      return {place.allocation, place.location, pool_device(call, location.id, no_device).index};
+      return {place.allocation, place.location, pool_device(call, location.id).index};
     case kHostNodeLocation:
       require(location.id == 0);
       return place;
@@ -61,7 +62,7 @@ PoolPlace place_of(Call &call, const CUmemLocation &location, CUmemAllocationTyp
       require(place.allocation == kManagedAllocation);
       return place;
     default:
-      require(place.location == kHostLocation);
+      require(place.location == kHostLocation, unknown_type);
       return place;
   }
 }
@@ -69,14 +70,14 @@ PoolPlace place_of(Call &call, const CUmemLocation &location, CUmemAllocationTyp
 CUresult get_default_of_location(Call &call, CUmemoryPool *out, CUmemLocation *location,
                                  CUmemAllocationType type) {
   require(out != nullptr && location != nullptr);
-  *out = handle_of(*call.system.pools_of(place_of(call, *location, type, CUDA_ERROR_INVALID_DEVICE)).usual);
+  *out = handle_of(*call.system.pools_of(place_of(call, *location, type, CUDA_ERROR_NOT_SUPPORTED)).usual);
   return CUDA_SUCCESS;
 }
 
 CUresult get_current_of_location(Call &call, CUmemoryPool *out, CUmemLocation *location,
                                  CUmemAllocationType type) {
   require(out != nullptr && location != nullptr);
-  *out = handle_of(*call.system.pools_of(place_of(call, *location, type)).current);
+  *out = current_of(call.system.pools_of(place_of(call, *location, type, CUDA_ERROR_NOT_SUPPORTED)));
   return CUDA_SUCCESS;
 }
 
@@ -107,13 +108,18 @@ LaterProperties later_properties(const CUmemPoolProps &properties) {
 
 CUresult create(Call &call, CUmemoryPool *out, const CUmemPoolProps *properties) {
   require(out != nullptr && properties != nullptr);
-  const PoolPlace place = place_of(call, properties->location, properties->allocType);
+  CUmemLocation location = properties->location;
+  // The current node is a location for managed memory alone.
+  if (location.type == kCurrentHostNodeLocation && properties->allocType == kManagedAllocation)
+    location.type = static_cast<CUmemLocationType>(kHostNodeLocation), location.id = 0;
+  const PoolPlace place = place_of(call, location, properties->allocType);
   const LaterProperties later = later_properties(*properties);
   const auto types = static_cast<unsigned>(properties->handleTypes);
   const bool is_exportable = place.allocation == kPinnedAllocation && place.location != kHostLocation;
-  require(types == 0 || (is_exportable && types == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  constexpr unsigned fabric = 8;  // CU_MEM_HANDLE_TYPE_FABRIC, CUDA 12.3
+  constexpr unsigned exportable = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | fabric;
+  require(types == 0 || (is_exportable && (types & ~exportable) == 0));
   require(place.allocation == kPinnedAllocation || later.max_size == 0);
-  require(properties->win32SecurityAttributes == nullptr && later.usage == 0);
   require(std::ranges::all_of(later.reserved, [](unsigned char byte) { return byte == 0; }));
   Pool &made = call.system.make_pool(place);
   made.max_size = later.max_size;
@@ -179,12 +185,14 @@ CUresult set_attribute(Call &call, CUmemoryPool handle, CUmemPool_attribute attr
   require(value != nullptr);
   if (int *const choice = choice_of(pool, attribute)) {
     std::memcpy(choice, value, sizeof *choice);
+    *choice = *choice != 0 ? 1 : 0;
     return CUDA_SUCCESS;
   }
   unsigned long long wanted = 0;
   std::memcpy(&wanted, value, sizeof wanted);
   switch (attribute) {
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+      pool.is_threshold_lower |= wanted < pool.release_threshold;
       pool.release_threshold = wanted;
       return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:  // high-water marks can only be reset
@@ -214,10 +222,14 @@ bool is_host(const CUmemLocation &location) {
 CUresult get_access(Call &call, CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location) {
   require(flags != nullptr && location != nullptr);
   const Pool &pool = call.pool(handle);
-  bool is_open = pool.kind != MemoryKind::device && is_host(*location);
-  if (!is_open) {
-    require(location->type == CU_MEM_LOCATION_TYPE_DEVICE);
-    is_open = pool.is_open_to(&call.device(location->id));
+  bool is_open = false;
+  if (location->type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    const Device &device = pool_device(call, location->id);
+    // Managed memory is accessible without access of its pool.
+    is_open = pool.kind == MemoryKind::managed ? pool.open_to.contains(&device) : pool.is_open_to(&device);
+  } else {
+    require(is_host(*location));
+    is_open = pool.kind == MemoryKind::pinned;
   }
   *flags = is_open ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
@@ -226,11 +238,12 @@ CUresult get_access(Call &call, CUmemAccess_flags *flags, CUmemoryPool handle, C
 // A pool stays open to its own location.
 void check_access(Call &call, const Pool &pool, const CUmemAccessDesc &wanted) {
   const auto &[location, flags] = wanted;
-  if (pool.kind != MemoryKind::device && is_host(location)) {
-    require(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    require(
+        pool.kind != MemoryKind::device && is_host(location) && flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        CUDA_ERROR_NOT_SUPPORTED);
     return;
   }
-  require(location.type == CU_MEM_LOCATION_TYPE_DEVICE);
   const Device &device = call.device(location.id);
   require(flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
   require(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE || flags == CU_MEM_ACCESS_FLAGS_PROT_NONE);
@@ -244,7 +257,7 @@ void check_access(Call &call, const Pool &pool, const CUmemAccessDesc &wanted) {
 // All descriptors are checked before the first takes effect.
 CUresult set_access(Call &call, CUmemoryPool handle, const CUmemAccessDesc *wanted, std::size_t count) {
   Pool &pool = call.pool(handle);
-  require(wanted != nullptr && count != 0);
+  require(wanted != nullptr);
   const std::span all(wanted, count);
   for (const CUmemAccessDesc &one : all) check_access(call, pool, one);
   for (const auto &[location, flags] : all) {
@@ -252,7 +265,7 @@ CUresult set_access(Call &call, CUmemoryPool handle, const CUmemAccessDesc *want
     const Device &device = call.device(location.id);
     if (flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
       pool.open_to.erase(&device);
-    else if (&device != pool.device)
+    else
       pool.open_to.insert(&device);
   }
   return CUDA_SUCCESS;

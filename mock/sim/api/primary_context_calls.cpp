@@ -7,31 +7,13 @@ namespace {
 CUresult retain(Call &call, CUcontext *out, CUdevice number) {
   Device &device = call.device(number);
   require(out != nullptr);
-  require(device.fault == CUDA_SUCCESS, device.fault);
-  if (device.primary == nullptr) {
-    device.primary = &call.system.make_context(device, device.primary_flags);
-    device.primary->is_primary = true;
-  } else {
-    device.primary->revive();  // the same handle again, also while a release waits to destroy it
-  }
-  device.primary->flags = device.primary_flags;
-  ++device.primary_retains;
-  *out = reinterpret_cast<CUcontext>(device.primary->handle);
+  *out = reinterpret_cast<CUcontext>(retain_primary(call, device).handle);
   return CUDA_SUCCESS;
 }
 
 bool is_active(const Device &device) { return device.primary != nullptr && device.primary->is_alive; }
 
-// The last release and a reset set the flags to 0. Measured, driver 580.
-CUresult release(Call &call, CUdevice number) {
-  Device &device = call.device(number);
-  require(device.primary_retains > 0, CUDA_ERROR_INVALID_CONTEXT);
-  const CUresult fault = device.fault;
-  if (--device.primary_retains != 0) return fault;
-  device.primary_flags = 0;
-  if (is_active(device)) call.end(*device.primary);
-  return fault;
-}
+CUresult release(Call &call, CUdevice number) { return release_primary(call, call.device(number)); }
 
 // The retain count does not change: each retain still needs a release. Measured, driver 580.
 CUresult reset(Call &call, CUdevice number) {
@@ -65,6 +47,29 @@ CUresult set_flags_if_inactive(Call &call, CUdevice number, unsigned flags) {
 }
 
 }  // namespace
+
+Context &retain_primary(Call &call, Device &device) {
+  require(device.fault == CUDA_SUCCESS, device.fault);
+  if (device.primary == nullptr) {
+    device.primary = &call.system.make_context(device, device.primary_flags);
+    device.primary->is_primary = true;
+  } else {
+    device.primary->revive();  // the same handle again, also while a release waits to destroy it
+  }
+  device.primary->flags = device.primary_flags;
+  ++device.primary_retains;
+  return *device.primary;
+}
+
+// The last release and a reset set the flags to 0. Measured, driver 580.
+CUresult release_primary(Call &call, Device &device) {
+  require(device.primary_retains > 0, CUDA_ERROR_INVALID_CONTEXT);
+  const CUresult fault = device.fault;
+  if (--device.primary_retains != 0) return fault;
+  device.primary_flags = 0;
+  if (is_active(device)) call.end(*device.primary);
+  return fault;
+}
 
 void serve_primary_contexts(Service &service) {
   service.serve<"cuDevicePrimaryCtxRetain", retain>();

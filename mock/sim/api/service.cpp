@@ -98,6 +98,7 @@ Service::Service() {
   serve_devices(*this);
   serve_contexts(*this);
   serve_primary_contexts(*this);
+  serve_green_contexts(*this);
   serve_streams(*this);
   serve_events(*this);
   serve_host_functions(*this);
@@ -107,7 +108,9 @@ Service::Service() {
   serve_managed_memory(*this);
   serve_managed_batches(*this);
   serve_virtual_memory(*this);
+  serve_multicast(*this);
   serve_pointers(*this);
+  serve_tensor_maps(*this);
   serve_copies(*this);
   serve_3d_copies(*this);
   serve_copy_batches(*this);
@@ -115,7 +118,12 @@ Service::Service() {
   serve_arrays(*this);
   serve_mipmapped_arrays(*this);
   serve_array_copies(*this);
+  serve_textures(*this);
+  serve_surfaces(*this);
+  serve_texture_references(*this);
+  serve_surface_references(*this);
   serve_pools(*this);
+  serve_pool_sharing(*this);
   serve_stream_ordered_memory(*this);
   serve_peers(*this);
   serve_ipc_memory(*this);
@@ -125,6 +133,15 @@ Service::Service() {
   serve_libraries(*this);
   serve_links(*this);
   serve_launches(*this);
+  serve_graphs(*this);
+  serve_graph_edges(*this);
+  serve_graph_nodes(*this);
+  serve_graph_memory(*this);
+  serve_conditional_nodes(*this);
+  serve_executable_graphs(*this);
+  serve_executable_nodes(*this);
+  serve_captures(*this);
+  serve_user_objects(*this);
 }
 
 void Service::fail_served_twice(int slot) {

@@ -38,6 +38,10 @@ inline void require_admitted(const Call &call, When when) {
   if (const CUresult code = admit(call.system, when); code != CUDA_SUCCESS) fail(code);
 }
 
+// Throws STREAM_CAPTURE_UNSUPPORTED, and invalidates the captures, if a stream capture forbids the entry
+// point in the calling thread.
+void require_allowed_in_capture(Call &call, std::size_t slot);
+
 // Returns the code for the exception that is being handled; call it in a catch block. OUT_OF_MEMORY for
 // std::bad_alloc and std::length_error, OPERATING_SYSTEM for std::system_error, UNKNOWN for others.
 CUresult error_of_exception() noexcept;
@@ -151,6 +155,8 @@ class Service {
         }
         Call call(system_, cushim::detail::symbols[slot_].data(), is_per_thread_);
         ++system_.calls[slot_];
+        if (!system_.captures.empty()) [[unlikely]]
+          require_allowed_in_capture(call, slot_);
         return function(call, arguments...);
       } catch (const CallError &error) {
         return error.code;
@@ -177,6 +183,7 @@ void serve_errors(Service &service);
 void serve_devices(Service &service);
 void serve_contexts(Service &service);
 void serve_primary_contexts(Service &service);
+void serve_green_contexts(Service &service);
 void serve_streams(Service &service);
 void serve_events(Service &service);
 void serve_host_functions(Service &service);
@@ -186,7 +193,9 @@ void serve_host_memory(Service &service);
 void serve_managed_memory(Service &service);
 void serve_managed_batches(Service &service);
 void serve_virtual_memory(Service &service);
+void serve_multicast(Service &service);
 void serve_pointers(Service &service);
+void serve_tensor_maps(Service &service);
 void serve_copies(Service &service);
 void serve_3d_copies(Service &service);
 void serve_copy_batches(Service &service);
@@ -194,7 +203,12 @@ void serve_memsets(Service &service);
 void serve_arrays(Service &service);
 void serve_mipmapped_arrays(Service &service);
 void serve_array_copies(Service &service);
+void serve_textures(Service &service);
+void serve_surfaces(Service &service);
+void serve_texture_references(Service &service);
+void serve_surface_references(Service &service);
 void serve_pools(Service &service);
+void serve_pool_sharing(Service &service);
 void serve_stream_ordered_memory(Service &service);
 void serve_peers(Service &service);
 void serve_ipc_memory(Service &service);
@@ -204,5 +218,14 @@ void serve_functions(Service &service);
 void serve_libraries(Service &service);
 void serve_links(Service &service);
 void serve_launches(Service &service);
+void serve_graphs(Service &service);
+void serve_graph_edges(Service &service);
+void serve_graph_nodes(Service &service);
+void serve_graph_memory(Service &service);
+void serve_conditional_nodes(Service &service);
+void serve_executable_graphs(Service &service);
+void serve_executable_nodes(Service &service);
+void serve_captures(Service &service);
+void serve_user_objects(Service &service);
 
 }  // namespace cushim::sim

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/service.hpp"
+#include "api/context_calls.hpp"
+#include "graphs/capturing.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -25,14 +26,8 @@ int clamped(const Context &context, int priority) {
 CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int priority) {
   require(out != nullptr && (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
   Context &context = call.context();
-  auto stream = std::make_unique<Stream>();
-  stream->context = &context;
-  stream->id = ++call.system.last_id;
-  stream->flags = flags;
-  stream->priority = clamped(context, priority);
-  call.system.handles.reserve(1);
-  Stream &made = call.system.handles.add(std::move(stream));
-  context.add_stream(made);
+  Stream &made = make_stream(call, context, flags, priority);
+  made.green = call.thread().stack.green();
   *out = reinterpret_cast<CUstream>(made.handle);
   return CUDA_SUCCESS;
 }
@@ -51,6 +46,7 @@ CUresult destroy(Call &call, CUstream handle) {
   if (handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) call.context();
   require(handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD, CUDA_ERROR_INVALID_HANDLE);
   Stream &stream = call.stream(handle);
+  leave_capture(call.system, stream);
   stream.context->remove_stream(stream);
   call.system.handles.erase(stream, call.name);
   return CUDA_SUCCESS;
@@ -58,12 +54,15 @@ CUresult destroy(Call &call, CUstream handle) {
 
 CUresult query(Call &call, CUstream handle) {
   Stream &stream = call.stream(handle);
+  if (stream.capture != nullptr) refuse_in_capture(stream);
   const bool is_idle = stream.is_legacy ? call.query(call.works_of(stream)) : call.query(stream.tail);
   return is_idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult synchronize(Call &call, CUstream handle) {
-  call.wait(call.works_of(call.stream(handle)));
+  Stream &stream = call.stream(handle);
+  if (stream.capture != nullptr) refuse_in_capture(stream);
+  call.wait(call.works_of(stream));
   return CUDA_SUCCESS;
 }
 
@@ -75,7 +74,9 @@ CUresult get_priority(Call &call, CUstream handle, int *priority) {
 
 CUresult get_flags(Call &call, CUstream handle, unsigned *flags) {
   require(flags != nullptr);
-  *flags = call.stream(handle).flags;
+  const Stream &stream = call.stream(handle);
+  if (stream.capture != nullptr) refuse_in_capture(stream);  // measured, driver 580
+  *flags = stream.flags;
   return CUDA_SUCCESS;
 }
 
@@ -87,7 +88,9 @@ CUresult get_id(Call &call, CUstream handle, unsigned long long *id) {
 
 CUresult get_context(Call &call, CUstream handle, CUcontext *context) {
   require(context != nullptr);
-  *context = reinterpret_cast<CUcontext>(call.stream(handle).context->handle);
+  const Stream &stream = call.stream(handle);
+  const std::uintptr_t green = green_of_stream(call, handle);
+  *context = reinterpret_cast<CUcontext>(green != 0 ? green : stream.context->handle);
   return CUDA_SUCCESS;
 }
 
@@ -95,7 +98,7 @@ CUresult get_context(Call &call, CUstream handle, CUcontext *context) {
 CUresult get_context_or_green(Call &call, CUstream handle, CUcontext *context, CUgreenCtx *green) {
   require(context != nullptr);
   *context = reinterpret_cast<CUcontext>(call.stream(handle).context->handle);
-  if (green != nullptr) *green = nullptr;
+  if (green != nullptr) *green = reinterpret_cast<CUgreenCtx>(green_of_stream(call, handle));
   return CUDA_SUCCESS;
 }
 #endif
@@ -162,38 +165,6 @@ CUresult copy_attributes(Call &call, CUstream to, CUstream from) {
   return CUDA_SUCCESS;
 }
 
-// ---- Stream capture is not implemented: no stream is ever capturing ----
-
-CUresult is_capturing(Call &call, CUstream handle, CUstreamCaptureStatus *status) {
-  require(status != nullptr);
-  call.stream(handle);
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
-
-CUresult capture_info(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *) {
-  return is_capturing(call, handle, status);
-}
-
-CUresult capture_info_and_graph(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *,
-                                CUgraph *, const CUgraphNode **, std::size_t *) {
-  return is_capturing(call, handle, status);
-}
-
-#if CUDA_VERSION >= 12030
-CUresult capture_info_and_edges(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *,
-                                CUgraph *, const CUgraphNode **, const CUgraphEdgeData **, std::size_t *) {
-  return is_capturing(call, handle, status);
-}
-#endif
-
-CUresult exchange_capture_mode(Call &call, CUstreamCaptureMode *mode) {
-  require(mode != nullptr);
-  require(*mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
-  std::swap(*mode, call.thread().capture_mode);
-  return CUDA_SUCCESS;
-}
-
 CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t size, unsigned flags) {
   Stream &stream = call.stream(handle);
   require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE);
@@ -205,6 +176,23 @@ CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t si
 }
 
 }  // namespace
+
+Stream &make_stream(Call &call, Context &context, unsigned flags, int priority) {
+  auto stream = std::make_unique<Stream>();
+  stream->context = &context;
+  stream->id = ++call.system.last_id;
+  stream->flags = flags;
+  stream->priority = clamped(context, priority);
+  call.system.handles.reserve(1);
+  Stream &made = call.system.handles.add(std::move(stream));
+  context.add_stream(made);
+  return made;
+}
+
+std::uintptr_t green_of_stream(Call &call, CUstream handle) {
+  const Stream &stream = call.stream(handle);
+  return stream.is_legacy || handle == nullptr ? call.thread().stack.green() : stream.green;
+}
 
 void serve_streams(Service &service) {
   service.serve<"cuStreamCreate", create, When::anytime>();
@@ -223,13 +211,6 @@ void serve_streams(Service &service) {
   service.serve<"cuStreamGetAttribute", get_attribute>();
   service.serve<"cuStreamSetAttribute", set_attribute>();
   service.serve<"cuStreamCopyAttributes", copy_attributes>();
-  service.serve<"cuStreamIsCapturing", is_capturing>();
-  service.serve<"cuStreamGetCaptureInfo", capture_info>();
-  service.serve<"cuStreamGetCaptureInfo", capture_info_and_graph>();
-#if CUDA_VERSION >= 12030
-  service.serve<"cuStreamGetCaptureInfo", capture_info_and_edges>();
-#endif
-  service.serve<"cuThreadExchangeStreamCaptureMode", exchange_capture_mode>();
   service.serve<"cuStreamAttachMemAsync", attach>();
 }
 

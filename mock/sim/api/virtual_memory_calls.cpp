@@ -7,48 +7,75 @@
 #include <cstring>
 #include <vector>
 
+#include "api/multicast_calls.hpp"
 #include "api/service.hpp"
+#include "memory/location.hpp"
 
 namespace cushim::sim {
 namespace {
 
 constexpr int kFabric = 8;  // CU_MEM_HANDLE_TYPE_FABRIC, unnamed before 12.3
+constexpr int kWindowsHandles = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
 constexpr int kFileDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 bool is_whole(std::size_t value) { return value % kGranularity == 0; }
 
 // ---- Physical memory ----
 
-PhysicalHandle &handle_of(Call &call, CUmemGenericAllocationHandle handle) {
-  const auto *const wanted = reinterpret_cast<const void *>(static_cast<std::uintptr_t>(handle));
-  PhysicalHandle *const found = call.system.handles.find<PhysicalHandle>(wanted);
-  if (found == nullptr) {
-    call.report_misuse(wanted, Kind::physical_memory);
-    fail(CUDA_ERROR_INVALID_VALUE);
-  }
-  return *found;
+// A handle of physical memory, not of a multicast object; else INVALID_VALUE.
+PhysicalMemory &memory_of(Call &call, CUmemGenericAllocationHandle handle) {
+  PhysicalMemory &memory = *call.physical_handle(handle).memory;
+  require(memory.multicast == nullptr);
+  return memory;
 }
 
 CUmemGenericAllocationHandle new_handle(Call &call, std::shared_ptr<PhysicalMemory> memory) {
   return call.system.handles.add(std::make_unique<PhysicalHandle>(std::move(memory))).handle;
 }
 
-// Checks the properties of physical memory, and returns its device. Memory of the host is not implemented.
-Device &check(Call &call, const CUmemAllocationProp &properties) {
-  require(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED);
-  require(properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-  Device &device = call.device(properties.location.id);
-  require((static_cast<int>(properties.requestedHandleTypes) & ~(kFileDescriptor | kFabric)) == 0);
+bool is_host(int location_type) {
+  return location_type == kHostLocation || location_type == kHostNodeLocation;
+}
+
+// Checks the properties of physical memory, and returns its device; null for memory of the host. The machine
+// has one NUMA node, node 0. Measured on an H200, driver 580.159, except the handle types of host memory,
+// which follow the documentation of cuMemCreate.
+Device *check(Call &call, const CUmemAllocationProp &properties) {
+  const int type = static_cast<int>(properties.location.type);
+  require(type == CU_MEM_LOCATION_TYPE_DEVICE || is_host(type));
+  Device *const device = is_host(type) ? nullptr : &call.device(properties.location.id);
+  require(type != kHostNodeLocation || properties.location.id == 0);
+  require(type != kHostLocation || properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE);
+  require(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED && properties.win32HandleMetaData == nullptr);
+  require((static_cast<int>(properties.requestedHandleTypes) & kWindowsHandles) == 0);
+  const auto &flags = properties.allocFlags;
+  require(flags.compressionType <= CU_MEM_ALLOCATION_COMP_GENERIC);
+  require(
+      std::all_of(std::begin(flags.reserved), std::end(flags.reserved), [](auto byte) { return byte == 0; }));
   return device;
 }
 
-CUresult get_granularity(Call &call, std::size_t *granularity, const CUmemAllocationProp *properties,
+CUresult get_granularity(Call &, std::size_t *granularity, const CUmemAllocationProp *properties,
                          CUmemAllocationGranularity_flags option) {
   require(granularity != nullptr && properties != nullptr);
   require(option == CU_MEM_ALLOC_GRANULARITY_MINIMUM || option == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
-  check(call, *properties);
-  *granularity = kGranularity;
+  *granularity =
+      kGranularity;  // of any properties, also of invalid ones; measured on an H200, driver 580.159
   return CUDA_SUCCESS;
+}
+
+// Returns the properties as the driver stores them: without usage, without unknown handle types,
+// gpuDirectRDMACapable as 0 or 1, and the host as NUMA node 0. Measured on an H200, driver 580.159.
+CUmemAllocationProp stored(CUmemAllocationProp properties) {
+  const int handle_types = static_cast<int>(properties.requestedHandleTypes) & (kFileDescriptor | kFabric);
+  properties.requestedHandleTypes = static_cast<CUmemAllocationHandleType>(handle_types);
+  properties.allocFlags.gpuDirectRDMACapable = properties.allocFlags.gpuDirectRDMACapable != 0;
+  properties.allocFlags.usage = 0;
+  if (properties.location.type == kHostLocation) {
+    properties.location.type = static_cast<CUmemLocationType>(kHostNodeLocation);
+    properties.location.id = 0;
+  }
+  return properties;
 }
 
 [[noreturn]] void fail_at_limit(const Call &call) {
@@ -59,29 +86,30 @@ CUresult get_granularity(Call &call, std::size_t *granularity, const CUmemAlloca
 CUresult create(Call &call, CUmemGenericAllocationHandle *handle, std::size_t size,
                 const CUmemAllocationProp *properties, unsigned long long flags) {
   require(handle != nullptr && properties != nullptr && flags == 0);
-  Device &device = check(call, *properties);
   require(size != 0 && is_whole(size));
-  const int handle_types = static_cast<int>(properties->requestedHandleTypes);
-  require((handle_types & kFabric) == 0, CUDA_ERROR_NOT_PERMITTED);  // as without a fabric manager
-  call.require_room(device, size);
+  Device *const device = check(call, *properties);
+  const CUmemAllocationProp kept = stored(*properties);
+  require((static_cast<int>(kept.requestedHandleTypes) & kFabric) == 0,
+          CUDA_ERROR_NOT_PERMITTED);  // as without a fabric manager
+  if (device != nullptr) call.require_room(*device, size);
   auto memory = std::make_shared<PhysicalMemory>();
-  memory->properties = *properties;
-  memory->device = &device;
-  memory->bytes = call.system.memory.physical_files.make(size, *properties, device);
+  memory->properties = kept;
+  memory->device = device;
+  memory->bytes = call.system.memory.physical_files.make(size, kept, device);
   if (memory->bytes == nullptr) fail_at_limit(call);
   *handle = new_handle(call, std::move(memory));
   return CUDA_SUCCESS;
 }
 
 CUresult release(Call &call, CUmemGenericAllocationHandle handle) {
-  PhysicalHandle &released = handle_of(call, handle);
+  PhysicalHandle &released = call.physical_handle(handle);
   if (--released.references == 0) call.system.handles.erase(released, call.name);
   return CUDA_SUCCESS;
 }
 
 CUresult get_properties(Call &call, CUmemAllocationProp *properties, CUmemGenericAllocationHandle handle) {
   require(properties != nullptr);
-  *properties = handle_of(call, handle).memory->properties;
+  *properties = memory_of(call, handle).properties;
   return CUDA_SUCCESS;
 }
 
@@ -128,25 +156,29 @@ CUresult free(Call &call, CUdeviceptr base, std::size_t size) {
 
 CUresult map(Call &call, CUdeviceptr address, std::size_t size, std::size_t offset,
              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  require(flags == 0 && size != 0 && is_whole(size) && is_whole(offset) && is_whole(address));
+  require(flags == 0 && size != 0 && is_whole(address));
   Memory &memory = call.system.memory;
-  const std::shared_ptr<PhysicalMemory> physical = handle_of(call, handle).memory;
-  require(offset <= physical->size() && size <= physical->size() - offset);
+  const std::shared_ptr<PhysicalMemory> physical = call.physical_handle(handle).memory;
+  if (physical->multicast != nullptr) require_complete(call, *physical->multicast);
+  require(offset == 0 && size == physical->size(), CUDA_ERROR_NOT_SUPPORTED);  // no part of the memory
   const ReservedRange *const range = memory.reserved.find(address);
   require(range != nullptr && size <= range->end() - address);
   require(!memory.overlaps(address, size));
-  if (memory.map(address, size, physical, offset) == nullptr) fail_at_limit(call);
+  if (memory.map(address, *range, physical) == nullptr) fail_at_limit(call);
   return CUDA_SUCCESS;
 }
 
-// Returns the mappings that a range consists of. INVALID_VALUE if it is not all of one or more mappings.
-std::vector<Allocation *> whole_mappings(Call &call, CUdeviceptr address, std::size_t size) {
-  require(size != 0 && is_whole(size));
-  const Allocation *const first = mapping_at(call, address);
-  require(first != nullptr && first->base == address);
+// Returns the mappings in addresses that begin in a reserved range. INVALID_VALUE if other memory is in them,
+// or only a part of a mapping. The addresses may exceed the range: measured on an H200, driver 580.159.
+std::vector<Allocation *> mappings_in(Call &call, CUdeviceptr address, std::size_t size) {
+  require(size != 0 && is_whole(size) && is_whole(address));
+  Memory &memory = call.system.memory;
+  require(memory.reserved.find(address) != nullptr && size <= UINT64_MAX - address);
   std::vector<Allocation *> mappings;
-  require(call.system.memory.for_each_in(address, size, [&](Allocation &one) { mappings.push_back(&one); }));
-  require(mappings.back()->end() == address + size);
+  memory.for_each_overlapping(address, size, [&](Allocation &one) {
+    require(one.mapping != nullptr && one.base >= address && one.end() <= address + size);
+    mappings.push_back(&one);
+  });
   return mappings;
 }
 
@@ -157,7 +189,7 @@ CUresult unmap(Call &call, CUdeviceptr address, std::size_t size) {
     unsigned long long id;
   };
   std::vector<Mapping> mappings;
-  for (const Allocation *one : whole_mappings(call, address, size)) {
+  for (const Allocation *one : mappings_in(call, address, size)) {
     require(one->is_usable());
     mappings.push_back({one->base, one->id});
   }
@@ -173,29 +205,55 @@ void check_access_flags(CUmemAccess_flags flags) {
           flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
+// Returns the device that a description of access names; null for the host, which can access host memory
+// only.
+const Device *accessor(Call &call, const CUmemLocation &location, const std::vector<Allocation *> &mappings) {
+  if (is_host(location.type)) {
+    const bool is_possible =
+        std::ranges::all_of(mappings, [](const Allocation *one) { return one->kind == MemoryKind::pinned; });
+    require(is_possible, CUDA_ERROR_NOT_SUPPORTED);
+    return nullptr;
+  }
+  require(location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+  return &call.device(location.id, CUDA_ERROR_INVALID_VALUE);
+}
+
+// Sets the access of the adjacent mappings from `address` on. Addresses without a mapping end them without an
+// error. Measured on an H200, driver 580.159, except access of the host to host memory.
 CUresult set_access(Call &call, CUdeviceptr address, std::size_t size, const CUmemAccessDesc *list,
                     std::size_t count) {
   require(list != nullptr && count != 0);
-  const std::vector<Allocation *> mappings = whole_mappings(call, address, size);
+  const std::vector<Allocation *> mappings = mappings_in(call, address, size);
+  require(!mappings.empty() && mappings.front()->base == address);
+  std::vector<const Device *> accessors(count);
   for (std::size_t i = 0; i < count; ++i) {
     check_access_flags(list[i].flags);
-    require(list[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-    call.device(list[i].location.id);
+    accessors[i] = accessor(call, list[i].location, mappings);
   }
-  for (Allocation *const one : mappings)
+  CUdeviceptr reached = address;
+  for (Allocation *const one : mappings) {
+    if (one->base != reached) break;
+    reached = one->end();
     for (std::size_t i = 0; i < count; ++i)
-      one->mapping->access[call.device(list[i].location.id).index] = list[i].flags;
+      if (!one->mapping->set_access(accessors[i], list[i].flags, one->base)) fail_at_limit(call);
+  }
   return CUDA_SUCCESS;
 }
 
+// For the host it returns the access of the memory's own location; for a NUMA node none to memory of a
+// device. Measured on an H200, driver 580.159, except for host memory.
 CUresult get_access(Call &call, unsigned long long *flags, const CUmemLocation *location,
                     CUdeviceptr address) {
   require(flags != nullptr && location != nullptr);
-  require(location->type == CU_MEM_LOCATION_TYPE_DEVICE);
-  const Device &device = call.device(location->id);
-  const Allocation *const allocation = mapping_at(call, address);
+  const int type = static_cast<int>(location->type);
+  require(type == CU_MEM_LOCATION_TYPE_DEVICE || is_host(type), CUDA_ERROR_INVALID_DEVICE);
+  const Device *const device = type == CU_MEM_LOCATION_TYPE_DEVICE ? &call.device(location->id) : nullptr;
+  const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr);
-  *flags = allocation->mapping->access_of(device);
+  *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  if (allocation->mapping == nullptr) return CUDA_SUCCESS;
+  if (type == kHostNodeLocation && allocation->kind == MemoryKind::device) return CUDA_SUCCESS;
+  *flags = allocation->mapping->access_of(device != nullptr ? device : allocation->device);
   return CUDA_SUCCESS;
 }
 
@@ -205,7 +263,8 @@ CUresult export_memory(Call &call, void *out, CUmemGenericAllocationHandle handl
                        CUmemAllocationHandleType type, unsigned long long flags) {
   require(out != nullptr && flags == 0);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-  const PhysicalMemory &memory = *handle_of(call, handle).memory;
+  const PhysicalMemory &memory = *call.physical_handle(handle).memory;
+  if (memory.multicast != nullptr) return export_multicast(call, *memory.multicast);
   require((static_cast<int>(memory.properties.requestedHandleTypes) & kFileDescriptor) != 0);
   const int descriptor = memory.bytes->new_descriptor();
   if (descriptor < 0) fail_at_limit(call);
@@ -214,26 +273,24 @@ CUresult export_memory(Call &call, void *out, CUmemGenericAllocationHandle handl
   return CUDA_SUCCESS;
 }
 
-Device &device_of(Call &call, const CUuuid &uuid) {
-  for (Device *const device : call.system.visible)
-    if (std::memcmp(&device->uuid, &uuid, sizeof uuid) == 0) return *device;
-  fail(CUDA_ERROR_INVALID_VALUE);
-}
-
 CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *os_handle,
                        CUmemAllocationHandleType type) {
   require(handle != nullptr);
-  require(static_cast<int>(type) != kFabric, CUDA_ERROR_NOT_PERMITTED);
+  require(static_cast<int>(type) != kFabric && type != CU_MEM_HANDLE_TYPE_WIN32, CUDA_ERROR_NOT_SUPPORTED);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   auto opened =
       call.system.memory.physical_files.open(static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle)));
-  require(opened.has_value());
+  require(opened.has_value(), CUDA_ERROR_UNKNOWN);
   auto memory = std::make_shared<PhysicalMemory>();
   memory->bytes = std::move(opened->bytes);
   memory->properties = opened->properties;
-  memory->device = &device_of(call, opened->device);
-  memory->properties.location.id = memory->device->ordinal;
-  check(call, memory->properties);  // the file may be damaged
+  if (memory->properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    memory->device = call.device_with(opened->device);
+    require(memory->device != nullptr);
+    memory->properties.location.id = memory->device->ordinal;
+  }
+  check(call, memory->properties);                                    // the file may be damaged
+  memory->properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // imported memory is not exported again
   call.system.engine.work_in_background();
   *handle = new_handle(call, std::move(memory));
   return CUDA_SUCCESS;
@@ -244,6 +301,7 @@ CUresult get_range_handle(Call &call, void *handle, CUdeviceptr address, std::si
                           CUmemRangeHandleType type, unsigned long long flags) {
   constexpr std::size_t kHostPage = 4096;
   constexpr unsigned long long kKnownFlags = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, since 12.8
+  call.context();
   require(handle != nullptr && type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && (flags & ~kKnownFlags) == 0);
   require(size != 0 && size % kHostPage == 0 && address % kHostPage == 0);
   require(call.system.memory.for_each_in(address, size, [](const Allocation &) {}));

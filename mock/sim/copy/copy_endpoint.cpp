@@ -8,15 +8,19 @@ namespace cushim::sim {
 namespace {
 
 // Returns whether a range is mapped without gaps, and its bytes are accessible to the current context's
-// device or to the device that has them, which can take part in the copy.
+// device or to the location that has them, a device or the host, which can take part in the copy.
 bool is_accessible(Call &call, CUdeviceptr address, std::size_t size) {
   const Context *const current = call.current();
   const auto has_access = [&](const Allocation &part) {
-    const auto is_granted = [&](const Device &device) {
-      return part.mapping->access_of(device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    const auto is_granted = [&](const Device *location) {
+      return part.mapping->access_of(location) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     };
+    if (part.mapping->physical->multicast != nullptr) {
+      call.system.engine.report(std::string(call.name) + ": access to a multicast object is not implemented");
+      fail(CUDA_ERROR_NOT_SUPPORTED);
+    }
     return part.is_usable() &&
-           (is_granted(*part.device) || (current != nullptr && is_granted(*current->device)));
+           (is_granted(part.device) || (current != nullptr && is_granted(current->device)));
   };
   bool all_have_access = true;
   const bool is_mapped = call.system.memory.for_each_in(
@@ -67,8 +71,7 @@ double between(const Device &source, const Device &target) {
 
 void require_writable(Memory &memory, const CopyEndpoint &endpoint) {
   for_each_allocation(memory, endpoint, [](const Allocation &part) {
-    require(part.mapping == nullptr ||
-            part.mapping->access_of(*part.device) != CU_MEM_ACCESS_FLAGS_PROT_READ);
+    require(part.mapping == nullptr || part.mapping->access_of(part.device) != CU_MEM_ACCESS_FLAGS_PROT_READ);
   });
 }
 
@@ -81,7 +84,8 @@ void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) n
 
 bool reaches(const Context &context, const Allocation &allocation) {
   if (allocation.mapping != nullptr)
-    return allocation.mapping->access_of(*context.device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return allocation.mapping->physical->multicast == nullptr &&
+           allocation.mapping->access_of(context.device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (allocation.pool != nullptr) return allocation.pool->is_open_to(context.device);
   if (allocation.kind != MemoryKind::device) return true;
   const bool is_opened = allocation.imported != nullptr;
@@ -109,7 +113,7 @@ Operation copy_operation(Call &call, const Context &context, const CopyEndpoint 
                          std::size_t size, SourceRead read) {
   for (const CopyEndpoint &place : {to, from})
     if (place.allocation != nullptr && place.allocation->pool != nullptr)
-      require(reaches(context, *place.allocation));
+      require(place.allocation->pool->kind == MemoryKind::pinned || reaches(context, *place.allocation));
   Memory &memory = call.system.memory;
   const auto [resource, cost] = route(context, to, from, size);
   Operation operation{.cost = cost, .resource = resource};

@@ -22,7 +22,7 @@ struct CopyEndpoint {
 CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size);
 
 // Returns an endpoint in memory of any kind (unified addressing). INVALID_VALUE for null, for a range that
-// exceeds its allocation, and for unallocated device addresses.
+// exceeds its allocation, and for unallocated device addresses. NOT_SUPPORTED for a multicast object.
 CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size);
 
 // Whether the call waits for its copy to complete.
@@ -42,7 +42,8 @@ void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) n
 
 // Returns whether a context's device may access the memory directly, as memsets and stream memory operations
 // do. It may not access another device's memory without peer access of the context, nor memory opened from
-// another process outside the context that opened it (measured, driver 580). Copies work between any two
+// another process outside the context that opened it (measured, driver 580). No device of the simulated
+// driver may access a multicast object. Copies work between any two
 // devices, except for memory of a pool without access.
 bool reaches(const Context &context, const Allocation &allocation);
 

@@ -42,6 +42,10 @@ class Engine {
   // std::system_error if the operation needs a thread that cannot be started, std::bad_alloc if there is not
   // enough memory; in both cases nothing has changed.
   Work add(Operation &&operation);
+  // Makes an operation that waits for a running one also wait for another one, for operations that add others
+  // while they run. What they add comes after them and needs no start(). Requires that `later` has at most
+  // one unfinished predecessor.
+  void extend(const Work &later, const Work &earlier);
   // Runs the operations that the schedule runs at the call that added this work.
   void start(Lock &lock, const Work &work);
 
@@ -138,6 +142,7 @@ class Engine {
   template <class Visit>
   void for_each_in_front(std::span<const Work> works, Visit visit);
   void mark_needed(std::span<const Work> works);
+  bool needs_all(std::span<const Work> works) const;
 
   // ---- Running tasks ----
   Task *choose();
@@ -184,6 +189,7 @@ class Engine {
   Time now_ = 0;
   unsigned long submitted_ = 0;
   std::size_t unfinished_ = 0;
+  std::size_t last_tasks_ = 0;  // number of unfinished tasks that no other task depends on
 
   TaskPool::Owner tasks_ = TaskPool::make();
   std::function<void(const void *owner)> on_failure_;

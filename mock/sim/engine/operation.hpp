@@ -105,6 +105,8 @@ struct alignas(64) Task {
   static void operator delete(void *task, TaskPool &) noexcept { operator delete(task); }
 
   bool is_complete() const noexcept { return state == State::complete; }
+  // Returns whether no unfinished task depends on this one.
+  bool is_last() const noexcept { return before == nullptr; }
   // Returns whether this task was queued directly behind the other, unfinished task of its stream.
   bool follows(const Task &other) const noexcept { return edges[0].earlier == &other; }
   template <class Visit>

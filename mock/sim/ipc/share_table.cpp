@@ -62,13 +62,15 @@ bool is_lock_free(const SharedFile &file, std::uint32_t index) {
 
 }  // namespace
 
-std::uint64_t ShareHandle::sum() const noexcept {
-  // FNV-1a over all members before `check`.
-  unsigned char bytes[offsetof(ShareHandle, check)];
-  std::memcpy(bytes, this, sizeof bytes);
+std::uint32_t ShareHandle::sum() const noexcept {
+  // FNV-1a over all members except `check`.
+  ShareHandle others = *this;
+  others.check = 0;
+  unsigned char bytes[sizeof others];
+  std::memcpy(bytes, &others, sizeof bytes);
   std::uint64_t sum = 14695981039346656037u;
   for (const unsigned char byte : bytes) sum = (sum ^ byte) * 1099511628211u;
-  return sum;
+  return static_cast<std::uint32_t>(sum ^ sum >> 32);
 }
 
 std::shared_ptr<ShareTable> ShareTable::make() {
@@ -85,7 +87,7 @@ std::shared_ptr<ShareTable> ShareTable::make() {
 }
 
 std::shared_ptr<ShareTable> ShareTable::open(const ShareHandle &handle) {
-  SharedFile file = SharedFile::open(handle.process, handle.file);
+  SharedFile file = SharedFile::open(handle.process(), handle.file);
   if (!file) return nullptr;
   if (file.size() != sizeof(ShareLayout)) return errno = ESTALE, nullptr;
   std::byte *const place = file.map(0, sizeof(ShareLayout));
@@ -169,25 +171,31 @@ void ShareTable::stop_watching() {
 }
 
 std::shared_ptr<SharedBlocks> ShareTable::open_blocks(const Process &process,
-                                                      const SharedMemoryRecord::Piece &piece) {
+                                                      const SharedMemoryRecord &record) {
   std::erase_if(opened_blocks_, [](const auto &entry) { return entry.second.expired(); });
-  const auto known = opened_blocks_.find(piece.file_nonce);
+  const std::uint64_t nonce = record.file_nonce;
+  const auto known = opened_blocks_.find(nonce);
   if (known != opened_blocks_.end()) return known->second.lock();
-  auto blocks = SharedBlocks::open(SharedFile::open(process, piece.file), piece.file_size, piece.file_nonce);
-  if (blocks != nullptr) opened_blocks_.emplace(piece.file_nonce, blocks);
+  auto blocks = SharedBlocks::open(SharedFile::open(process, record.file), record.file_size, nonce);
+  if (blocks != nullptr) opened_blocks_.emplace(nonce, blocks);
   return blocks;
 }
 
-ShareHandle ShareTable::handle(ShareHandle::Kind kind, std::uint32_t record, std::uint64_t generation) const {
+ShareHandle ShareTable::handle(ShareHandle::Kind kind, std::uint32_t record, std::uint32_t generation,
+                               std::size_t offset, std::uint64_t size) const {
+  const Process process = layout_->participants[participant_.index].process;
   ShareHandle handle;
   handle.kind = kind;
   handle.file = file_.number();
-  handle.process = layout_->participants[participant_.index].process;
+  handle.process_id = static_cast<std::int32_t>(process.id);
+  handle.process_start = process.start;
   handle.nonce = layout_->nonce;
   handle.namespace_of_id = process_namespace();
   handle.record = record;
   handle.user = geteuid();
   handle.generation = generation;
+  handle.offset = static_cast<std::uint32_t>(offset / ShareHandle::kGranule);
+  handle.size = size;
   handle.seal();
   return handle;
 }
@@ -225,7 +233,7 @@ std::optional<std::uint32_t> ShareTable::take_event_record() {
   return record;
 }
 
-bool ShareTable::retain_event_record(std::uint32_t record, std::uint64_t generation) {
+bool ShareTable::retain_event_record(std::uint32_t record, std::uint32_t generation) {
   if (record >= ShareLayout::kEventRecords || generation % 2 == 0) return false;
   SharedEventRecord &event = layout_->events[record];
   const bool is_free = (event.holders.fetch_add(1) & kBusy) == 0;
@@ -253,24 +261,20 @@ bool ShareTable::wait_for_completion(std::uint32_t than, std::chrono::millisecon
   return !timed_out;
 }
 
-std::unique_ptr<MemoryExport> MemoryExport::make(std::shared_ptr<ShareTable> table, std::vector<Piece> pieces,
-                                                 std::size_t lead, std::size_t size, const CUuuid &device) {
+std::unique_ptr<MemoryExport> MemoryExport::make(std::shared_ptr<ShareTable> table, const Piece &blocks,
+                                                 const CUuuid &device, std::uint64_t pool) {
   const auto place = table->take_memory_record();
-  if (!place || pieces.size() > SharedMemoryRecord::kPieces) return nullptr;
+  if (!place) return nullptr;
   SharedMemoryRecord &record = table->layout().memory[*place];
-  record.piece_count = static_cast<std::uint32_t>(pieces.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const SharedBlocks &blocks = *pieces[i].blocks;
-    record.pieces[i] = {blocks.file().number(), blocks.nonce(), blocks.size(), pieces[i].offset,
-                        pieces[i].size};
-  }
-  record.lead = lead;
-  record.size = size;
+  record.file = blocks.blocks->file().number();
+  record.file_nonce = blocks.blocks->nonce();
+  record.file_size = blocks.blocks->size();
+  record.offset = blocks.offset;
+  record.size = blocks.size;
+  record.pool = pool;
   record.device = device;
-  const std::uint64_t generation = ++record.generation;
-  std::unique_ptr<MemoryExport> made(new MemoryExport(std::move(table), *place));
-  made->handle_ = made->table_->handle(ShareHandle::Kind::memory, *place, generation);
-  return made;
+  ++record.generation;
+  return std::unique_ptr<MemoryExport>(new MemoryExport(std::move(table), *place));
 }
 
 MemoryExport::~MemoryExport() {
@@ -278,31 +282,31 @@ MemoryExport::~MemoryExport() {
   table_->give_back_memory_record(record_);
 }
 
-std::optional<FoundMemory> find_memory(ShareTable &table, const ShareHandle &handle) {
+ShareHandle MemoryExport::handle(std::size_t offset, std::size_t size) const {
+  const SharedMemoryRecord &record = table_->layout().memory[record_];
+  const auto kind = record.pool != 0 ? ShareHandle::Kind::pool_memory : ShareHandle::Kind::memory;
+  return table_->handle(kind, record_, record.generation, offset, size);
+}
+
+std::optional<FoundBlocks> find_blocks(ShareTable &table, const ShareHandle &handle) {
   errno = ESTALE;
   if (handle.record >= ShareLayout::kMemoryRecords) return std::nullopt;
   const SharedMemoryRecord &record = table.layout().memory[handle.record];
   const auto is_there = [&] { return record.generation == handle.generation && handle.generation % 2 == 1; };
   if (!is_there()) return std::nullopt;
-  FoundMemory found;
-  found.lead = record.lead;
-  found.size = record.size;
+  FoundBlocks found;
+  found.pool = record.pool;
   found.device = record.device;
-  const auto pieces = record.pieces;
-  const std::size_t count = record.piece_count;
-  if (!is_there() || count > pieces.size() || found.size == 0) return std::nullopt;
-  for (std::size_t i = 0; i < count; ++i) {
-    const SharedMemoryRecord::Piece &piece = pieces[i];
-    auto blocks = table.open_blocks(handle.process, piece);
-    if (blocks == nullptr) return std::nullopt;
-    errno = ESTALE;
-    if (piece.size == 0 || piece.offset > blocks->size() || piece.size > blocks->size() - piece.offset ||
-        piece.offset % SharedBlocks::kChunk != 0 || piece.size % SharedBlocks::kChunk != 0)
-      return std::nullopt;
-    auto hold = std::make_shared<BlocksHold>(blocks, piece.offset, piece.size);
-    found.pieces.push_back({std::move(blocks), piece.offset, piece.size, std::move(hold)});
-  }
-  // The blocks are held now, so an allocation that was not freed before this check keeps its bytes.
+  auto blocks = table.open_blocks(handle.process(), record);
+  if (blocks == nullptr) return std::nullopt;
+  errno = ESTALE;
+  const std::size_t offset = record.offset, size = record.size;
+  if (size == 0 || offset > blocks->size() || size > blocks->size() - offset ||
+      offset % SharedBlocks::kBlock != 0 || size % SharedBlocks::kBlock != 0)
+    return std::nullopt;
+  auto hold = std::make_shared<BlocksHold>(blocks, offset, size);
+  found.piece = {std::move(blocks), offset, size, std::move(hold)};
+  // The blocks are held now, so blocks that were not freed before this check keep their bytes.
   if (!is_there()) return std::nullopt;
   return found;
 }

@@ -18,60 +18,64 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
 #include "ipc/shared_blocks.hpp"
 
 namespace cushim::sim {
 
-// The 64 bytes of a CUipcMemHandle or CUipcEventHandle. The format is the same in all processes.
+// The 64 bytes of a CUipcMemHandle, a CUipcEventHandle or a CUmemPoolPtrExportData; also in the file of a
+// pool. The format is the same in all processes.
 struct ShareHandle {
-  enum class Kind : std::uint32_t { memory = 0x4D485343, event = 0x45485343 };
+  enum class Kind : std::uint32_t {
+    memory = 0x4D485343,
+    event = 0x45485343,
+    pool = 0x50485343,
+    pool_memory = 0x41485343
+  };
+  static constexpr std::size_t kGranule = 512;  // of the offset
 
   Kind kind = {};
   std::int32_t file = 0;  // file descriptor of the table in the exporter
-  Process process{};
+  std::int32_t process_id = 0;
+  std::uint32_t user = 0;
+  std::uint64_t process_start = 0;
   std::uint64_t nonce = 0;            // of the table
   std::uint64_t namespace_of_id = 0;  // PID namespace of the exporter
   std::uint32_t record = 0;
-  std::uint32_t user = 0;
-  std::uint64_t generation = 0;
-  std::uint64_t check = 0;  // checksum of all other members
+  std::uint32_t generation = 0;  // of the record
+  std::uint32_t offset = 0;      // of the memory in its blocks, in granules
+  std::uint32_t check = 0;       // checksum of all other members
+  std::uint64_t size = 0;        // of the memory, in bytes; for a pool: its nonce
+
+  Process process() const noexcept { return {process_id, process_start}; }
 
   void seal() noexcept { check = sum(); }
   // Returns whether seal() made this handle and it is of the wanted kind.
   bool is(Kind wanted) const noexcept { return kind == wanted && check == sum(); }
 
-  bool operator==(const ShareHandle &) const = default;
-
  private:
-  std::uint64_t sum() const noexcept;
+  std::uint32_t sum() const noexcept;
 };
 // Without padding, whose bytes would be indeterminate.
 static_assert(std::has_unique_object_representations_v<ShareHandle>);
 static_assert(sizeof(ShareHandle) == sizeof(CUipcMemHandle));
 static_assert(sizeof(ShareHandle) == sizeof(CUipcEventHandle));
+static_assert(sizeof(ShareHandle) == sizeof(CUmemPoolPtrExportData));
 
+// Blocks of device memory that other processes may open: a part of a file.
 struct SharedMemoryRecord {
-  static constexpr std::size_t kPieces = 2;
-  struct Piece {
-    std::int32_t file = 0;  // file descriptor in the exporter
-    std::uint64_t file_nonce = 0;
-    std::uint64_t file_size = 0;
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-  };
-
-  std::atomic<std::uint64_t> generation;  // odd while the record can be opened
-  std::uint32_t piece_count;
-  std::uint64_t lead;  // bytes from the start of the first piece to the start of the allocation
+  std::atomic<std::uint32_t> generation;  // odd while the record can be opened
+  std::int32_t file;                      // file descriptor in the exporter
+  std::uint64_t file_nonce;
+  std::uint64_t file_size;
+  std::uint64_t offset;
   std::uint64_t size;
+  std::uint64_t pool;  // nonce of the pool; 0: memory of cuMemAlloc
   CUuuid device;
-  std::array<Piece, kPieces> pieces;
 };
 
 struct SharedEventRecord {
-  std::atomic<std::uint64_t> generation;  // odd while the record can be opened
+  std::atomic<std::uint32_t> generation;  // odd while the record can be opened
   std::atomic<std::uint32_t> holders;     // the exporter, importers and incomplete work
   std::atomic<std::uint64_t> last;        // the last record: its number, and its participant in the low bits
   std::atomic<std::uint64_t> completed;   // the highest number of a complete record
@@ -93,7 +97,7 @@ struct Participant {
 };
 
 struct ShareLayout {
-  static constexpr std::uint64_t kMagic = 0x3230'6d69'6873'7563;  // "cushim02", includes the layout's version
+  static constexpr std::uint64_t kMagic = 0x3330'6d69'6873'7563;  // "cushim03", includes the layout's version
   static constexpr int kParticipantBits = 14, kGenerationBits = 10;
   static constexpr std::uint32_t kParticipants = 1 << kParticipantBits;  // at the same time
   static constexpr std::uint32_t kMemoryRecords = 1 << 16;
@@ -135,11 +139,13 @@ class ShareTable {
 
   // Opens a file of blocks that the table's maker has exported; returns the same object for the same file.
   // Returns null as SharedBlocks::open() does.
-  std::shared_ptr<SharedBlocks> open_blocks(const Process &process, const SharedMemoryRecord::Piece &piece);
+  std::shared_ptr<SharedBlocks> open_blocks(const Process &process, const SharedMemoryRecord &record);
 
   // ---- For the exporter ----
 
-  ShareHandle handle(ShareHandle::Kind kind, std::uint32_t record, std::uint64_t generation) const;
+  // Returns a handle of a record; offset and size, in bytes, are of the memory in the record's blocks.
+  ShareHandle handle(ShareHandle::Kind kind, std::uint32_t record, std::uint32_t generation,
+                     std::size_t offset = 0, std::uint64_t size = 0) const;
   // Returns nothing if all records are in use.
   std::optional<std::uint32_t> take_memory_record();
   void give_back_memory_record(std::uint32_t record) { free_memory_.push_back(record); }
@@ -149,7 +155,7 @@ class ShareTable {
   // ---- For all participants ----
 
   // Adds a holder. Returns false if the record has been reused for another event.
-  bool retain_event_record(std::uint32_t record, std::uint64_t generation);
+  bool retain_event_record(std::uint32_t record, std::uint32_t generation);
   void release_event_record(std::uint32_t record);
 
   // Increments the counter of completed records and wakes up all waiting threads.
@@ -179,17 +185,19 @@ class ShareTable {
   std::deque<std::uint32_t> free_events_;  // some may still have holders
 };
 
-// Makes an allocation openable for other processes, until it is destroyed.
+// Makes blocks openable for other processes, until it is destroyed.
 class MemoryExport {
  public:
-  // Returns null if all records are in use, or if there are more than SharedMemoryRecord::kPieces pieces.
-  static std::unique_ptr<MemoryExport> make(std::shared_ptr<ShareTable> table, std::vector<Piece> pieces,
-                                            std::size_t lead, std::size_t size, const CUuuid &device);
+  // `pool` is the nonce of the pool that has the blocks; 0: memory of cuMemAlloc. Returns null if all records
+  // are in use.
+  static std::unique_ptr<MemoryExport> make(std::shared_ptr<ShareTable> table, const Piece &blocks,
+                                            const CUuuid &device, std::uint64_t pool);
   ~MemoryExport();
   MemoryExport(const MemoryExport &) = delete;
   MemoryExport &operator=(const MemoryExport &) = delete;
 
-  const ShareHandle &handle() const noexcept { return handle_; }
+  // Returns the handle of memory in the blocks. `offset` is a multiple of ShareHandle::kGranule.
+  ShareHandle handle(std::size_t offset, std::size_t size) const;
 
  private:
   MemoryExport(std::shared_ptr<ShareTable> table, std::uint32_t record) noexcept
@@ -197,18 +205,16 @@ class MemoryExport {
 
   const std::shared_ptr<ShareTable> table_;
   const std::uint32_t record_;
-  ShareHandle handle_;
 };
 
-// An allocation of another process.
-struct FoundMemory {
-  std::vector<Piece> pieces;
-  std::size_t lead = 0;
-  std::size_t size = 0;
+// Blocks of another process.
+struct FoundBlocks {
+  Piece piece;
+  std::uint64_t pool = 0;
   CUuuid device = {};
 };
-// Returns nothing on failure: errno is ESTALE if the allocation can no longer be opened, else the reason why
-// this process cannot open it.
-std::optional<FoundMemory> find_memory(ShareTable &table, const ShareHandle &handle);
+// Returns nothing on failure: errno is ESTALE if the blocks can no longer be opened, else the reason why this
+// process cannot open them.
+std::optional<FoundBlocks> find_blocks(ShareTable &table, const ShareHandle &handle);
 
 }  // namespace cushim::sim

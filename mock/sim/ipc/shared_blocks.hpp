@@ -102,7 +102,7 @@ class BlocksHold {
   const std::size_t offset_, size_;
 };
 
-// A contiguous part of an allocation in a file.
+// Contiguous blocks of a file.
 struct Piece {
   std::shared_ptr<SharedBlocks> blocks;
   std::size_t offset = 0;

@@ -72,20 +72,20 @@ Sharing::Opened Sharing::open(const ShareHandle &handle) {
             .reason =
                 "it comes from a process in another PID namespace, which cannot be reached from here; "
                 "let the containers share one (docker: --pid=container:NAME)"};
-  if (handle.process == Process::self()) return {.answer = own};
+  if (handle.process() == Process::self()) return {.answer = own};
   if (const auto known = opened_.find(handle.nonce); known != opened_.end()) {
     // An event outlives its maker while an object of the maker's table is open here.
     const bool outlives = handle.kind == ShareHandle::Kind::event && !is_unused(known->second);
     if (!known->second->is_creator_dead() || outlives) return {.answer = opened, .table = known->second};
   }
   forget_unused();
-  if (handle.process.is_gone()) return {.answer = ended};
+  if (handle.process().is_gone()) return {.answer = ended};
   if (handle.user != geteuid())
     return {.answer = refused, .reason = "it comes from a process of another user"};
   auto table = ShareTable::open(handle);
   if (table == nullptr) {
     const int error = errno;
-    if (error == ESTALE || handle.process.is_gone()) return {.answer = ended};
+    if (error == ESTALE || handle.process().is_gone()) return {.answer = ended};
     if (error == ENOENT)
       return {.answer = refused,
               .reason =

@@ -11,14 +11,16 @@
 namespace cushim::sim {
 
 struct Image {
-  std::optional<std::string> ptx;  // empty if this device can run none
-  CUresult error = CUDA_SUCCESS;   // the reason for a missing `ptx`
-  std::string log;                 // the reason as text, for the call's error log and for the user
+  std::optional<std::string> ptx;    // empty if this device can run none
+  std::optional<std::string> cubin;  // without `ptx`: the machine code that this device runs
+  CUresult error = CUDA_SUCCESS;     // the reason for a missing `ptx`
+  std::string log;                   // the reason as text, for the call's error log and for the user
 };
 
 // Returns the PTX of an image for a device of this compute capability (90 is 9.0); of a fat binary, the entry
-// with the highest target that the device runs. Reads at most `size` bytes; without it, text ends with a NUL,
-// and a fat binary has the size in its header. Machine code has no PTX: NO_BINARY_FOR_GPU.
+// with the highest target that the device runs, and machine code only if there is no PTX. Reads at most
+// `size` bytes; without it, text ends with a NUL, and fat binaries and cubins have it in their headers.
+// Machine code alone: NO_BINARY_FOR_GPU.
 Image read_image(const void *data, int capability, std::optional<std::size_t> size = {});
 
 }  // namespace cushim::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of calls that compile PTX; only those for logs are used.
+// The options of calls that compile PTX; only those for logs and the limit of registers are used.
 #pragma once
 
 #include <cuda.h>
@@ -19,6 +19,12 @@ struct JitOptions {
 
   // Returns whether the option arrays are plausible. A count above 64 is taken for an uninitialized value.
   bool are_valid() const { return count == 0 || (count <= 64 && names != nullptr && values != nullptr); }
+
+  // Returns CU_JIT_MAX_REGISTERS; 0 if it is not set.
+  unsigned max_registers() const {
+    void **const value = find(CU_JIT_MAX_REGISTERS);
+    return value != nullptr ? static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(*value)) : 0;
+  }
 
   // Writes the error log, truncated to fit, and an empty information log to the program's buffers. Replaces
   // each buffer's size by the number of bytes written, without the final NUL. Measured, driver 580.

@@ -4,26 +4,43 @@
 
 #include <cushim/ptx/execute.hpp>
 
+#include <map>
 #include <mutex>
+#include <optional>
+#include <span>
 
+#include "kernels/textures.hpp"
 #include "machine/system.hpp"
 
 namespace cushim::sim {
 
 // The memory that kernels of a context can access: its device's memory, peer memory with access, and pinned,
 // registered and managed host memory. Takes the machine's lock, which the thread that runs the kernel must
-// not hold.
+// not hold. `references` must live as long as the object.
 class KernelMemory final : public ptx::Memory {
  public:
-  KernelMemory(System &system, Context &context) : system_(system), context_(context) {}
+  KernelMemory(System &system, Context &context, const BoundReferences &references)
+      : system_(system), context_(context), references_(references) {}
 
   ptx::Resolved resolve(std::uint64_t address, std::uint64_t bytes, ptx::Access access) override;
   std::uint64_t allocate(std::uint64_t bytes) override;
   void release(std::uint64_t address) override;
+  const ptx::Texture *texture(std::uint64_t handle) override;
+  const ptx::Surface *surface(std::uint64_t handle) override;
+  bool set_conditional(std::uint64_t handle, std::uint32_t value) override;
 
  private:
   System &system_;
   Context &context_;
+  const BoundReferences &references_;
+  // Those that the launch has asked for.
+  std::map<std::uint64_t, std::optional<ptx::Texture>> textures_;
+  std::map<std::uint64_t, std::optional<ptx::Surface>> surfaces_;
 };
+
+// Returns the memory from an address to the end of its allocation, for a registered kernel of a context; an
+// empty range at the end of an allocation. Returns nothing if kernels of the context cannot access it.
+// Untouched bytes of the whole allocation are poisoned. Takes the machine's lock.
+std::optional<std::span<std::byte>> reachable_memory(System &system, Context &context, CUdeviceptr address);
 
 }  // namespace cushim::sim

@@ -5,9 +5,12 @@
 #include <cstring>
 #include <span>
 
+#include "kernels/cubin.hpp"
 #include "kernels/image.hpp"
+#include "kernels/registered.hpp"
 #include "machine/system.hpp"
 #include "memory/rounding.hpp"
+#include "objects/texture.hpp"
 
 namespace cushim::sim {
 
@@ -23,13 +26,8 @@ unsigned newest_ptx(int driver_version) {
   return static_cast<unsigned>((major - 4) * 100 + minor * 10);
 }
 
-int capability(const Device &device) {
-  return 10 * device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-         device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-}
-
 // Error codes and messages are those of driver 580 on an H200.
-LoadError check_target(const ptx::Module &module, const System &system, const Device &device) {
+LoadError check_version(const ptx::Module &module, const System &system) {
   const unsigned version = module.version_major * 100 + module.version_minor * 10;
   const unsigned newest = newest_ptx(system.profile.driver_version);
   const auto to_text = [](unsigned number) {
@@ -39,6 +37,10 @@ LoadError check_target(const ptx::Module &module, const System &system, const De
     return {CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
             "ptxas application ptx input, line 1; fatal   : Unsupported .version " + to_text(version) +
                 "; current version is '" + to_text(newest) + "'"};
+  return {};
+}
+
+LoadError check_target(const ptx::Module &module, const Device &device) {
   const auto sm = static_cast<int>(module.target.sm);
   if (sm > capability(device) || (module.target.suffix == 'a' && sm != capability(device)))
     return {CUDA_ERROR_INVALID_PTX,
@@ -53,7 +55,13 @@ LoadError check_target(const ptx::Module &module, const System &system, const De
   return {};
 }
 
+bool is_reference(const ptx::Variable &variable) {
+  return variable.space == ptx::StateSpace::tex ||
+         ptx::type_class(variable.type) == ptx::TypeClass::reference;
+}
+
 bool is_in_memory(const ptx::Variable &variable) {
+  if (is_reference(variable)) return false;
   return variable.space == ptx::StateSpace::global || variable.space == ptx::StateSpace::const_;
 }
 
@@ -78,26 +86,94 @@ void initialize(System &system, const Module &module, const ptx::Variable &varia
   }
 }
 
-// Returns the first function that is called or referenced but not defined; empty if there is none.
-std::string_view unresolved_function(const ptx::Module &module) {
-  constexpr std::string_view kOfTheDriver[] = {"vprintf", "malloc", "free", "__assertfail"};
-  for (const ptx::Function &function : module.functions)
-    if (!function.has_body && function.linkage == ptx::Linkage::external &&
-        std::ranges::find(kOfTheDriver, function.name) == std::end(kOfTheDriver))
-      return function.name;
-  return {};
+bool is_unresolved(const ptx::Function &function) {
+  return !function.has_body && function.linkage == ptx::Linkage::external && !ptx::implements(function.name);
+}
+
+void index_entries(Code &code) {
+  for (const ptx::Function &function : code.module.functions) {
+    if (!function.is_entry || !function.has_body) continue;
+    code.entries.push_back(&function);
+    code.entry_by_name.emplace(function.name, &function);
+  }
+}
+
+// Looks for the PTX of a cubin, and notes for the report where it comes from or that it is missing. Returns
+// the limit of registers with which the cubin was compiled; 0 if there is none.
+unsigned find_ptx(System &system, Image &image) {
+  const std::string key = content_key(*image.cubin);
+  Usage::Cubin &cubin = system.cubins[key];
+  ++cubin.loads;
+  if (auto found = system.ptx_store.find(*image.cubin)) {
+    image.ptx = std::move(found->text);
+    image.error = CUDA_SUCCESS;
+    cubin.ptx_from = std::move(found->origin);
+    return found->max_registers;
+  }
+  image.log =
+      "the image is machine code (a cubin, " + key + "), which the simulated driver does not execute, and ";
+  image.log += system.ptx_store.folder().empty()
+                   ? "no PTX is kept. Run the program by `cushim run`, which keeps the PTX of what NVRTC, "
+                     "nvJitLink, nvcc and ptxas make; or load PTX; or register its kernels"
+                   : "its PTX is not in " + system.ptx_store.folder() +
+                         ". Make it again by NVRTC, nvJitLink, nvcc or ptxas under `cushim run` (clear the "
+                         "program's cache of kernels); or load PTX; or register its kernels";
+  return 0;
+}
+
+// Makes the module's texture and surface references. Their handles are what instructions name.
+void make_references(System &system, Module &module, ptx::SymbolAddresses &addresses) {
+  const auto make = [&]<class T>(const ptx::Variable &variable,
+                                 std::map<std::string, T *, std::less<>> &references) {
+    T &made = system.handles.add(std::make_unique<T>());
+    made.context = module.context;
+    made.module = &module;
+    references.emplace(variable.name, &made);
+    addresses.emplace(variable.name, made.handle);
+  };
+  for (const ptx::Variable *const variable : module.code->references) {
+    if (variable->type == ptx::Type::surfref)
+      make(*variable, module.surface_references);
+    else if (variable->type != ptx::Type::samplerref)
+      make(*variable, module.texture_references);
+  }
+}
+
+void destroy_references(System &system, const Module &module) {
+  for (const auto &[name, reference] : module.texture_references) system.handles.erase(*reference);
+  for (const auto &[name, reference] : module.surface_references) system.handles.erase(*reference);
 }
 
 }  // namespace
 
-std::shared_ptr<const Code> load_code(const System &system, const Device &device, const void *data,
-                                      std::optional<std::size_t> size, LoadError &error) {
-  const Image image = read_image(data, capability(device), size);
+int capability(const Device &device) {
+  return 10 * device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+std::shared_ptr<const Code> load_code(System &system, const Device &device, const void *data,
+                                      std::optional<std::size_t> size, const JitOptions &options,
+                                      LoadError &error) {
+  Image image = read_image(data, capability(device), size);
+  const unsigned max_registers = image.cubin ? find_ptx(system, image) : options.max_registers();
   error = {image.error, image.log};
-  if (!image.ptx) return nullptr;
+  if (!image.ptx) {
+    auto code = image.cubin
+                    ? code_of_cubin(*image.cubin, system.kernels, system.options.skips_kernels, device)
+                    : nullptr;
+    if (code == nullptr) return nullptr;
+    index_entries(*code);
+    error = {};
+    return code;
+  }
   ptx::ParseResult parsed = ptx::parse(*image.ptx);
-  error = check_target(parsed.module, system, device);
-  if (error.code != CUDA_SUCCESS) return nullptr;
+  // The driver does not see the PTX of a cubin, only the device that the cubin was made for.
+  if (!image.cubin) error = check_version(parsed.module, system);
+  if (error.code == CUDA_SUCCESS) error = check_target(parsed.module, device);
+  if (error.code != CUDA_SUCCESS) {
+    if (image.cubin) error.code = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    return nullptr;
+  }
   if (!parsed.ok()) {
     error = {CUDA_ERROR_INVALID_PTX, parsed.log()};
     if (!error.log.empty() && error.log.back() != '\n') error.log += '\n';
@@ -106,21 +182,32 @@ std::shared_ptr<const Code> load_code(const System &system, const Device &device
   }
   auto code = std::make_shared<Code>();
   code->module = std::move(parsed.module);
-  for (const ptx::Function &function : code->module.functions) {
-    if (!function.is_entry || !function.has_body) continue;
-    code->entries.push_back(&function);
-    code->entry_by_name.emplace(function.name, &function);
-  }
-  for (const ptx::Variable &variable : code->module.variables)
+  code->max_registers = max_registers;
+  index_entries(*code);
+  for (const ptx::Variable &variable : code->module.variables) {
     if (is_in_memory(variable)) code->variable_by_name.emplace(variable.name, &variable);
+    if (is_reference(variable)) code->references.push_back(&variable);
+  }
   return code;
 }
 
+std::vector<std::string> undefined_functions(const ptx::Module &module) {
+  std::vector<std::string> names;
+  for (const ptx::Function &user : module.functions)
+    for (const ptx::Operand &operand : user.body.operands) {
+      if (operand.kind != ptx::OperandKind::symbol || operand.symbol_kind != ptx::SymbolKind::function)
+        continue;
+      const ptx::Function &used = module.functions[operand.index];
+      if (is_unresolved(used) && std::ranges::find(names, used.name) == names.end())
+        names.emplace_back(used.name);
+    }
+  return names;
+}
+
 LoadError check_complete(const Code &code) {
-  const std::string_view missing = unresolved_function(code.module);
+  const auto missing = undefined_functions(code.module);
   if (missing.empty()) return {};
-  return {CUDA_ERROR_INVALID_PTX,
-          "ptxas fatal   : Unresolved extern function '" + std::string(missing) + "'"};
+  return {CUDA_ERROR_INVALID_PTX, "ptxas fatal   : Unresolved extern function '" + missing.front() + "'"};
 }
 
 Module *make_module(System &system, Context &context, std::shared_ptr<const Code> code, LoadError &error) {
@@ -135,6 +222,7 @@ Module *make_module(System &system, Context &context, std::shared_ptr<const Code
     for (const auto &[name, global] : module.globals)
       if (Allocation *const allocation = system.memory.find(global.address))
         system.memory.release(*allocation);
+    destroy_references(system, module);
     return nullptr;
   };
   ptx::SymbolAddresses addresses;
@@ -153,6 +241,7 @@ Module *make_module(System &system, Context &context, std::shared_ptr<const Code
   }
   for (const auto &[name, variable] : module.code->variable_by_name)
     initialize(system, module, *variable, module.globals.find(name)->second);
+  make_references(system, module, addresses);
   std::vector<ptx::Diagnostic> unsupported;
   module.program = ptx::compile(module.code->module, addresses, unsupported);
   if (!module.program) {
@@ -166,6 +255,7 @@ Module *make_module(System &system, Context &context, std::shared_ptr<const Code
 
 void destroy_module(System &system, Module &module) {
   for (const auto &[name, function] : module.functions) system.handles.erase(*function);
+  destroy_references(system, module);
   for (const auto &[name, global] : module.globals)
     if (Allocation *const allocation = system.memory.find(global.address)) system.memory.release(*allocation);
   if (module.library != nullptr) module.library->modules.erase(module.context);
@@ -185,6 +275,15 @@ Function *function_of(System &system, Module &module, std::string_view name) {
   return &function;
 }
 
+CUresult error_of_missing(System &system, const Code &code, std::string_view name) {
+  if (!code.unregistered.contains(name)) return CUDA_ERROR_NOT_FOUND;
+  system.engine.report(
+      "the kernel " + std::string(name) +
+      " is in a cubin without PTX, and not registered: register it before the cubin is loaded "
+      "(sim::Machine::kernel(), cushim run --kernels)");
+  return CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
 // ---- Resources ----
 
 std::size_t static_shared(const ptx::Function &entry) {
@@ -199,14 +298,17 @@ unsigned max_threads(const ptx::Function &entry) {
 namespace {
 
 // Estimates the registers per thread: the real driver's compiler chooses them by rules that are not public.
-int registers_of(const ptx::Function &entry) {
+int registers_of(const ptx::Function &entry, const Code &code) {
   const auto words = [](const ptx::Register &one) {
     return one.type == ptx::Type::pred ? std::size_t{0} : std::size_t{1};
   };
   std::size_t sum = 0;
   for (const ptx::Register &one : entry.body.registers) sum += words(one);
-  const unsigned most = entry.performance.maxnreg.value_or(255);
-  return static_cast<int>(std::clamp<std::size_t>(sum / 2 + 4, 4, std::min(most, 255u)));
+  // The compiler ignores the option for kernels with launch bounds (CUDA C++ Programming Guide 13.0, "Launch
+  // Bounds"), which are .maxntid in PTX.
+  const bool uses_option = code.max_registers != 0 && !entry.performance.maxntid;
+  const unsigned most = entry.performance.maxnreg.value_or(uses_option ? code.max_registers : 255);
+  return static_cast<int>(std::clamp<std::size_t>(sum / 2 + 4, 4, std::clamp(most, 4u, 255u)));
 }
 
 std::size_t constants_of(const Code &code) {
@@ -239,7 +341,7 @@ bool attribute_of(const ptx::Function &entry, const Code &code, const Device &de
       value = static_cast<int>(rounded_up(static_cast<std::size_t>(entry.body.local_size), 8));
       return true;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
-      value = registers_of(entry);
+      value = registers_of(entry, code);
       return true;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
       value = static_cast<int>(code.module.target.sm);
@@ -320,7 +422,9 @@ int resident_blocks(const Function &function, int threads, std::size_t dynamic_s
   if (of_block != 0)
     blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / of_block);
   const std::size_t registers =
-      rounded_up(static_cast<std::size_t>(registers_of(entry)) * kWarp, kRegistersOfWarp) * warps;
+      rounded_up(static_cast<std::size_t>(registers_of(entry, *function.module->code)) * kWarp,
+                 kRegistersOfWarp) *
+      warps;
   blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / registers);
   return static_cast<int>(blocks);
 }

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,7 +27,17 @@ struct Code {
   std::vector<const ptx::Function *> entries;  // in source order
   std::unordered_map<std::string_view, const ptx::Function *> entry_by_name;
   std::unordered_map<std::string_view, const ptx::Variable *> variable_by_name;
+  std::vector<const ptx::Variable *> references;  // to textures and surfaces
+  unsigned max_registers = 0;                     // of a thread, as a compiler's option says; 0: no limit
+  // Whether the image is a cubin without PTX. Only then, the next members name all its functions, and those
+  // that cannot run because they are not registered.
+  bool is_machine_code = false;
+  std::vector<std::string> names;
+  std::set<std::string, std::less<>> unregistered;
 };
+
+// Returns a device's compute capability: 90 for 9.0.
+int capability(const Device &device);
 
 // The reason why an image cannot be loaded on a device of this driver.
 struct LoadError {
@@ -34,10 +45,16 @@ struct LoadError {
   std::string log;  // formatted as by the driver's compiler
 };
 
-// Parses an image. Returns null on failure, and sets `error`. For `size`, see read_image().
-std::shared_ptr<const Code> load_code(const System &system, const Device &device, const void *image,
-                                      std::optional<std::size_t> size, LoadError &error);
+// Parses an image. Of a cubin, that is the PTX in the machine's store, else the registered kernels. Returns
+// null on failure, and sets `error`. For `size`, see read_image(). Of the options, uses the limit of
+// registers, for PTX only.
+std::shared_ptr<const Code> load_code(System &system, const Device &device, const void *image,
+                                      std::optional<std::size_t> size, const JitOptions &options,
+                                      LoadError &error);
 
+// Returns the functions that a module uses and does not define, in the order of their first use, without
+// those of the driver (vprintf).
+std::vector<std::string> undefined_functions(const ptx::Module &module);
 // Returns an error if the code uses an undefined function, as only code that will be linked may.
 LoadError check_complete(const Code &code);
 
@@ -68,6 +85,8 @@ struct Global {
 };
 
 struct Library;
+struct SurfaceReference;
+struct TextureReference;
 
 // Code in one context (CUmodule).
 struct Module : Object {
@@ -80,6 +99,8 @@ struct Module : Object {
   ptx::Program program;
   std::map<std::string, Global, std::less<>> globals;
   std::map<std::string, Function *, std::less<>> functions;  // those that the program has looked up
+  std::map<std::string, TextureReference *, std::less<>> texture_references;
+  std::map<std::string, SurfaceReference *, std::less<>> surface_references;
 };
 
 // A kernel without a context (CUkernel).
@@ -109,9 +130,16 @@ struct Link : Object {
   static constexpr Kind kKind = Kind::link;
   Link() : Object(kKind) {}
 
+  // A function that an input uses and does not define.
+  struct Reference {
+    std::string function;
+    std::string input;  // the input's name
+  };
+
   Context *context = nullptr;
   JitOptions options;
   std::string text;
+  std::vector<Reference> references;
   bool is_complete = false;
 };
 
@@ -124,6 +152,9 @@ void destroy_module(System &system, Module &module);
 
 // Returns the function with this name; null if there is none.
 Function *function_of(System &system, Module &module, std::string_view name);
+// Returns the error of asking for a kernel that the code does not have: NOT_FOUND. NO_BINARY_FOR_GPU, with a
+// report, if it is in a cubin and not registered.
+CUresult error_of_missing(System &system, const Code &code, std::string_view name);
 
 // ---- Resources of a kernel on a device ----
 

@@ -81,6 +81,10 @@ Options options_from_environment(Options options) {
   if (const auto patience = number_of<std::uint32_t>("CUSHIM_PATIENCE", "a number of milliseconds"))
     options.patience = std::chrono::milliseconds(*patience);
   if (const char *const faults = value_of("CUSHIM_FAULTS")) options.faults = faults;
+  if (const char *const folder = value_of("CUSHIM_PTX_STORE")) options.ptx_store = folder;
+  if (const char *const libraries = value_of("CUSHIM_KERNELS")) options.kernels = libraries;
+  if (const auto skips = number_of<std::uint8_t>("CUSHIM_SKIP_KERNELS", "0 or 1"))
+    options.skips_kernels = *skips != 0;
   return options;
 }
 

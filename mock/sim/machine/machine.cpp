@@ -85,6 +85,11 @@ Gate Machine::gate(CUstream handle) {
   return Gate(std::move(is_open));
 }
 
+void Machine::add_kernel(std::string name, RegisteredKernel kernel) {
+  const Engine::Lock lock(system_->mutex);
+  system_->kernels[std::move(name)] = std::make_shared<const RegisteredKernel>(std::move(kernel));
+}
+
 void Machine::lose_device(int index, CUresult fault) {
   const Engine::Lock lock(system_->mutex);
   system_->lose_device(*system_->devices.at(static_cast<std::size_t>(index)), fault);

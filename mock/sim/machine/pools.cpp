@@ -28,13 +28,15 @@ PlacePools &System::pools_of(const PoolPlace &place) {
     pools.usual = &make_pool(place);
     pools.usual->is_default = true;
   }
-  if (pools.current == nullptr) pools.current = pools.usual;
+  if (pools.current == 0) pools.current = pools.usual->handle;
   return pools;
 }
 
 void System::destroy_pool(Pool &pool, const char *by) {
-  for (auto &[place, pools] : this->pools)
-    if (pools.current == &pool) pools.current = pools.usual;
+  // The current pools of other locations stay the destroyed ones. Measured, driver 580.
+  PlacePools &of_place = pools_of(pool.place);
+  if (pool.place.is_of_device_memory() && of_place.current == pool.handle)
+    of_place.current = of_place.usual->handle;
   ended_pools.reserve(ended_pools.size() + 1);
   std::erase(live_pools, &pool);
   pool.is_destroyed = true;
@@ -49,13 +51,21 @@ void System::end_pool_if_unused(Pool &pool) {
   std::erase_if(ended_pools, [&](const auto &ended) { return ended.get() == &pool; });
 }
 
-void System::trim_pool(Pool &pool, unsigned long long keep) {
-  Device *const device = pool.kind == MemoryKind::device ? pool.device : nullptr;
+// Returns unused blocks while the pool has more than `keep` bytes.
+void System::release_blocks(Pool &pool, unsigned long long keep, BlocksBelow below) {
   while (pool.ranges.reserved() > keep) {
-    const auto block = pool.ranges.remove_block(pool.ranges.reserved() - keep);
+    const std::size_t spare = pool.ranges.reserved() - keep;
+    const auto block = pool.ranges.remove_block(below == BlocksBelow::may_go ? SIZE_MAX : spare);
     if (!block) return;
-    memory.give_back_block(device, block->base, block->size);
+    memory.give_back_block(pool, block->base, block->size);
   }
+}
+
+void System::trim_pool(Pool &pool, unsigned long long keep) { release_blocks(pool, keep, BlocksBelow::stay); }
+
+void System::release_beyond_threshold(Pool &pool) {
+  pool.is_threshold_lower = false;
+  release_blocks(pool, pool.release_threshold, BlocksBelow::may_go);
 }
 
 bool System::trim_pools() {
@@ -74,13 +84,15 @@ void System::release_to_pool(PoolRanges::Node &&node, const Allocation &allocati
   Pool &pool = *allocation.pool;
   const std::size_t size = rounded_up(allocation.size, Memory::kAlignment);
   pool.ranges.give(std::move(node), allocation.base, size, freed);
-  pool.used -= size;
+  if (freed != nullptr) pool.used -= allocation.size;
 }
 
 std::vector<System::Observed> System::observed_by_wait(std::span<const Work> works) const {
-  const auto has_pending = [](const Pool *pool) { return pool->ranges.has_pending(); };
+  const auto may_change = [](const Pool *pool) {
+    return pool->ranges.has_pending() || pool->is_threshold_lower;
+  };
   std::vector<Observed> observed;
-  if (std::ranges::none_of(live_pools, has_pending)) return observed;
+  if (std::ranges::none_of(live_pools, may_change)) return observed;
   for (const Work &work : works)
     if (work != nullptr) observed.push_back({work->stream, work->serial});
   for (const Task *task : unfinished(works)) observed.push_back({task->stream, task->serial});
@@ -93,9 +105,9 @@ namespace {
 template <class Mark>
 void observe_in_pools(System &system, Mark mark) {
   for (Pool *const pool : system.live_pools) {
-    if (!pool->ranges.has_pending()) continue;
+    if (!pool->ranges.has_pending() && !pool->is_threshold_lower) continue;
     mark(pool->ranges);
-    system.trim_pool(*pool, pool->release_threshold);
+    system.release_beyond_threshold(*pool);
   }
 }
 
@@ -108,8 +120,8 @@ void System::observe(std::span<const Observed> observed) {
   });
 }
 
-void System::observe_complete() {
-  observe_in_pools(*this, [](PoolRanges &ranges) { ranges.observe_complete(); });
+void System::observe_complete(const Context &context) {
+  observe_in_pools(*this, [&](PoolRanges &ranges) { ranges.observe_complete(&context); });
 }
 
 }  // namespace cushim::sim

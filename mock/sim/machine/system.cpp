@@ -10,6 +10,8 @@
 #include <unordered_map>
 
 #include "api/service.hpp"
+#include "graphs/capturing.hpp"
+#include "kernels/kernel_library.hpp"
 
 namespace cushim::sim {
 
@@ -72,8 +74,10 @@ System::System(const Options &options)
       number(++last_machine),
       process(getpid()),
       profile(profile_of(options)),
+      ptx_store(options.ptx_store),
       devices(make_devices(profile)),
       memory(devices),
+      kernels(kernels_of_libraries(options.kernels)),
       engine(mutex, this->options),
       fault_rules(sim::fault_rules(options.faults, devices.size())),
       driver_slot(mock::DriverSlot::take(*this, name_of(profile), profile.driver_version)) {
@@ -120,7 +124,11 @@ void System::destroy_context(Context &context) {
     if (allocation.context == &context) allocations.push_back(&allocation);
   });
   for (Allocation *allocation : allocations) release(*allocation);
-  for (const Stream *stream : context.streams) handles.erase(*stream);
+  for (Stream *const stream : context.streams) {
+    leave_capture(*this, *stream);
+    handles.erase(*stream);
+  }
+  for (const auto &[thread, stream] : context.per_thread) leave_capture(*this, *stream);
   while (const Object *const object = context.objects.first()) handles.erase(*object);
   while (!context.modules.empty()) destroy_module(*this, **context.modules.begin());
   context.streams.clear();
@@ -131,7 +139,7 @@ void System::destroy_context(Context &context) {
   for (Context *const other : context.peer_of) other->peers.erase(&context);
   context.peers.clear();
   context.peer_of.clear();
-  observe_complete();  // the call has waited for the context
+  observe_complete(context);  // the call has waited for the context
   // A primary context keeps its handle. Other contexts are kept for threads that have them on their stacks.
   if (!context.is_primary) keep_ended(handles.take(context));
 }
@@ -149,14 +157,14 @@ void System::keep_ended(std::unique_ptr<Context> context) {
 void System::release(Allocation &allocation) {
   Pool *const pool = allocation.pool;
   if (pool == nullptr) return memory.release(allocation);
-  const bool is_freed = allocation.is_freed;
-  if (!is_freed) release_to_pool(PoolRanges::make_node(), allocation, nullptr);
+  const bool gives_range = !allocation.is_freed && allocation.imported == nullptr;
+  if (gives_range) release_to_pool(PoolRanges::make_node(), allocation, nullptr);
   memory.release(allocation);
   --pool->allocations;
   if (pool->is_destroyed)
     end_pool_if_unused(*pool);
-  else if (!is_freed)
-    trim_pool(*pool, pool->release_threshold);
+  else if (gives_range)
+    release_beyond_threshold(*pool);
 }
 
 void System::lose_context(Context &context, CUresult fault) {

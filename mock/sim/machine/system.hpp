@@ -14,11 +14,15 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "commands/command.hpp"
 #include "engine/engine.hpp"
+#include "graphs/capture.hpp"
 #include "ipc/sharing.hpp"
-#include "kernels/module.hpp"
+#include "kernels/ptx_store.hpp"
+#include "kernels/registered.hpp"
 #include "machine/faults.hpp"
 #include "memory/memory.hpp"
 #include "memory/pool.hpp"
@@ -26,6 +30,7 @@
 #include "objects/context.hpp"
 #include "objects/device.hpp"
 #include "objects/event.hpp"
+#include "objects/green_context.hpp"
 #include "objects/handle.hpp"
 #include "objects/object_cache.hpp"
 #include "objects/stream.hpp"
@@ -33,27 +38,38 @@
 namespace cushim::sim {
 
 // A thread's context stack; the last entry is the current context. Destroyed contexts are kept while they are
-// on a stack.
+// on a stack. An entry of a green context has its handle and is otherwise one of the primary context.
 class ContextStack {
  public:
   bool empty() const noexcept { return entries_.empty(); }
   std::size_t size() const noexcept { return entries_.size(); }
   void reserve(std::size_t size) { entries_.reserve(size); }
   Context *back() const noexcept { return entries_.back().context; }
-  void push_back(Context *context) { entries_.push_back({context, context->entries}); }
+  // Returns the handle of the green context that the current context was converted from; 0 if it is none.
+  std::uintptr_t green() const noexcept { return entries_.empty() ? 0 : entries_.back().green; }
+  // Returns the handle of the current context, as the program knows it; 0 without one.
+  std::uintptr_t current_handle() const noexcept {
+    if (entries_.empty()) return 0;
+    return entries_.back().green != 0 ? entries_.back().green : entries_.back().context->handle;
+  }
+  void push_back(Context *context, std::uintptr_t green = 0) {
+    entries_.push_back({context, context->entries, green});
+  }
   void pop_back() { entries_.pop_back(); }
 
  private:
   struct Entry {
     Context *context;
     std::shared_ptr<const void> reference;
+    std::uintptr_t green;
   };
   std::vector<Entry> entries_;
 };
 
-// The default and the current pool of a location.
+// The default pool of a location, and the handle of the current one, which may have been destroyed.
 struct PlacePools {
-  Pool *usual = nullptr, *current = nullptr;
+  Pool *usual = nullptr;
+  std::uintptr_t current = 0;
 };
 
 // A thread's state in one machine.
@@ -99,9 +115,12 @@ struct System final : mock::Owner {
   void destroy_pool(Pool &pool, const char *by);
   // Returns unused blocks to the device or the host; keeps at least `keep` bytes.
   void trim_pool(Pool &pool, unsigned long long keep);
-  // The same for all pools. Returns whether any had an unused block.
+  // Returns unused blocks until at most the release threshold is reserved.
+  void release_beyond_threshold(Pool &pool);
+  // Trims all pools. Returns whether any had an unused block.
   bool trim_pools();
-  // Gives the addresses of an allocation back to its pool: it is freed when `freed` completes; null: now.
+  // Gives the addresses of an allocation back to its pool: it is freed when `freed` completes; null: now, and
+  // then the bytes still count as used. Measured, driver 580.
   static void release_to_pool(PoolRanges::Node &&node, const Allocation &allocation,
                               const Work &freed) noexcept;
   // The last task of a stream whose completion the host observes.
@@ -113,8 +132,8 @@ struct System final : mock::Owner {
   // Notes that the host has observed it: memory freed before can be used in any stream, and a pool returns
   // what it holds beyond its threshold.
   void observe(std::span<const Observed> observed);
-  // The same for all work that is complete, of destroyed streams too.
-  void observe_complete();
+  // The same for all complete work of a context, in destroyed streams too.
+  void observe_complete(const Context &context);
 
   // Drops the pending work of a context; all later calls in it return `fault`.
   void lose_context(Context &context, CUresult fault);
@@ -132,6 +151,7 @@ struct System final : mock::Owner {
   // The process that called cuInit; before that, the process that created the machine.
   std::atomic<pid_t> process;
   const MachineProfile profile;
+  const PtxStore ptx_store;
   std::atomic<bool> is_initialized{false};
   // Calls that admit() rejected before they took the lock, by slot.
   std::array<std::atomic<unsigned long>, CUSHIM_ENTRY_COUNT> not_admitted{};
@@ -141,6 +161,8 @@ struct System final : mock::Owner {
   const std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device *> visible;  // by ordinal; set by cuInit
   Memory memory;
+  std::unordered_map<cuuint64_t, GraphCondition *> conditions;  // of conditional nodes, by handle
+  cuuint64_t last_condition = 0;                                // the last handle
   Handles handles;
   std::map<PoolPlace, PlacePools> pools;
   std::vector<Pool *> live_pools;
@@ -148,13 +170,22 @@ struct System final : mock::Owner {
   ObjectCache<Event> spare_events;
   std::vector<std::unique_ptr<Context>> ended_contexts;  // destroyed contexts that may be on a thread's stack
   std::size_t ended_contexts_swept_at = 32;
-  unsigned long last_id = 0;             // of contexts and streams
-  unsigned long last_ending = 0;         // of calls that destroy contexts
-  std::set<int> not_implemented;         // entry points that were called, by slot
-  std::set<std::string> not_found;       // names that cuGetProcAddress did not find
-  bool has_reported_runtime = false;     // whether the missing export tables were reported
-  bool has_recommended_checker = false;  // whether the misuse checker was recommended
-  unsigned long misuses = 0;             // of handles
+  unsigned long last_id = 0;                               // of contexts and streams
+  unsigned long last_graph_id = 0;                         // of graphs, executable graphs and their nodes
+  unsigned long last_capture = 0;                          // the number of the last stream capture
+  std::vector<std::shared_ptr<Capture>> captures;          // in progress
+  std::vector<std::shared_ptr<GraphMemory>> graph_memory;  // of all allocation nodes
+  std::size_t graph_memory_swept_at = 32;
+  std::vector<HostFunction> destructors;  // of user objects without references; not called yet
+  unsigned long last_ending = 0;          // of calls that destroy contexts
+  std::set<int> not_implemented;          // entry points that were called, by slot
+  std::set<std::string> not_found;        // names that cuGetProcAddress did not find
+  bool has_reported_runtime = false;      // whether the missing export tables were reported
+  bool has_recommended_checker = false;   // whether the misuse checker was recommended
+  unsigned long misuses = 0;              // of handles
+  RegisteredKernels kernels;
+  std::map<std::string, Usage::Cubin> cubins;            // loaded machine code, by content
+  std::map<std::string, unsigned long> skipped_kernels;  // launches that did nothing, by kernel
   Engine engine;
   Sharing sharing{engine, mutex};
   const mock::FaultRules fault_rules;
@@ -164,6 +195,8 @@ struct System final : mock::Owner {
  private:
   Thread &find_thread();
   void end_pool_if_unused(Pool &pool);
+  enum class BlocksBelow { stay, may_go };  // a block of which only a part exceeds the limit
+  void release_blocks(Pool &pool, unsigned long long keep, BlocksBelow below);
   void keep_ended(std::unique_ptr<Context> context);
 };
 

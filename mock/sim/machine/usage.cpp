@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cushim/sim/usage.hpp>
 
+#include "graphs/executable.hpp"
+#include "graphs/graph_memory.hpp"
 #include "machine/system.hpp"
+#include "objects/texture.hpp"
 
 namespace cushim::sim {
 namespace {
 
 const char *words_of(const Allocation &allocation) {
+  if (allocation.imported != nullptr) return "memory of other processes";
   if (allocation.pool != nullptr) return "stream-ordered memory";
+  if (allocation.mapping != nullptr) return "mapped memory";
   switch (allocation.kind) {
     case MemoryKind::device:
       if (allocation.is_of_array) return "memory of arrays";
-      if (allocation.imported != nullptr) return "memory of other processes";
-      if (allocation.mapping != nullptr) return "mapped memory";
       return "device memory";
     case MemoryKind::pinned:
       return "pinned memory";
@@ -25,11 +28,11 @@ const char *words_of(const Allocation &allocation) {
 }
 
 void count(std::vector<Usage::Alive> &alive, const char *what, std::size_t bytes) {
-  auto place = alive.begin();
-  while (place != alive.end() && place->what != what) ++place;
-  if (place == alive.end()) place = alive.insert(place, {what, 0, 0});
-  ++place->count;
-  place->bytes += bytes;
+  auto entry = alive.begin();
+  while (entry != alive.end() && entry->what != what) ++entry;
+  if (entry == alive.end()) entry = alive.insert(entry, {what, 0, 0});
+  ++entry->count;
+  entry->bytes += bytes;
 }
 
 }  // namespace
@@ -45,6 +48,8 @@ Usage System::usage() {
   for (const int slot : not_implemented) usage.not_implemented.emplace_back(cushim_entry(slot)->symbol);
   usage.not_found.assign(not_found.begin(), not_found.end());
   usage.misuses = misuses;
+  usage.cubins = cubins;
+  usage.skipped_kernels = skipped_kernels;
   if (faults != nullptr) usage.faults = faults->injected();
   for (const auto &device : devices) usage.devices.push_back({device->profile.name, device->peak});
   handles.for_each<Context>([&](const Context &context) {
@@ -52,12 +57,32 @@ Usage System::usage() {
   });
   handles.for_each<Stream>([&](const Stream &) { count(usage.alive, "streams", 0); });
   handles.for_each<Event>([&](const Event &) { count(usage.alive, "events", 0); });
-  handles.for_each<PhysicalHandle>(
-      [&](const PhysicalHandle &handle) { count(usage.alive, "physical memory", handle.memory->size()); });
+  handles.for_each<Module>([&](const Module &module) {
+    if (module.library == nullptr) count(usage.alive, "modules", 0);
+  });
+  handles.for_each<Library>([&](const Library &) { count(usage.alive, "libraries", 0); });
+  handles.for_each<TextureObject>([&](const TextureObject &) { count(usage.alive, "texture objects", 0); });
+  handles.for_each<SurfaceObject>([&](const SurfaceObject &) { count(usage.alive, "surface objects", 0); });
+  handles.for_each<TextureReference>([&](const TextureReference &reference) {
+    if (reference.module == nullptr) count(usage.alive, "texture references", 0);
+  });
+  handles.for_each<Graph>([&](const Graph &graph) {
+    if (graph.parent == nullptr) count(usage.alive, "graphs", 0);
+  });
+  handles.for_each<ExecutableGraph>(
+      [&](const ExecutableGraph &) { count(usage.alive, "executable graphs", 0); });
+  handles.for_each<UserObject>([&](const UserObject &) { count(usage.alive, "user objects", 0); });
+  handles.for_each<PhysicalHandle>([&](const PhysicalHandle &handle) {
+    const bool is_multicast = handle.memory->multicast != nullptr;
+    count(usage.alive, is_multicast ? "multicast objects" : "physical memory",
+          is_multicast ? 0 : handle.memory->size());
+  });
   for (const Pool *pool : live_pools)
     if (!pool->is_default) count(usage.alive, "memory pools", 0);
   memory.for_each([&](const Allocation &allocation) {
-    if (!allocation.is_freed) count(usage.alive, words_of(allocation), allocation.size);
+    const bool is_unused = allocation.graph_memory != nullptr && !allocation.graph_memory->is_allocated;
+    if (!allocation.is_freed && !allocation.is_of_module && !is_unused)
+      count(usage.alive, words_of(allocation), allocation.size);
   });
   return usage;
 }

@@ -15,7 +15,8 @@ namespace cushim::sim {
 // A location as cuMemRangeGetAttribute returns it.
 struct PageLocation {
   int type = CU_MEM_LOCATION_TYPE_INVALID;
-  int device = CU_DEVICE_INVALID;  // CU_DEVICE_CPU for the host
+  int device = CU_DEVICE_INVALID;  // CU_DEVICE_CPU for the host and its nodes
+  int id = CU_DEVICE_INVALID;
   bool operator==(const PageLocation &) const = default;
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/memory.hpp"
+
+#include "memory/chunks.hpp"
+#include "memory/pool.hpp"
 #include "memory/rounding.hpp"
 
 #include <sys/mman.h>
@@ -7,7 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -17,12 +19,11 @@ namespace cushim::sim {
 
 namespace {
 
-constexpr std::size_t kChunk =
-    SharedBlocks::kChunk;  // granularity of poisoning and of returning memory to the system
-constexpr std::size_t kChunksOfBlock = Memory::kBlock / kChunk;
-constexpr int kPoison = SharedBlocks::kPoison;
-
-constexpr std::size_t rounded_down(std::size_t value, std::size_t to) { return value / to * to; }
+// Returns the size of the addresses that an allocation takes. Small allocations share blocks; a large one has
+// blocks of its own. Measured, driver 580.
+constexpr std::size_t taken_size(std::size_t size) {
+  return rounded_up(size, size < Memory::kBlock ? Memory::kAlignment : Memory::kBlock);
+}
 
 std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -96,7 +97,7 @@ Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
 
 Memory::~Memory() {
   while (!allocations_.empty()) release(*allocations_.begin()->second);
-  for (const auto &[base, size] : host_blocks_) munmap(reinterpret_cast<void *>(base), size);
+  for (const auto &[base, block] : host_blocks_) munmap(reinterpret_cast<void *>(base), block.size);
   for (const Arena &arena : arenas_) {
     if (arena.size == 0) continue;
     munmap(reinterpret_cast<void *>(arena.begin), arena.size);
@@ -111,7 +112,7 @@ Memory::Arena *Memory::arena_of(CUdeviceptr address) noexcept {
 }
 
 bool Memory::is_of_device(CUdeviceptr address) const noexcept {
-  return const_cast<Memory *>(this)->arena_of(address) != nullptr || import_of(address) != nullptr ||
+  return const_cast<Memory *>(this)->arena_of(address) != nullptr || is_imported(address) ||
          reserved.has(address);
 }
 
@@ -155,11 +156,11 @@ bool Memory::has_room(const Arena &arena, const Device &device, std::size_t offs
 // Takes a range of a device's memory. Returns its offset; nothing if out of memory.
 std::optional<std::size_t> Memory::take(Arena &arena, Device &device, std::size_t size) {
   if (size > std::min(arena.size, device.profile.total_memory)) return std::nullopt;
-  const std::size_t wanted = rounded_up(size, kAlignment);
-  const std::size_t alignment = size < kBlock ? kAlignment : kBlock;
+  const std::size_t wanted = taken_size(size);
   for (auto place = arena.free.begin(); place != arena.free.end(); ++place) {
     const auto [start, length] = *place;
-    const std::size_t offset = rounded_up(start, alignment);
+    const bool fits_in_block = start % kBlock + wanted <= kBlock;
+    const std::size_t offset = fits_in_block ? start : rounded_up(start, kBlock);
     if (length < wanted + (offset - start) || !has_room(arena, device, offset, size)) continue;
     if (start + length > offset + wanted)
       arena.free.emplace(offset + wanted, start + length - offset - wanted);
@@ -168,7 +169,7 @@ std::optional<std::size_t> Memory::take(Arena &arena, Device &device, std::size_
     else
       arena.free.erase(place);
     use(arena, device, offset, wanted, 1);
-    arena.allocated += wanted;
+    arena.allocated += rounded_up(size, kAlignment);
     poison_shared(arena, offset, wanted);
     return offset;
   }
@@ -226,10 +227,10 @@ void Memory::forget(Arena &arena, std::size_t offset, std::size_t length) {
 
 // Gives back what take() took.
 void Memory::give_back(Arena &arena, Device &device, std::size_t offset, std::size_t size) {
-  const std::size_t length = rounded_up(size, kAlignment);
+  const std::size_t length = taken_size(size);
   auto free = arena.free.emplace(offset, length).first;  // may throw, so it comes before any change
   use(arena, device, offset, length, -1);
-  arena.allocated -= length;
+  arena.allocated -= rounded_up(size, kAlignment);
   unshare(arena, offset, length);
   forget(arena, offset, length);
   const auto after = std::next(free);
@@ -250,14 +251,11 @@ void Memory::erase(const Allocation &allocation) {
 }
 
 void Memory::release(Allocation &allocation) {
-  allocation.exported.reset();
   if (allocation.imported != nullptr) {
-    const MemoryImport &import = *allocation.imported;
-    munmap(import.addresses, import.mapped);
-    munmap(import.bytes, import.mapped);
     --imports_;
   } else if (allocation.mapping != nullptr) {
-    unmap_bytes(allocation.mapping->bytes, allocation.size);
+    allocation.mapping->unmap(allocation.base);
+    note_mapping(allocation, nullptr);
     --mappings_;
   } else if (allocation.pool != nullptr) {
     release_in_block(allocation);
@@ -271,6 +269,7 @@ void Memory::release(Allocation &allocation) {
 }
 
 Allocation *Memory::find(CUdeviceptr address) {
+  if (ReservedRange *const range = reserved.find(address)) return range->mapping_at(address);
   auto place = allocations_.upper_bound(address);
   if (place == allocations_.begin()) return nullptr;
   Allocation &allocation = *std::prev(place)->second;
@@ -307,11 +306,12 @@ std::byte *Memory::bytes(CUdeviceptr address, std::size_t size) {
     const Allocation *const allocation = imports_ + mappings_ != 0 ? find(address) : nullptr;
     if (allocation != nullptr && allocation->mapping != nullptr)
       return bytes_of_mapping(*allocation, address, size);
-    const MemoryImport *const import = allocation != nullptr ? allocation->imported.get() : nullptr;
-    if (import == nullptr) return reinterpret_cast<std::byte *>(address);
-    const std::size_t offset = address - reinterpret_cast<CUdeviceptr>(import->addresses);
-    touch(*import, offset, size);
-    return import->bytes + offset;
+    if (allocation == nullptr || allocation->imported == nullptr || allocation->kind != MemoryKind::device)
+      return reinterpret_cast<std::byte *>(address);
+    const ImportedBlocks &blocks = *allocation->imported->blocks;
+    const std::size_t offset = address - blocks.base();
+    sim::touch(*blocks.found.piece.blocks, blocks.found.piece.offset + offset, size, blocks.bytes + offset);
+    return blocks.bytes + offset;
   }
   const std::size_t offset = address - arena->begin;
   for (std::size_t chunk = offset / kChunk; chunk * kChunk < offset + size; ++chunk)
@@ -332,21 +332,28 @@ void Memory::touch(Arena &arena, std::size_t chunk) {
 
 // ---- Mapped into reserved ranges ----
 
-Allocation *Memory::map(CUdeviceptr address, std::size_t size, std::shared_ptr<PhysicalMemory> physical,
-                        std::size_t offset) {
+Allocation *Memory::map(CUdeviceptr address, const ReservedRange &range,
+                        std::shared_ptr<PhysicalMemory> physical) {
   auto node = make_node();
   Allocation &made = *node.mapped();
-  std::byte *const bytes = reserved.find(address)->bytes_at(address);
+  std::byte *const bytes = range.bytes_at(address);
   made.mapping = std::make_unique<VirtualMapping>();
-  if (!physical->bytes->map(offset, size, bytes)) return nullptr;
+  if (physical->bytes != nullptr && !physical->bytes->map(bytes)) return nullptr;
   made.base = address;
-  made.size = size;
+  made.size = physical->size();
   made.device = physical->device;
+  made.kind = made.device != nullptr ? MemoryKind::device : MemoryKind::pinned;
   made.mapping->physical = std::move(physical);
-  made.mapping->offset = offset;
+  made.mapping->range = &range;
   made.mapping->bytes = bytes;
   ++mappings_;
+  note_mapping(made, &made);
   return &add(std::move(node));
+}
+
+void Memory::note_mapping(const Allocation &mapping, Allocation *found) {
+  ReservedRange &range = *reserved.find(mapping.base);
+  for (CUdeviceptr at = mapping.base; at < mapping.end(); at += kGranularity) range.mapping_at(at) = found;
 }
 
 std::byte *Memory::bytes_of_mapping(const Allocation &first, CUdeviceptr address, std::size_t size) {
@@ -354,140 +361,10 @@ std::byte *Memory::bytes_of_mapping(const Allocation &first, CUdeviceptr address
     const VirtualMapping &mapping = *part.mapping;
     const CUdeviceptr from = std::max(address, part.base), to = std::min(address + size, part.end());
     const std::size_t skipped = from - part.base;
-    mapping.physical->bytes->touch(mapping.offset + skipped, to - from, mapping.bytes + skipped);
+    if (part.kind == MemoryKind::device)
+      mapping.physical->bytes->touch(skipped, to - from, mapping.bytes + skipped);
   });
   return first.mapping->bytes + (address - first.base);
-}
-
-// ---- Shared with other processes ----
-
-bool Memory::Arena::is_shared(std::size_t chunk) const { return shared.contains(chunk / kChunksOfBlock); }
-
-// Freed bytes stay readable for importers until the range is allocated again; poisons them then.
-void Memory::poison_shared(Arena &arena, std::size_t offset, std::size_t length) {
-  const std::size_t end = offset + length;
-  for (auto place = arena.shared.lower_bound(offset / kBlock);
-       place != arena.shared.end() && place->first * kBlock < end; ++place) {
-    const auto &[block, shared] = *place;
-    for (std::size_t i = 0; i < kChunksOfBlock; ++i) {
-      const std::size_t chunk = block * kBlock + i * kChunk;
-      const std::size_t from = std::max(offset, chunk), to = std::min(end, chunk + kChunk);
-      if (from < to && shared.blocks->is_touched(shared.index * kChunksOfBlock + i))
-        std::memset(arena.bytes + from, kPoison, to - from);
-    }
-  }
-}
-
-// Moves blocks into a file, at the same addresses. Returns false on failure, with the reason in errno.
-bool Memory::share(Arena &arena, std::size_t block, std::size_t count) {
-  const auto blocks = arena.files.with_room(count * kBlock);
-  if (blocks == nullptr) return false;
-  const std::size_t offset = *blocks->take(count * kBlock), index = offset / kBlock;
-  std::vector<std::shared_ptr<BlocksHold>> holds;
-  for (std::size_t i = 0; i < count; ++i)
-    holds.push_back(std::make_shared<BlocksHold>(blocks, offset + i * kBlock, kBlock));
-  const std::size_t first = block * kChunksOfBlock;
-  for (std::size_t chunk = 0; chunk < count * kChunksOfBlock; ++chunk)
-    if (arena.touched[first + chunk] &&
-        !blocks->fill(index * kChunksOfBlock + chunk, arena.bytes + (first + chunk) * kChunk))
-      return false;
-  if (blocks->file().map(offset, count * kBlock, arena.bytes + block * kBlock) == nullptr) return false;
-  for (std::size_t i = 0; i < count; ++i)
-    arena.shared.emplace(block + i, Arena::Shared{blocks, index + i, std::move(holds[i])});
-  return true;
-}
-
-// Removes blocks that no allocation uses from their files. Importers that have them mapped keep the bytes.
-void Memory::unshare(Arena &arena, std::size_t offset, std::size_t length) {
-  const std::size_t end = (offset + length - 1) / kBlock;
-  for (auto place = arena.shared.lower_bound(offset / kBlock);
-       place != arena.shared.end() && place->first <= end;) {
-    const std::size_t block = place->first;
-    // Without memory for the new mapping, the block stays in the file.
-    if (arena.users[block] != 0 ||
-        reserve(kBlock, PROT_READ | PROT_WRITE, arena.bytes + block * kBlock) == nullptr) {
-      ++place;
-      continue;
-    }
-    for (std::size_t i = 0; i < kChunksOfBlock; ++i) arena.touched[block * kChunksOfBlock + i] = false;
-    place = arena.shared.erase(place);
-  }
-}
-
-std::vector<Piece> Memory::share(const Allocation &allocation, std::size_t &lead) {
-  Arena &arena = arenas_[static_cast<std::size_t>(allocation.device->index)];
-  const std::size_t offset = allocation.base - arena.begin;
-  const std::size_t begin = rounded_down(offset, kChunk);
-  const std::size_t end = rounded_up(offset + allocation.size, kChunk);
-  const auto is_shared = [&](std::size_t block) { return arena.shared.contains(block); };
-  const std::size_t last = (end - 1) / kBlock;
-  for (std::size_t block = begin / kBlock; block <= last; ++block) {
-    if (is_shared(block)) continue;
-    std::size_t count = 1;
-    while (block + count <= last && !is_shared(block + count)) ++count;
-    if (!share(arena, block, count)) return {};
-  }
-  std::vector<Piece> pieces;
-  for (std::size_t from = begin; from < end;) {
-    const Arena::Shared &shared = arena.shared.at(from / kBlock);
-    const std::size_t to = std::min(end, rounded_down(from, kBlock) + kBlock);
-    const std::size_t at = shared.index * kBlock + from % kBlock;
-    const bool continues = !pieces.empty() && pieces.back().blocks == shared.blocks &&
-                           pieces.back().offset + pieces.back().size == at;
-    if (continues)
-      pieces.back().size += to - from;
-    else
-      pieces.push_back({shared.blocks, at, to - from});
-    from = to;
-  }
-  lead = offset - begin;
-  return pieces;
-}
-
-Allocation *Memory::add_imported(Device &device, FoundMemory found, const ShareHandle &handle) {
-  auto import = std::make_unique<MemoryImport>();
-  for (const Piece &piece : found.pieces) import->mapped += piece.size;
-  if (import->mapped == 0 || found.lead > import->mapped || found.size > import->mapped - found.lead)
-    return nullptr;
-  auto node = make_node();
-  import->addresses = reserve(import->mapped, PROT_NONE);
-  import->bytes = import->addresses != nullptr ? reserve(import->mapped, PROT_NONE) : nullptr;
-  bool is_mapped = import->bytes != nullptr;
-  std::size_t at = 0;
-  for (const Piece &piece : found.pieces) {
-    is_mapped =
-        is_mapped && piece.blocks->file().map(piece.offset, piece.size, import->bytes + at) != nullptr;
-    at += piece.size;
-  }
-  if (!is_mapped) {
-    if (import->bytes != nullptr) munmap(import->bytes, import->mapped);
-    if (import->addresses != nullptr) munmap(import->addresses, import->mapped);
-    return nullptr;
-  }
-  import->handle = handle;
-  import->pieces = std::move(found.pieces);
-  Allocation &made = *node.mapped();
-  made.base = reinterpret_cast<CUdeviceptr>(import->addresses) + found.lead;
-  made.size = found.size;
-  made.device = &device;
-  made.imported = std::move(import);
-  ++imports_;
-  return &add(std::move(node));
-}
-
-MemoryImport *Memory::import_of(CUdeviceptr address) const {
-  if (imports_ == 0) return nullptr;
-  const Allocation *const allocation = const_cast<Memory *>(this)->find(address);
-  return allocation != nullptr ? allocation->imported.get() : nullptr;
-}
-
-void Memory::touch(const MemoryImport &import, std::size_t offset, std::size_t size) {
-  std::size_t begin = 0;  // offset of the piece
-  for (const Piece &piece : import.pieces) {
-    const std::size_t from = std::max(offset, begin), to = std::min(offset + size, begin + piece.size);
-    if (from < to) sim::touch(*piece.blocks, piece.offset + from - begin, to - from, import.bytes + from);
-    begin += piece.size;
-  }
 }
 
 }  // namespace cushim::sim

@@ -7,7 +7,10 @@
 #include <cushim/detail/memory_kind.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,16 +25,41 @@
 
 namespace cushim::sim {
 
+struct GraphMemory;
 struct Pool;
 
-// The mapping of an allocation that another process exported.
-struct MemoryImport {
-  ShareHandle handle;  // passed to cuIpcOpenMemHandle
-  int opens = 1;
-  std::byte *addresses = nullptr;  // address range of whole chunks; not accessible to the host
+// Blocks of another process that this one has mapped, with all memory in them. Measured, driver 580.
+struct ImportedBlocks {
+  // Identifies the blocks. Each imported pool maps its blocks itself.
+  struct Key {
+    std::uint64_t table = 0;  // nonce of the exporter's table
+    std::uint32_t record = 0;
+    std::uint32_t generation = 0;
+    const Pool *pool = nullptr;
+    auto operator<=>(const Key &) const = default;
+  };
+
+  ImportedBlocks() = default;
+  ~ImportedBlocks();
+  ImportedBlocks(const ImportedBlocks &) = delete;
+  ImportedBlocks &operator=(const ImportedBlocks &) = delete;
+
+  Context *context = nullptr;  // for which they are mapped; null: for a pool
+  FoundBlocks found;
+  std::byte *addresses = nullptr;  // not accessible to the host; null for host memory, which has one address
   std::byte *bytes = nullptr;
-  std::size_t mapped = 0;  // size of both mappings
-  std::vector<Piece> pieces;
+
+  std::size_t size() const noexcept { return found.piece.size; }
+  bool is_of_host() const noexcept { return addresses == nullptr; }
+  CUdeviceptr base() const noexcept {
+    return reinterpret_cast<CUdeviceptr>(is_of_host() ? bytes : addresses);
+  }
+};
+
+// The part of an Allocation that is memory of another process.
+struct MemoryImport {
+  std::shared_ptr<ImportedBlocks> blocks;
+  int opens = 1;
 };
 
 struct Allocation {
@@ -42,15 +70,15 @@ struct Allocation {
   Context *context = nullptr;
   Device *device = nullptr;
   unsigned long long id = 0;
-  Pool *pool = nullptr;       // if it is a range of a pool's block
-  bool is_of_array = false;   // memory of an array, hidden from the program
-  bool is_of_module = false;  // a variable of a module; freed with the module
-  bool is_freed = false;      // in stream order: the program must not use it any more
-  bool is_ending = false;     // a call waits for its users and then releases it
-  bool synchronizes = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+  Pool *pool = nullptr;                 // if it is a range of a pool's block, or of a pool of another process
+  GraphMemory *graph_memory = nullptr;  // if an allocation node of a graph has it
+  bool is_of_array = false;             // memory of an array, hidden from the program
+  bool is_of_module = false;            // a variable of a module; freed with the module
+  bool is_freed = false;                // in stream order: the program must not use it any more
+  bool is_ending = false;               // a call waits for its users and then releases it
+  bool synchronizes = false;            // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 
   std::unique_ptr<ManagedPages> pages;      // null until a call needs them
-  std::unique_ptr<MemoryExport> exported;   // if other processes may open it
   std::unique_ptr<MemoryImport> imported;   // if another process exported it
   std::unique_ptr<VirtualMapping> mapping;  // if it is mapped into a reserved range
 
@@ -100,32 +128,52 @@ class Memory {
   Allocation &add_registered(void *host, std::size_t size);
   void release(Allocation &allocation);
 
-  // Takes memory for a pool, which no allocation contains yet: of the device, or of the host if `device` is
-  // null. Returns 0 if out of memory.
-  CUdeviceptr take_block(Device *device, std::size_t size);
-  void give_back_block(Device *device, CUdeviceptr base, std::size_t size);
+  // Takes memory for a pool, which no allocation contains yet. Returns 0 if out of memory.
+  CUdeviceptr take_block(const Pool &pool, std::size_t size);
+  void give_back_block(const Pool &pool, CUdeviceptr base, std::size_t size);
   // Adds an allocation in a pool's block. Freed allocations in the range whose free has not run yet are then
   // found by their id and by kernels only.
   Allocation &add_in_block(Pool &pool, CUdeviceptr base, std::size_t size);
   // Counts an allocation in a block as unused: the program has freed it, although the free may not have run.
   void note_freed(const Allocation &allocation) noexcept;
 
-  // Makes the bytes of a device allocation mappable by other processes. Returns its pieces, rounded to whole
-  // chunks; the allocation begins `lead` bytes after the start of the first. Returns an empty vector if
-  // memory or file descriptors are exhausted.
-  std::vector<Piece> share(const Allocation &allocation, std::size_t &lead);
-  // Maps an allocation of another process. Returns null if out of memory.
-  Allocation *add_imported(Device &device, FoundMemory found, const ShareHandle &handle);
+  // The blocks that contain a device allocation and no allocation that can be exported separately: the block
+  // of small allocations, or all blocks of a large one or of a pool.
+  struct Blocks {
+    CUdeviceptr base = 0;
+    std::size_t size = 0;
+  };
+  Blocks blocks_of(const Allocation &allocation) const;
+  // Moves such blocks into a file that other processes can map, and makes them openable; `pool` is the nonce
+  // of their pool, or 0. The first call decides. Host memory, for which `device` is null, is in a file
+  // already if its pool can be exported. Returns null if memory, file descriptors or records are exhausted,
+  // with the reason in errno.
+  const MemoryExport *share(const Device *device, const Blocks &blocks,
+                            const std::shared_ptr<ShareTable> &table, std::uint64_t pool = 0);
 
-  // Maps a part of physical memory into a reserved range. Requires that both are valid and that there is no
-  // mapping. release() unmaps it. Returns null if the system is out of mappings, with the reason in errno.
-  Allocation *map(CUdeviceptr address, std::size_t size, std::shared_ptr<PhysicalMemory> physical,
-                  std::size_t offset);
+  // Returns the blocks with this key, if they are mapped; else null.
+  std::shared_ptr<ImportedBlocks> find_blocks(const ImportedBlocks::Key &key) const;
+  // Maps blocks of another process, of device memory or of pinned memory. Returns null if out of memory.
+  std::shared_ptr<ImportedBlocks> map_blocks(const ImportedBlocks::Key &key, FoundBlocks found,
+                                             MemoryKind kind = MemoryKind::device);
+  // Adds memory in such blocks, which must contain it and no other overlapping memory. `device` is null for
+  // host memory.
+  Allocation &add_imported(Device *device, std::shared_ptr<ImportedBlocks> blocks, std::size_t offset,
+                           std::size_t size);
+
+  // Maps physical memory at an address of a reserved range. The range must contain the whole memory and have
+  // no mapping there. release() unmaps it. Returns null if the system is out of mappings, with the reason in
+  // errno.
+  Allocation *map(CUdeviceptr address, const ReservedRange &range, std::shared_ptr<PhysicalMemory> physical);
 
   // Visits the allocation that contains `address` and, if it is a mapping, the adjacent mappings of its
   // reserved range up to `size` bytes. Returns false if they do not contain all bytes.
   template <class Visit>
   bool for_each_in(CUdeviceptr address, std::size_t size, Visit visit);
+
+  // Visits the allocations that overlap [address, address + size), in the order of their addresses.
+  template <class Visit>
+  void for_each_overlapping(CUdeviceptr address, std::size_t size, Visit visit);
 
   // Returns the program's allocation that contains the address; null if there is none. Ignores the memory of
   // arrays.
@@ -169,11 +217,19 @@ class Memory {
       std::shared_ptr<SharedBlocks> blocks;
       std::size_t index;  // index of the block in `blocks`
       std::shared_ptr<BlocksHold> hold;
+      std::shared_ptr<const MemoryExport> exported;
     };
     std::map<std::size_t, Shared> shared;  // by block: blocks that other processes may have mapped
     BlockFiles files;
 
     bool is_shared(std::size_t chunk) const;
+  };
+
+  // A block of a pool of host memory.
+  struct HostBlock {
+    std::size_t size = 0;
+    Piece piece{};                                   // empty: private memory of the process
+    std::shared_ptr<const MemoryExport> exported{};  // null: other processes cannot open it
   };
 
   // Maps memory, which takes no storage until it is written to. Returns null if there is none.
@@ -185,28 +241,35 @@ class Memory {
   static std::optional<std::size_t> take(Arena &arena, Device &device, std::size_t size);
   static void give_back(Arena &arena, Device &device, std::size_t offset, std::size_t size);
   static void forget(Arena &arena, std::size_t offset, std::size_t length);
+  CUdeviceptr take_host_block(std::size_t size, bool is_exportable);
   void replace(CUdeviceptr base, std::size_t size);
   void release_in_block(const Allocation &allocation);
   void erase(const Allocation &allocation);
   static void use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by);
-  static bool share(Arena &arena, std::size_t block, std::size_t count);
+  static const MemoryExport *share(Arena &arena, std::size_t block, std::size_t count,
+                                   const std::shared_ptr<ShareTable> &table, const CUuuid &device,
+                                   std::uint64_t pool);
   static void unshare(Arena &arena, std::size_t offset, std::size_t length);
   static void poison_shared(Arena &arena, std::size_t offset, std::size_t length);
   static void touch(Arena &arena, std::size_t chunk);
-  static void touch(const MemoryImport &import, std::size_t offset, std::size_t size);
   using Allocations = std::map<CUdeviceptr, std::unique_ptr<Allocation>>;
   // Makes a map node before the map is changed, so that add() cannot throw.
   static Allocations::node_type make_node();
   Allocation &add(Allocations::node_type &&node);
-  MemoryImport *import_of(CUdeviceptr address) const;
+  bool is_imported(CUdeviceptr address) const;
+  // Sets what find() returns at the addresses of a mapping.
+  void note_mapping(const Allocation &mapping, Allocation *found);
   std::byte *bytes_of_mapping(const Allocation &first, CUdeviceptr address, std::size_t size);
 
   std::vector<Arena> arenas_;  // by the device's index
   Allocations allocations_;
   std::vector<std::unique_ptr<Allocation>> replaced_;  // freed; newer allocations have their addresses
-  std::map<CUdeviceptr, std::size_t> host_blocks_;     // sizes of the blocks of pools
-  std::size_t imports_ = 0;                            // number of imported allocations
-  std::size_t mappings_ = 0;                           // number of allocations that are mappings
+  std::map<CUdeviceptr, HostBlock> host_blocks_;
+  BlockFiles host_files_;  // of the host blocks of pools that can be exported
+  std::map<ImportedBlocks::Key, std::weak_ptr<ImportedBlocks>> imported_blocks_;
+  std::size_t imported_swept_at_ = 32;
+  std::size_t imports_ = 0;   // number of imported allocations
+  std::size_t mappings_ = 0;  // number of allocations that are mappings
   unsigned long long last_id_ = 0;
 };
 
@@ -217,15 +280,22 @@ bool Memory::for_each_in(CUdeviceptr address, std::size_t size, Visit visit) {
   visit(*first);
   if (size <= first->end() - address) return true;
   if (first->mapping == nullptr) return false;
-  const ReservedRange &range = *reserved.find(address);
+  ReservedRange &range = *reserved.find(address);
   if (size > range.end() - address) return false;
-  CUdeviceptr reached = first->end();
-  for (auto next = allocations_.find(reached); reached < address + size; ++next) {
-    if (next == allocations_.end() || next->first != reached) return false;
-    visit(*next->second);
-    reached = next->second->end();
+  for (CUdeviceptr reached = first->end(); reached < address + size;) {
+    Allocation *const next = range.mapping_at(reached);
+    if (next == nullptr) return false;
+    visit(*next);
+    reached = next->end();
   }
   return true;
+}
+
+template <class Visit>
+void Memory::for_each_overlapping(CUdeviceptr address, std::size_t size, Visit visit) {
+  auto next = allocations_.upper_bound(address);
+  if (next != allocations_.begin() && std::prev(next)->second->end() > address) --next;
+  for (; next != allocations_.end() && next->first < address + size; ++next) visit(*next->second);
 }
 
 }  // namespace cushim::sim

@@ -10,32 +10,42 @@
 
 namespace cushim::sim {
 
-CUdeviceptr Memory::take_block(Device *device, std::size_t size) {
-  if (device == nullptr) {
-    std::map<CUdeviceptr, std::size_t> made;
-    made.emplace(0, size);
-    std::byte *const host = reserve(size, PROT_READ | PROT_WRITE);
-    if (host == nullptr) return 0;
-    auto node = made.extract(made.begin());
-    node.key() = reinterpret_cast<CUdeviceptr>(host);
-    host_blocks_.insert(std::move(node));
-    return reinterpret_cast<CUdeviceptr>(host);
-  }
-  Arena &arena = arena_of(*device);
-  const auto offset = take(arena, *device, size);
+CUdeviceptr Memory::take_block(const Pool &pool, std::size_t size) {
+  if (pool.kind != MemoryKind::device) return take_host_block(size, pool.handle_types != 0);
+  Arena &arena = arena_of(*pool.device);
+  const auto offset = take(arena, *pool.device, size);
   if (!offset) return 0;
   arena.idle += size;
   return arena.begin + *offset;
 }
 
-void Memory::give_back_block(Device *device, CUdeviceptr base, std::size_t size) {
-  if (device == nullptr) {
+// The program may write to host memory at any time, so it cannot be moved into a file later.
+CUdeviceptr Memory::take_host_block(std::size_t size, bool is_exportable) {
+  std::map<CUdeviceptr, HostBlock> made;
+  HostBlock &block = made.emplace(0, HostBlock{.size = size}).first->second;
+  std::byte *host = nullptr;
+  if (!is_exportable) {
+    host = reserve(size, PROT_READ | PROT_WRITE);
+  } else if (auto blocks = host_files_.with_room(size)) {
+    const std::size_t offset = *blocks->take(size);
+    host = blocks->file().map(offset, size);
+    block.piece = {blocks, offset, size, std::make_shared<BlocksHold>(blocks, offset, size)};
+  }
+  if (host == nullptr) return 0;
+  auto node = made.extract(made.begin());
+  node.key() = reinterpret_cast<CUdeviceptr>(host);
+  host_blocks_.insert(std::move(node));
+  return reinterpret_cast<CUdeviceptr>(host);
+}
+
+void Memory::give_back_block(const Pool &pool, CUdeviceptr base, std::size_t size) {
+  if (pool.kind != MemoryKind::device) {
     munmap(reinterpret_cast<void *>(base), size);
     host_blocks_.erase(base);
     return;
   }
-  Arena &arena = arena_of(*device);
-  give_back(arena, *device, base - arena.begin, size);
+  Arena &arena = arena_of(*pool.device);
+  give_back(arena, *pool.device, base - arena.begin, size);
   arena.idle -= size;
 }
 
@@ -73,7 +83,9 @@ void Memory::release_in_block(const Allocation &allocation) {
   if (!allocation.is_freed) note_freed(allocation);
   if (allocation.kind != MemoryKind::device) return;
   Arena &arena = arena_of(*allocation.device);
-  forget(arena, allocation.base - arena.begin, rounded_up(allocation.size, kAlignment));
+  const std::size_t offset = allocation.base - arena.begin, length = rounded_up(allocation.size, kAlignment);
+  forget(arena, offset, length);
+  poison_shared(arena, offset, length);
 }
 
 }  // namespace cushim::sim

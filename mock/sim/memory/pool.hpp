@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 
 #include "memory/location.hpp"
@@ -19,14 +20,17 @@ struct PoolPlace {
   int location = kDeviceLocation;
   int id = 0;  // the device's index, a NUMA node; else 0
   auto operator<=>(const PoolPlace &) const = default;
+
+  bool is_of_device_memory() const noexcept {
+    return allocation == kPinnedAllocation && location == kDeviceLocation;
+  }
 };
 
 // A memory pool (CUmemoryPool) for stream-ordered allocation.
 struct Pool : Object {
   static constexpr Kind kKind = Kind::pool;
-  // It takes memory in multiples of kBlock, or of kSmallBlock near the limit of its size. Measured, driver
-  // 580.
-  static constexpr std::size_t kBlock = 32 << 20, kSmallBlock = 2 << 20;
+  // It takes memory in multiples of kBlock. Measured, driver 580.
+  static constexpr std::size_t kBlock = 32 << 20;
   Pool() : Object(kKind) {}
 
   PoolPlace place;
@@ -41,8 +45,11 @@ struct Pool : Object {
   int reuse_opportunistic = 1;
   int reuse_internal = 1;
   unsigned long long release_threshold = 0;
+  bool is_threshold_lower = false;  // lowered, and no wait has released memory since
   unsigned long long used = 0, used_high = 0, reserved_high = 0;
   std::size_t allocations = 0;  // includes those whose free has not run
+  std::uint64_t nonce = 0;      // identifies the pool between processes; 0 until it is exported
+  bool is_imported = false;     // the memory is another process's
   PoolRanges ranges;
 
   bool is_open_to(const Device *other) const {

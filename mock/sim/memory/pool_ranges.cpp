@@ -103,8 +103,8 @@ void PoolRanges::observe_all() {
   observe_if([](const Free &) { return true; });
 }
 
-void PoolRanges::observe_complete() {
-  observe_if([](const Free &free) { return is_complete(free.freed); });
+void PoolRanges::observe_complete(const void *context) {
+  observe_if([&](const Free &free) { return is_complete(free.freed) && free.freed->owner == context; });
 }
 
 std::optional<PoolRanges::Block> PoolRanges::remove_block(std::size_t most) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -38,6 +39,11 @@ class PoolRanges {
   // Bytes in blocks.
   std::size_t reserved() const noexcept { return reserved_; }
   bool has_pending() const noexcept { return pending_ != 0; }
+  // Returns the block that contains the address of an allocation.
+  Block block_of(CUdeviceptr address) const {
+    const auto &[base, size] = *std::prev(blocks_.upper_bound(address));
+    return {base, size};
+  }
 
   void add_block(Block block);
   // Takes the smallest range of at least this size that `may_take` accepts; nothing if there is none.
@@ -48,8 +54,8 @@ class PoolRanges {
   void observe(unsigned long stream, unsigned long serial);
   // The same for all streams.
   void observe_all();
-  // The same for all work that is complete.
-  void observe_complete();
+  // The same for all complete work of a context.
+  void observe_complete(const void *context);
   // Removes a block without allocations and unobserved frees, of at most this size; nothing if there is none.
   std::optional<Block> remove_block(std::size_t most);
 

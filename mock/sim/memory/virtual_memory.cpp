@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "memory/multicast.hpp"
 #include "memory/rounding.hpp"
 #include "objects/device.hpp"
 
@@ -75,30 +76,35 @@ PhysicalBytes::~PhysicalBytes() {
   counted_on_->used -= size_;
 }
 
-bool PhysicalBytes::map(std::size_t offset, std::size_t size, std::byte *at) const {
-  return blocks_->file().map(offset_ + offset, size, at) != nullptr;
+std::size_t PhysicalMemory::size() const noexcept {
+  return multicast != nullptr ? multicast->size : bytes->size();
 }
+
+bool PhysicalBytes::map(std::byte *at) const { return blocks_->file().map(offset_, size_, at) != nullptr; }
 
 void PhysicalBytes::touch(std::size_t offset, std::size_t size, std::byte *mapped) const {
   sim::touch(*blocks_, offset_ + offset, size, mapped);
 }
 
 std::shared_ptr<PhysicalBytes> PhysicalFiles::make(std::size_t size, const CUmemAllocationProp &properties,
-                                                   Device &device) {
+                                                   Device *device) {
   if (properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
     return make_exportable(size, properties, device);
   const auto blocks = shared_.with_room(size);
   if (blocks == nullptr) return nullptr;
-  return std::make_shared<PhysicalBytes>(blocks, *blocks->take(size), size, &device,
+  return std::make_shared<PhysicalBytes>(blocks, *blocks->take(size), size, device,
                                          PhysicalBytes::Holder::this_object);
 }
 
 std::shared_ptr<PhysicalBytes> PhysicalFiles::make_exportable(std::size_t size,
                                                               const CUmemAllocationProp &properties,
-                                                              Device &device) {
+                                                              Device *device) {
   const auto nonce = make_nonce();
   if (!nonce) return nullptr;
-  Label label{.size = size, .nonce = *nonce, .device = device.uuid, .properties = properties};
+  Label label{.size = size,
+              .nonce = *nonce,
+              .device = device != nullptr ? device->uuid : CUuuid{},
+              .properties = properties};
   std::memcpy(label.magic, Label::kMagic, sizeof label.magic);
   label.properties.win32HandleMetaData = nullptr;
   auto blocks = SharedBlocks::make(size, *nonce, std::as_bytes(std::span(&label, 1)));
@@ -108,7 +114,7 @@ std::shared_ptr<PhysicalBytes> PhysicalFiles::make_exportable(std::size_t size,
     exportable_swept_at_ = std::max<std::size_t>(32, 2 * exportable_.size());
   }
   auto made =
-      std::make_shared<PhysicalBytes>(std::move(blocks), 0, size, &device, PhysicalBytes::Holder::file);
+      std::make_shared<PhysicalBytes>(std::move(blocks), 0, size, device, PhysicalBytes::Holder::file);
   exportable_[*nonce] = made;
   return made;
 }
@@ -130,13 +136,30 @@ std::optional<PhysicalFiles::Opened> PhysicalFiles::open(int descriptor) {
 
 // ---- Mappings ----
 
-CUmemAccess_flags VirtualMapping::access_of(const Device &device) const {
-  const auto found = access.find(device.index);
+CUmemAccess_flags VirtualMapping::access_of(const Device *location) const {
+  const auto found = access.find(location);
   return found != access.end() ? found->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-void unmap_bytes(std::byte *bytes, std::size_t size) noexcept {
+bool VirtualMapping::set_access(const Device *location, CUmemAccess_flags flags, CUdeviceptr base) {
+  CUmemAccess_flags &stored = access.try_emplace(location, CU_MEM_ACCESS_FLAGS_PROT_NONE).first->second;
+  if (location == nullptr && stored != flags) {
+    auto *const addresses = reinterpret_cast<std::byte *>(base);
+    const int protection = flags == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? PROT_NONE
+                           : flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? PROT_READ
+                                                                    : PROT_READ | PROT_WRITE;
+    if (stored == CU_MEM_ACCESS_FLAGS_PROT_NONE && !physical->bytes->map(addresses)) return false;
+    if (mprotect(addresses, physical->size(), protection) != 0) return false;
+  }
+  stored = flags;
+  return true;
+}
+
+void VirtualMapping::unmap(CUdeviceptr base) noexcept {
+  const std::size_t size = physical->size();
   mmap(bytes, size, PROT_READ | PROT_WRITE, kAnonymous | MAP_FIXED, -1, 0);
+  if (access.contains(nullptr))
+    mmap(reinterpret_cast<void *>(base), size, PROT_NONE, kAnonymous | MAP_FIXED, -1, 0);
 }
 
 // ---- Reserved ranges ----
@@ -190,20 +213,20 @@ CUdeviceptr ReservedRanges::take_addresses(std::size_t size, std::size_t alignme
 }
 
 const ReservedRange *ReservedRanges::reserve(std::size_t size, std::size_t alignment, CUdeviceptr wanted) {
+  Zeros<Allocation *> mappings(size / kGranularity);
   std::byte *const bytes = map_nothing(size);
   const CUdeviceptr base = bytes != nullptr ? take_addresses(size, alignment, wanted) : 0;
   if (base == 0) {
     if (bytes != nullptr) munmap(bytes, size);
     return nullptr;
   }
-  return &ranges_.emplace(base, ReservedRange{base, size, bytes}).first->second;
+  return &ranges_.emplace(base, ReservedRange{base, size, bytes, std::move(mappings)}).first->second;
 }
 
 void ReservedRanges::free(const ReservedRange &range) {
-  const ReservedRange freed = range;
-  give_addresses(freed.base, freed.size);
-  munmap(freed.bytes, freed.size);
-  ranges_.erase(freed.base);
+  give_addresses(range.base, range.size);
+  munmap(range.bytes, range.size);
+  ranges_.erase(range.base);
 }
 
 bool ReservedRanges::has(CUdeviceptr address) const noexcept {
@@ -214,10 +237,10 @@ bool ReservedRanges::has(CUdeviceptr address) const noexcept {
   return address - base < size;
 }
 
-const ReservedRange *ReservedRanges::find(CUdeviceptr address) const noexcept {
+ReservedRange *ReservedRanges::find(CUdeviceptr address) noexcept {
   const auto after = ranges_.upper_bound(address);
   if (after == ranges_.begin()) return nullptr;
-  const ReservedRange &range = std::prev(after)->second;
+  ReservedRange &range = std::prev(after)->second;
   return address < range.end() ? &range : nullptr;
 }
 

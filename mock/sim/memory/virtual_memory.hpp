@@ -17,12 +17,16 @@
 #include <vector>
 
 #include "ipc/shared_blocks.hpp"
+#include "memory/zeros.hpp"
 #include "objects/handle.hpp"
 
 namespace cushim::sim {
 
+struct Allocation;
 struct Device;
+struct Multicast;
 struct PhysicalHandle;
+struct ReservedRange;
 
 // The granularity of physical memory, mappings and reserved ranges, minimum and recommended. Not measured:
 // the size of the blocks in which the driver hands out device memory, which was measured on an H200.
@@ -33,7 +37,7 @@ inline constexpr std::size_t kGranularity = SharedBlocks::kBlock;
 class PhysicalBytes {
  public:
   enum class Holder { file, this_object };  // frees the bytes when it ends
-  // `counted_on` is null for memory of another process.
+  // `counted_on` is null for memory of the host and of another process.
   PhysicalBytes(std::shared_ptr<SharedBlocks> blocks, std::size_t offset, std::size_t size,
                 Device *counted_on, Holder holder);
   ~PhysicalBytes();
@@ -42,8 +46,8 @@ class PhysicalBytes {
 
   std::size_t size() const noexcept { return size_; }
 
-  // Maps a part at `at`, over what is mapped there. Returns false on failure, with the reason in errno.
-  bool map(std::size_t offset, std::size_t size, std::byte *at) const;
+  // Maps them at `at`, over what is mapped there. Returns false on failure, with the reason in errno.
+  bool map(std::byte *at) const;
   // Poisons the untouched bytes of a part that is mapped at `mapped`.
   void touch(std::size_t offset, std::size_t size, std::byte *mapped) const;
   // Returns a new file descriptor, which the caller closes; -1 on failure, with the reason in errno. Only for
@@ -57,14 +61,16 @@ class PhysicalBytes {
   const std::unique_ptr<BlocksHold> hold_;  // null if the file is the holder
 };
 
-// Physical memory. Lives while it has a handle or a mapping.
+// Physical memory, or a multicast object, which has the same handles and mappings. Lives while it has a
+// handle, a mapping, or a binding to a multicast object.
 struct PhysicalMemory {
-  std::shared_ptr<PhysicalBytes> bytes;
+  std::shared_ptr<PhysicalBytes> bytes;  // null: a multicast object
+  std::shared_ptr<Multicast> multicast{};
   CUmemAllocationProp properties = {};
-  Device *device = nullptr;
+  Device *device = nullptr;          // null: memory of the host
   PhysicalHandle *handle = nullptr;  // null after the program has released it
 
-  std::size_t size() const noexcept { return bytes->size(); }
+  std::size_t size() const noexcept;
   // Returns whether other processes may have the bytes.
   bool is_exportable() const noexcept { return properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE; }
 };
@@ -85,22 +91,22 @@ struct PhysicalHandle : Object {
 // descriptor of the program may keep after the last handle.
 class PhysicalFiles {
  public:
-  // Returns null on failure, with the reason in errno.
+  // `device` is null for memory of the host. Returns null on failure, with the reason in errno.
   std::shared_ptr<PhysicalBytes> make(std::size_t size, const CUmemAllocationProp &properties,
-                                      Device &device);
+                                      Device *device);
 
   // Exported memory behind a file descriptor.
   struct Opened {
     std::shared_ptr<PhysicalBytes> bytes;
     CUmemAllocationProp properties;
-    CUuuid device;
+    CUuuid device;  // zeros for memory of the host
   };
   // Returns nothing for other and for damaged files. Does not close the descriptor.
   std::optional<Opened> open(int descriptor);
 
  private:
   std::shared_ptr<PhysicalBytes> make_exportable(std::size_t size, const CUmemAllocationProp &properties,
-                                                 Device &device);
+                                                 Device *device);
 
   BlockFiles shared_;                                                 // of memory that cannot be exported
   std::map<std::uint64_t, std::weak_ptr<PhysicalBytes>> exportable_;  // by the file's nonce
@@ -109,13 +115,20 @@ class PhysicalFiles {
 
 // The part of an Allocation that is a mapping.
 struct VirtualMapping {
-  std::shared_ptr<PhysicalMemory> physical;
-  std::size_t offset = 0;      // in the physical memory
+  std::shared_ptr<PhysicalMemory> physical;  // all of it is mapped
+  const ReservedRange *range = nullptr;
   std::byte *bytes = nullptr;  // of the first address
-  // The access of each device that cuMemSetAccess has named, by the device's index.
-  std::map<int, CUmemAccess_flags> access{};
+  // The access of each location that cuMemSetAccess has named; null is the host.
+  std::map<const Device *, CUmemAccess_flags> access{};
 
-  CUmemAccess_flags access_of(const Device &device) const;
+  CUmemAccess_flags access_of(const Device *location) const;
+  // Sets the access of a location. For the host, which only memory of the host can be accessible to, changes
+  // the protection of the addresses, which begin at `base`. Returns false on failure, with the reason in
+  // errno.
+  bool set_access(const Device *location, CUmemAccess_flags flags, CUdeviceptr base);
+  // Replaces the bytes by memory that no program sees, so that a kernel that still runs in another thread
+  // does not crash the process. Takes the addresses out of the host's reach.
+  void unmap(CUdeviceptr base) noexcept;
 };
 
 // A range of addresses that the program has reserved.
@@ -123,8 +136,10 @@ struct ReservedRange {
   CUdeviceptr base = 0;
   std::size_t size = 0;
   std::byte *bytes = nullptr;
+  Zeros<Allocation *> mappings{};  // by granule; null: nothing is mapped there
 
   CUdeviceptr end() const noexcept { return base + size; }
+  Allocation *&mapping_at(CUdeviceptr address) noexcept { return mappings[(address - base) / kGranularity]; }
   std::byte *bytes_at(CUdeviceptr address) const noexcept { return bytes + (address - base); }
 };
 
@@ -144,7 +159,10 @@ class ReservedRanges {
   // Requires that the range has no mapping.
   void free(const ReservedRange &range);
   // Returns the range that contains the address; null if there is none.
-  const ReservedRange *find(CUdeviceptr address) const noexcept;
+  ReservedRange *find(CUdeviceptr address) noexcept;
+  const ReservedRange *find(CUdeviceptr address) const noexcept {
+    return const_cast<ReservedRanges *>(this)->find(address);
+  }
   // Returns whether the address is in a range, or was in one that has been freed.
   bool has(CUdeviceptr address) const noexcept;
 
@@ -157,9 +175,5 @@ class ReservedRanges {
   std::map<CUdeviceptr, ReservedRange> ranges_;
   Freed freed_;  // base to size; none are adjacent
 };
-
-// Replaces a mapping's bytes by memory that no program sees. A kernel that still runs in another thread then
-// does not crash the process.
-void unmap_bytes(std::byte *bytes, std::size_t size) noexcept;
 
 }  // namespace cushim::sim

@@ -12,6 +12,11 @@ namespace cushim::sim {
 
 struct Context;
 
+// The memory of graphs on a device, in bytes (CUgraphMem_attribute).
+struct GraphMemoryUse {
+  unsigned long long used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+};
+
 struct Device {
   int index = 0;    // in the simulated machine
   int ordinal = 0;  // in the process, after CUDA_VISIBLE_DEVICES
@@ -28,6 +33,8 @@ struct Device {
   std::size_t used = 0;      // bytes of its memory in blocks with at least one allocation
   std::size_t peak = 0;      // the highest value of `used`
   std::size_t physical = 0;  // bytes of physical memory that the program has created (cuMemCreate)
+
+  GraphMemoryUse graph_memory;
 
   Resource to_device, to_host, processors;  // hardware units that work in parallel
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/operation.hpp"
+#include "graphs/capture.hpp"
 #include "ipc/shared_event.hpp"
 #include "objects/handle.hpp"
 
@@ -16,6 +17,7 @@ struct Event final : Object {
   Context *context = nullptr;
   unsigned flags = 0;
   Work record;  // the work captured by the last cuEventRecord; null if never recorded
+  std::unique_ptr<CapturePoint> captured;  // not null if the last record was in a stream capture
 
   // Set for an event that was exported or opened. `record` may then be out of date; use Call::work_of().
   std::shared_ptr<SharedEvent> shared;

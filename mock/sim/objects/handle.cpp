@@ -29,6 +29,26 @@ const char *name_of(Kind kind) noexcept {
       return "link";
     case Kind::physical_memory:
       return "physical memory";
+    case Kind::graph:
+      return "graph";
+    case Kind::graph_node:
+      return "graph node";
+    case Kind::executable_graph:
+      return "executable graph";
+    case Kind::user_object:
+      return "user object";
+    case Kind::resource_descriptor:
+      return "resource descriptor";
+    case Kind::green_context:
+      return "green context";
+    case Kind::texture:
+      return "texture object";
+    case Kind::surface:
+      return "surface object";
+    case Kind::texture_reference:
+      return "texture reference";
+    case Kind::surface_reference:
+      return "surface reference";
   }
   return "object";
 }
@@ -50,7 +70,7 @@ std::string Handles::reason_not_found(const void *handle, Kind wanted) const {
   if (kind == wanted)
     return is_last && slot.ended_by != nullptr ? std::string("was destroyed by ") + slot.ended_by
                                                : "was destroyed";
-  const bool begins_with_vowel = kind == Kind::event || kind == Kind::array;
+  const bool begins_with_vowel = kind == Kind::event || kind == Kind::array || kind == Kind::executable_graph;
   return std::string(begins_with_vowel ? "is an " : "is a ") + name_of(kind);
 }
 

@@ -28,8 +28,18 @@ enum class Kind : std::uint8_t {
   kernel,
   link,
   physical_memory,
+  graph,
+  graph_node,
+  executable_graph,
+  user_object,
+  resource_descriptor,
+  green_context,
+  texture,
+  surface,
+  texture_reference,
+  surface_reference,
 };
-inline constexpr Kind kLastKind = Kind::physical_memory;
+inline constexpr Kind kLastKind = Kind::surface_reference;
 
 const char *name_of(Kind kind) noexcept;
 

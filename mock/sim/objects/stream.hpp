@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/operation.hpp"
+#include "graphs/capture.hpp"
 #include "objects/handle.hpp"
 
 namespace cushim::sim {
@@ -22,9 +23,11 @@ struct Stream : Object {
   unsigned long id = 0;
   unsigned flags = 0;
   int priority = 0;
+  std::uintptr_t green = 0;  // the handle of the green context that it was created in; 0: none
   bool is_legacy = false;
   std::map<int, CUstreamAttrValue> attributes;
-  Work tail;  // the last work added to the stream
+  Work tail;                              // the last work added to the stream
+  std::unique_ptr<CapturePoint> capture;  // null: the stream does not capture
 
   // Returns whether the stream and the legacy stream wait for each other.
   bool is_blocking() const noexcept { return !is_legacy && (flags & CU_STREAM_NON_BLOCKING) == 0; }

@@ -115,7 +115,7 @@ class Handler : public nlohmann::json_sax<Json> {
 int JsonLines::line(std::string pointer) const {
   for (;; pointer.erase(pointer.rfind('/'))) {
     if (pointer.empty()) return 1;
-    if (const auto place = lines.find(pointer); place != lines.end()) return place->second;
+    if (const auto found = lines.find(pointer); found != lines.end()) return found->second;
   }
 }
 

@@ -234,8 +234,8 @@ std::vector<int> device_order(const MachineProfile &machine, const char *order) 
   std::iota(indices.begin(), indices.end(), 0);
   const auto value = [&](int index, int attribute) {
     const auto &attributes = machine.devices[static_cast<std::size_t>(index)].attributes;
-    const auto place = attributes.find(attribute);
-    return place == attributes.end() ? 0 : place->second;
+    const auto found = attributes.find(attribute);
+    return found == attributes.end() ? 0 : found->second;
   };
   if (order != nullptr && std::string_view(order) == "PCI_BUS_ID") {
     const auto address = [&](int index) {

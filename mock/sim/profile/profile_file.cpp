@@ -7,15 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include <cushim/detail/nearest.hpp>
 #include "profile/json_lines.hpp"
+#include "profile/json_value.hpp"
 #include "profile/machine_profile.hpp"
 
 namespace cushim::sim {
 
 namespace {
-
-using mock::nearest;
 
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
@@ -64,85 +62,6 @@ constexpr std::int64_t least_int = std::numeric_limits<int>::min(),
                        most_int = std::numeric_limits<int>::max();
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
-// A JSON value with its location in the file.
-class Value {
- public:
-  Value(const Json &json, std::string pointer, const JsonLines &lines, const std::string &origin)
-      : json_(json), pointer_(std::move(pointer)), lines_(lines), origin_(origin) {}
-
-  [[noreturn]] void fail(const std::string &what) const {
-    throw std::invalid_argument(origin_ + ":" + std::to_string(lines_.line(pointer_)) + ": " + what);
-  }
-
-  bool is_text() const { return json_.is_string(); }
-  bool has(const char *key) const { return json_.contains(key); }
-  std::string name() const {
-    return pointer_.empty() ? "the file" : pointer_.substr(pointer_.rfind('/') + 1);
-  }
-
-  Value at(const std::string &key) const { return {json_.at(key), pointer_ + "/" + key, lines_, origin_}; }
-
-  // Visits the members of an object; fails for a key that is not in `valid`.
-  template <class Each>
-  void members(const Words &valid, Each &&each) const {
-    need(json_.is_object(), "an object");
-    for (const auto &[key, value] : json_.items()) {
-      const Value member(value, pointer_ + "/" + key, lines_, origin_);
-      if (std::find(valid.begin(), valid.end(), key) == valid.end())
-        member.fail("there is no \"" + key + "\" in " + name() + "; did you mean \"" + nearest(key, valid) +
-                    "\"?");
-      each(key, member);
-    }
-  }
-
-  std::vector<Value> elements() const {
-    need(json_.is_array(), "a list");
-    std::vector<Value> all;
-    for (std::size_t i = 0; i < json_.size(); ++i)
-      all.emplace_back(json_[i], pointer_ + "/" + std::to_string(i), lines_, origin_);
-    return all;
-  }
-
-  std::string text() const {
-    need(json_.is_string() && !json_.get_ref<const std::string &>().empty(), "a non-empty string");
-    return json_;
-  }
-  bool truth() const {
-    need(json_.is_boolean(), "true or false");
-    return json_;
-  }
-  std::int64_t integer(std::int64_t from, std::int64_t to) const {
-    need(json_.is_number_integer(), "an integer");
-    const bool is_huge = json_.is_number_unsigned() && json_.get<std::uint64_t>() > std::uint64_t{most};
-    if (is_huge || json_.get<std::int64_t>() < from || json_.get<std::int64_t>() > to)
-      fail(name() + " is " + json_.dump() + ", but must be from " + std::to_string(from) + " to " +
-           std::to_string(to));
-    return json_;
-  }
-  double positive() const {
-    need(json_.is_number(), "a number");
-    if (json_.get<double>() <= 0) fail(name() + " is " + json_.dump() + ", but must be above 0");
-    return json_;
-  }
-  // Returns the index of the value in `valid`.
-  std::size_t word(const Words &valid) const {
-    const auto place = std::find(valid.begin(), valid.end(), text());
-    if (place == valid.end())
-      fail(name() + " cannot be \"" + text() + "\"; did you mean \"" + nearest(text(), valid) + "\"?");
-    return static_cast<std::size_t>(place - valid.begin());
-  }
-
- private:
-  void need(bool is_so, const char *what) const {
-    if (!is_so) fail(name() + " is " + json_.dump() + ", but must be " + what);
-  }
-
-  const Json &json_;
-  std::string pointer_;
-  const JsonLines &lines_;
-  const std::string &origin_;
-};
-
 template <class Map>
 Words keys(const Map &map) {
   Words words;
@@ -169,14 +88,14 @@ const Words &priority_keys() {
   return all;
 }
 
-void read_peer(const Value &member, const std::string &key, Peer &peer) {
+void read_peer(const JsonValue &member, const std::string &key, Peer &peer) {
   if (key == "access") peer.access = member.truth();
   if (key == "native_atomics") peer.native_atomics = member.truth();
   if (key == "performance_rank") peer.performance_rank = static_cast<int>(member.integer(0, most_int));
   if (key == "bandwidth") peer.bandwidth = member.positive();
 }
 
-const Profile &like(const Value &value, const std::vector<Profile> &known) {
+const Profile &like(const JsonValue &value, const std::vector<Profile> &known) {
   Words ids;
   for (const Profile &profile : known) ids.push_back(profile.id);
   if (ids.empty()) value.fail("no device is defined before this one, so \"like\" has nothing to refer to");
@@ -184,7 +103,7 @@ const Profile &like(const Value &value, const std::vector<Profile> &known) {
 }
 
 // Fails if a value without a default is missing.
-void check_complete(const Value &value, const Profile &profile) {
+void check_complete(const JsonValue &value, const Profile &profile) {
   for (const char *key : {"compute_capability_major", "compute_capability_minor", "multiprocessor_count"})
     if (!profile.attributes.contains(attribute_numbers().at(key)))
       value.fail("the device \"" + profile.id + "\" has no " + key + "; add it, or a \"like\"");
@@ -221,41 +140,41 @@ class ValueReader {
 
   explicit ValueReader(Profile &profile) : profile_(profile) {}
 
-  void read(const Value &group, std::size_t source) {
+  void read(const JsonValue &group, std::size_t source) {
     source_ = source;
     for (const std::string &key : keys())
       if (group.has(key.c_str())) read(key, group.at(key));
   }
 
  private:
-  void read(const std::string &key, const Value &value) {
+  void read(const std::string &key, const JsonValue &value) {
     if (key == "total_memory") {
       profile_.total_memory = static_cast<std::size_t>(value.integer(1, most));
       record(key, value);
     }
     if (key == "peer")
       each(value, peer_keys(),
-           [&](const std::string &name, const Value &one) { read_peer(one, name, profile_.peer); });
+           [&](const std::string &name, const JsonValue &one) { read_peer(one, name, profile_.peer); });
     if (key == "stream_priorities")
-      each(value, priority_keys(), [&](const std::string &name, const Value &one) {
+      each(value, priority_keys(), [&](const std::string &name, const JsonValue &one) {
         (name == "least" ? profile_.least_priority : profile_.greatest_priority) =
             static_cast<int>(one.integer(least_int, most_int));
       });
     if (key == "limits")
-      each(value, limit_names(), [&](const std::string &name, const Value &one) {
+      each(value, limit_names(), [&](const std::string &name, const JsonValue &one) {
         const auto number = std::ranges::find(limit_names(), name) - limit_names().begin();
         profile_.limits[static_cast<int>(number)] = static_cast<std::size_t>(one.integer(0, most));
       });
     if (key == "costs")
-      each(value, cost_keys(), [&](const std::string &name, const Value &one) { read_cost(name, one); });
+      each(value, cost_keys(), [&](const std::string &name, const JsonValue &one) { read_cost(name, one); });
     if (key == "attributes")
-      each(value, sim::keys(attribute_numbers()), [&](const std::string &name, const Value &one) {
+      each(value, sim::keys(attribute_numbers()), [&](const std::string &name, const JsonValue &one) {
         profile_.attributes[attribute_numbers().at(name)] =
             static_cast<int>(one.integer(least_int, most_int));
       });
   }
 
-  void read_cost(const std::string &name, const Value &one) {
+  void read_cost(const std::string &name, const JsonValue &one) {
     if (bandwidths().contains(name))
       profile_.costs.*bandwidths().at(name) = one.positive();
     else
@@ -263,24 +182,24 @@ class ValueReader {
   }
 
   template <class Read>
-  void each(const Value &value, const Words &valid, Read &&reader) {
-    value.members(valid, [&](const std::string &name, const Value &one) {
+  void each(const JsonValue &value, const Words &valid, Read &&reader) {
+    value.members(valid, [&](const std::string &name, const JsonValue &one) {
       reader(name, one);
       record(value.name() + "." + name, one);
     });
   }
 
-  void record(const std::string &name, const Value &value) {
-    const auto [place, is_new] = profile_.source_of.emplace(name, source_);
-    if (!is_new && place->second != inherited_source) value.fail(name + " is given twice");
-    place->second = source_;
+  void record(const std::string &name, const JsonValue &value) {
+    const auto [entry, is_new] = profile_.source_of.emplace(name, source_);
+    if (!is_new && entry->second != inherited_source) value.fail(name + " is given twice");
+    entry->second = source_;
   }
 
   Profile &profile_;
   std::size_t source_ = the_files;
 };
 
-Status read_status(const Value &value) {
+Status read_status(const JsonValue &value) {
   return static_cast<Status>(value.word({"measured", "published", "estimated", "invented"}));
 }
 
@@ -299,8 +218,8 @@ const Words &group_keys() {
   return all;
 }
 
-Profile read_device(const Value &value, const std::vector<Profile> &known) {
-  value.members(device_keys(), [](const std::string &, const Value &) {});
+Profile read_device(const JsonValue &value, const std::vector<Profile> &known) {
+  value.members(device_keys(), [](const std::string &, const JsonValue &) {});
   if (value.has("$license")) value.at("$license").text();
   if (!value.has("id")) value.fail("a device needs an \"id\"");
   Profile profile;
@@ -314,8 +233,8 @@ Profile read_device(const Value &value, const std::vector<Profile> &known) {
   ValueReader reader(profile);
   reader.read(value, the_files);
   if (value.has("values"))
-    for (const Value &group : value.at("values").elements()) {
-      group.members(group_keys(), [](const std::string &, const Value &) {});
+    for (const JsonValue &group : value.at("values").elements()) {
+      group.members(group_keys(), [](const std::string &, const JsonValue &) {});
       if (!group.has("status") || !group.has("source"))
         group.fail("values need a \"status\" and a \"source\"");
       profile.sources.push_back({read_status(group.at("status")), group.at("source").text()});
@@ -334,9 +253,9 @@ const Words &link_keys() {
   return all;
 }
 
-void read_link(const Value &value, MachineProfile &machine) {
+void read_link(const JsonValue &value, MachineProfile &machine) {
   if (!value.has("between")) value.fail("a link needs \"between\": the numbers of two devices");
-  const std::vector<Value> ends = value.at("between").elements();
+  const std::vector<JsonValue> ends = value.at("between").elements();
   if (ends.size() != 2) value.at("between").fail("a link is between 2 devices");
   const auto last = static_cast<std::int64_t>(machine.devices.size()) - 1;
   const auto one = static_cast<std::size_t>(ends[0].integer(0, last));
@@ -344,7 +263,7 @@ void read_link(const Value &value, MachineProfile &machine) {
   if (one == other) value.at("between").fail("a link is between 2 different devices");
   Peer peer = machine.peers[one][other];
   value.members(link_keys(),
-                [&](const std::string &key, const Value &member) { read_peer(member, key, peer); });
+                [&](const std::string &key, const JsonValue &member) { read_peer(member, key, peer); });
   machine.peers[one][other] = machine.peers[other][one] = peer;
 }
 
@@ -353,11 +272,11 @@ const Words &machine_keys() {
   return all;
 }
 
-MachineProfile read_machine_value(const Value &value, const std::vector<Profile> &known) {
-  value.members(machine_keys(), [](const std::string &, const Value &) {});
+MachineProfile read_machine_value(const JsonValue &value, const std::vector<Profile> &known) {
+  value.members(machine_keys(), [](const std::string &, const JsonValue &) {});
   if (value.has("$license")) value.at("$license").text();
   std::vector<Profile> devices;
-  for (const Value &device : value.at("devices").elements()) {
+  for (const JsonValue &device : value.at("devices").elements()) {
     if (!device.is_text()) {
       devices.push_back(read_device(device, known));
       continue;
@@ -376,7 +295,7 @@ MachineProfile read_machine_value(const Value &value, const std::vector<Profile>
   if (value.has("driver"))
     set_driver(machine, static_cast<int>(value.at("driver").integer(oldest_driver, newest_driver)));
   if (value.has("links"))
-    for (const Value &link : value.at("links").elements()) read_link(link, machine);
+    for (const JsonValue &link : value.at("links").elements()) read_link(link, machine);
   return machine;
 }
 
@@ -404,7 +323,7 @@ auto read(std::string_view text, const std::string &origin, Read &&reader) {
   if (!lines.duplicate.empty())
     throw std::invalid_argument(origin + ":" + std::to_string(lines.duplicate_line) + ": \"" +
                                 lines.duplicate.substr(lines.duplicate.rfind('/') + 1) + "\" occurs twice");
-  return reader(Value(json, "", lines, origin));
+  return reader(JsonValue(json, "", lines, origin));
 }
 
 }  // namespace
@@ -431,12 +350,12 @@ std::map<std::string, ProfileValue> Profile::values() const {
 }
 
 Profile read_profile(std::string_view text, const std::string &origin, const std::vector<Profile> &known) {
-  return read(text, origin, [&](const Value &value) { return read_device(value, known); });
+  return read(text, origin, [&](const JsonValue &value) { return read_device(value, known); });
 }
 
 MachineProfile read_machine(std::string_view text, const std::string &origin,
                             const std::vector<Profile> &known) {
-  return read(text, origin, [&](const Value &value) {
+  return read(text, origin, [&](const JsonValue &value) {
     if (value.has("devices")) return read_machine_value(value, known);
     return assemble({read_device(value, known)});
   });

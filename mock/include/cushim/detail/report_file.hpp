@@ -24,21 +24,29 @@ inline std::string report_file(const std::string &pattern, pid_t process) {
   return name;
 }
 
-// Returns the fields that identify the process.
-inline nlohmann::ordered_json report_head(pid_t process, const std::string &program, bool has_ended) {
-  return {{"driver", "SIMULATED by cushim"},
+// Returns the fields that identify the process. `driver` is the path of the driver that receives the calls;
+// empty for the simulated one.
+inline nlohmann::ordered_json report_head(const std::string &driver, pid_t process,
+                                          const std::string &program, bool has_ended) {
+  return {{"driver", driver.empty() ? "SIMULATED by cushim" : driver},
           {"process", process},
           {"program", program},
           {"has_ended", has_ended}};
 }
 
-// Adds all other fields with the values of a process that did nothing.
-inline void add_empty_usage(nlohmann::ordered_json &report) {
+// Adds all other fields with the values of a process that did nothing. Of a driver that is not simulated,
+// fewer fields are known.
+inline void add_empty_usage(nlohmann::ordered_json &report, bool is_simulated) {
   using Json = nlohmann::ordered_json;
   report["calls"] = Json::object();
-  for (const char *list : {"devices", "not_implemented", "not_found"}) report[list] = Json::array();
-  report["misuses"] = 0;
-  for (const char *list : {"faults", "alive", "findings", "other_drivers"}) report[list] = Json::array();
+  if (is_simulated) {
+    for (const char *list : {"devices", "not_implemented", "not_found", "cubins", "skipped_kernels"})
+      report[list] = Json::array();
+    report["misuses"] = 0;
+  }
+  report["faults"] = Json::array();
+  if (is_simulated) report["alive"] = Json::array();
+  for (const char *list : {"findings", "other_drivers"}) report[list] = Json::array();
   report["has_findings"] = false;
 }
 

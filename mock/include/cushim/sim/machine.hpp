@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cushim/driver.hpp>
+#include <cushim/sim/kernel.hpp>
 #include <cushim/sim/schedule.hpp>
 #include <cushim/sim/usage.hpp>
 
@@ -28,6 +29,14 @@ struct Options {
   // Fault rules, or @ and the name of a file of rules (cushim/faults/fault_rules.hpp,
   // docs/guide/faults.md).
   std::string faults{};
+  // Folder with the PTX of cubins, which `cushim run` makes NVRTC, nvJitLink and ptxas leave there. Empty:
+  // none.
+  std::string ptx_store{};
+  // Libraries that register kernels (cushim/sim/kernels.h), separated by colons. Empty: none.
+  std::string kernels{};
+  // If true, the launch of an unregistered kernel of a cubin without PTX does nothing and is reported. If
+  // false, such a kernel is not found: CUDA_ERROR_NO_BINARY_FOR_GPU (209).
+  bool skips_kernels = false;
   // Time after which a call that still waits for the host or another process is reported. The call keeps
   // waiting.
   std::chrono::milliseconds patience{10'000};
@@ -41,8 +50,9 @@ Schedule schedule(std::string_view name);
 std::string_view name_of(Schedule schedule) noexcept;
 
 // Returns the options, with the values of CUSHIM_DEVICES, CUSHIM_DRIVER_VERSION, CUSHIM_SCHEDULE,
-// CUSHIM_SEED, CUSHIM_PATIENCE (milliseconds) and CUSHIM_FAULTS where these are set. Throws
-// std::invalid_argument for a value that cannot be parsed.
+// CUSHIM_SEED, CUSHIM_PATIENCE (milliseconds), CUSHIM_FAULTS, CUSHIM_PTX_STORE, CUSHIM_KERNELS and
+// CUSHIM_SKIP_KERNELS (0 or 1) where these are set. Throws std::invalid_argument for a value that cannot be
+// parsed.
 Options options_from_environment(Options options = {});
 
 struct System;
@@ -68,7 +78,8 @@ class Gate {
 // driver ends with its machine: later calls return CUDA_ERROR_DEINITIALIZED. Thread-safe.
 class Machine {
  public:
-  // Throws std::invalid_argument if the devices or the faults cannot be parsed, and mock::PoolExhausted.
+  // Throws std::invalid_argument if the devices or the faults cannot be parsed or a library of kernels cannot
+  // be used, and mock::PoolExhausted.
   explicit Machine(const Options &options = {});
   // Discards work that has not run.
   ~Machine();
@@ -102,6 +113,15 @@ class Machine {
 
   // Holds the stream. Throws as name().
   Gate gate(CUstream stream);
+
+  // Registers a kernel in C++, by the name with which the program asks the driver for it. It replaces the PTX
+  // of that name in all modules, from the next launch on; a cubin without PTX must be loaded after it. A
+  // second registration replaces the first. See cushim/sim/kernel.hpp for `function`.
+  template <class Function>
+  void kernel(std::string name, Function function) {
+    add_kernel(std::move(name), registered_kernel(std::move(function)));
+  }
+  void add_kernel(std::string name, RegisteredKernel kernel);
 
   // Makes the device of this index fail as by a kernel fault (trap: CUDA_ERROR_LAUNCH_FAILED; 700 and 719
   // are measured on driver 580.159). Pending work in its contexts never runs; all calls in them return the

@@ -25,6 +25,12 @@ struct Usage {
     std::size_t bytes = 0;  // of memory
   };
 
+  // Machine code that the program loaded without PTX of its own.
+  struct Cubin {
+    std::string ptx_from;     // who made it and left its PTX: "NVRTC", "nvJitLink", "ptxas"; empty: no PTX
+    unsigned long loads = 0;  // calls that loaded it
+  };
+
   std::map<std::string, unsigned long> calls;  // by exported symbol
   // Symbols that returned CUDA_ERROR_NOT_SUPPORTED because they are not implemented.
   std::vector<std::string> not_implemented;
@@ -32,12 +38,17 @@ struct Usage {
   unsigned long misuses = 0;           // invalid handles: undefined on the real driver, reported on stderr
   std::vector<mock::InjectedFault> faults;  // that rules injected; not findings
   std::vector<DeviceMemory> devices;
+  std::map<std::string, Cubin> cubins;  // by content: hash and size
+  // Launches that did nothing, by kernel: its cubin has no PTX, and it is not registered.
+  std::map<std::string, unsigned long> skipped_kernels;
   // Objects that the program made and did not free. Excludes primary contexts, which few programs release,
   // and objects of the driver itself.
   std::vector<Alive> alive;
 
   // Returns whether the program has a defect, or requested something that is not implemented.
-  bool has_findings() const { return !not_implemented.empty() || misuses != 0 || !alive.empty(); }
+  bool has_findings() const {
+    return !not_implemented.empty() || misuses != 0 || !alive.empty() || !skipped_kernels.empty();
+  }
 };
 
 }  // namespace cushim::sim

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what a Tracer recorded, and writes it in words.
+//
+//   trace::Trace trace("program.trace");
+//   trace::write_text(trace, std::cout);
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cushim::trace {
+
+// A recorded call. Times are in nanoseconds since the recording began.
+struct Call {
+  int slot = 0;         // of the entry point
+  unsigned thread = 0;  // number in order of the threads' first calls, from 1
+  std::int64_t begin = 0;
+  // Missing in a call that had not returned at the end of the recording: the next three.
+  std::optional<std::int64_t> end{};
+  CUresult result = CUDA_SUCCESS;
+  std::optional<std::int64_t> virtual_time{};  // of a simulated driver, after the call
+  std::span<const std::uint64_t> words{};      // the arguments, each in whole words
+  std::span<const std::uint64_t> values{};     // what pointers led to, after the call
+};
+
+// The content of a recording.
+struct TraceParts {
+  int process = 0;
+  std::string program{}, driver{};
+  std::vector<Call> calls{};             // in order of their begin
+  std::vector<int> system_threads{};     // the system's number of each thread
+  std::vector<std::uint64_t> storage{};  // what the calls' words and values refer to
+};
+
+// A recording. Calls are in order of their begin.
+class Trace {
+ public:
+  // Throws std::runtime_error if the file cannot be read, is no recording, or was made by another version of
+  // cushim or with other CUDA headers.
+  explicit Trace(const std::string &file);
+  // Takes the content of a recording of another format (cushim/replay/recording.hpp).
+  explicit Trace(TraceParts parts) noexcept : parts_(std::move(parts)) {}
+  Trace(const Trace &) = delete;
+  Trace &operator=(const Trace &) = delete;
+
+  const std::vector<Call> &calls() const noexcept { return parts_.calls; }
+  // The process, its program and its driver.
+  int process() const noexcept { return parts_.process; }
+  const std::string &program() const noexcept { return parts_.program; }
+  const std::string &driver() const noexcept { return parts_.driver; }
+  // The system's number of a thread.
+  int system_thread(unsigned thread) const { return parts_.system_threads.at(thread - 1); }
+  unsigned threads() const noexcept { return static_cast<unsigned>(parts_.system_threads.size()); }
+
+ private:
+  TraceParts parts_;
+};
+
+// Writes one line a call, in the manner of strace:
+//   0.000123 [1] cuMemAlloc_v2(dptr -> memory#1, bytesize=4096) = CUDA_SUCCESS <1.2 us>
+void write_text(const Trace &trace, std::ostream &to);
+// Writes one JSON object a line.
+void write_json(const Trace &trace, std::ostream &to);
+// Writes the format of chrome://tracing, which Perfetto reads: a track for each thread, and the memory in
+// use.
+void write_chrome(const Trace &trace, std::ostream &to);
+// Writes one page of HTML that needs nothing else: a track for each thread with zoom and search, and the
+// memory in use.
+void write_html(const Trace &trace, std::ostream &to);
+// Writes calls with their time, bytes by direction, memory, streams, synchronizations, and advice.
+void write_summary(const Trace &trace, std::ostream &to);
+
+// Advice about the use of the driver. Rules:
+//   pageable-copy         copies from or to memory that is not pinned; pinned memory is faster, and lets
+//   copies overlap synchronize-in-loop   the host waits after every few operations allocate-in-loop memory of
+//   the same size is allocated and freed again and again unread-timed-event    events with timing whose time
+//   is never read; CU_EVENT_DISABLE_TIMING makes them cheaper default-stream        work in the legacy
+//   stream, which waits for all blocking streams and they for it
+struct Advice {
+  std::string rule;
+  std::string evidence;  // numbers, and the first call
+  std::string advice;
+};
+std::vector<Advice> advice(const Trace &trace);
+
+}  // namespace cushim::trace

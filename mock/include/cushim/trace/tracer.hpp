@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records every call of a driver, the real one included: arguments, results, values that the call wrote,
+// thread and time. cushim/trace/trace.hpp reads the recording and writes it as text, JSON, a timeline or a
+// summary.
+//
+//   trace::Tracer tracer(driver, "program.trace");
+#pragma once
+
+#include <cushim/driver.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cushim::trace {
+
+// Options of a Tracer.
+struct TracerOptions {
+  // Returns the virtual time of a simulated driver; empty for other drivers. Called after each call.
+  std::function<std::chrono::nanoseconds()> virtual_time{};
+};
+
+// Records while it exists, on all threads, by a hook on each entry point. Makes no driver call. Each thread
+// writes to memory that is mapped to the file, so a process that is killed leaves all calls up to then, the
+// unfinished one included. A child of fork() records nothing. Copies of the values behind pointers are
+// limited to single objects and the first element of arrays.
+class Tracer {
+ public:
+  // Creates the file, or truncates it. Throws std::system_error if that fails, and as
+  // mock::DriverSlot::over(). If the file system is full later, recording stops with a message on stderr.
+  Tracer(Driver &driver, const std::string &file, TracerOptions options = {});
+  ~Tracer();
+  Tracer(const Tracer &) = delete;
+  Tracer &operator=(const Tracer &) = delete;
+
+  // Notes the present time in the recording, which makes its times exact. The destructor does this too.
+  void note_time() noexcept;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cushim::trace

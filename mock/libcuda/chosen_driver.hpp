@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver that libcuda.so.1 presents to the program: a simulated machine, or another library.
+#pragma once
+
+#include <cushim/driver.hpp>
+#include <cushim/sim/usage.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cushim::sim {
+
+class ChosenDriver {
+ public:
+  ChosenDriver() = default;
+  virtual ~ChosenDriver() = default;
+  ChosenDriver(const ChosenDriver &) = delete;
+  ChosenDriver &operator=(const ChosenDriver &) = delete;
+
+  virtual Driver &driver() const noexcept = 0;
+  // Returns the path of the library that receives the calls; empty for the simulated driver.
+  virtual std::string path() const = 0;
+  virtual bool has_faults() const noexcept = 0;
+  // Returns a function for the virtual time; empty if there is none.
+  virtual std::function<std::chrono::nanoseconds()> virtual_time() const = 0;
+  // Counts calls from now on, by a hook on each entry point if the driver itself does not count. Calls that
+  // hooks installed before make are not counted.
+  virtual void count_calls() = 0;
+  // Returns what the program did. Behind a path() only counted calls and injected faults are known.
+  virtual Usage usage() const = 0;
+};
+
+// Makes a simulated machine. `applies_faults` tells whether CUSHIM_FAULTS is for this library. Throws
+// std::invalid_argument for variables that cannot be parsed.
+std::unique_ptr<ChosenDriver> make_simulated(bool applies_faults);
+
+// Opens the library at an absolute path, which must not be this file, and forwards every call to it. Throws
+// std::runtime_error if the library is not a driver, and std::invalid_argument for CUSHIM_FAULTS that cannot
+// be applied to it.
+std::unique_ptr<ChosenDriver> make_interposed(const std::string &path);
+
+}  // namespace cushim::sim

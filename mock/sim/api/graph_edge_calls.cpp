@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dependencies between the nodes of a graph. The first ABIs have no data of edges.
+#include "api/graph_objects.hpp"
+
+namespace cushim::sim {
+namespace {
+
+// Writes the first *size of `count` edges; see write_handles(). A null array is left out.
+template <class ForEach>
+void write_edges(CUgraphNode *from, CUgraphNode *to, void *data, std::size_t *size, std::size_t count,
+                 ForEach for_each) {
+  require(size != nullptr);
+  if (from == nullptr && to == nullptr) {
+    *size = count;
+    return;
+  }
+  std::size_t next = 0;
+  const auto write = [&](CUgraphNode first, CUgraphNode second, [[maybe_unused]] const EdgeData &with) {
+    if (next >= *size) return;
+    if (from != nullptr) from[next] = first;
+    if (to != nullptr) to[next] = second;
+#if CUDA_VERSION >= 12030
+    if (data != nullptr)
+      static_cast<CUgraphEdgeData *>(data)[next] = {with.from_port, with.to_port, with.type, {}};
+#endif
+    ++next;
+  };
+  static_cast<void>(data);
+  for_each([&](const GraphEdge &edge) { write(handle_of(edge.from), handle_of(edge.to), edge.data); });
+  const std::size_t written = next;
+  while (next < *size) write(nullptr, nullptr, {});
+  *size = written;
+}
+
+CUresult get_edges(Call &call, CUgraph handle, CUgraphNode *from, CUgraphNode *to, void *data,
+                   std::size_t *size) {
+  const Graph &graph = graph_of(call, handle);
+  require((from == nullptr) == (to == nullptr));
+  write_edges(from, to, data, size, graph.edge_count, [&](auto visit) {
+    graph.for_each_node([&](const GraphNode &node) { node.dependents.for_each(visit); });
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult get_dependencies(Call &call, CUgraphNode handle, CUgraphNode *out, void *data, std::size_t *size) {
+  const EdgeList &edges = node_of(call, handle).dependencies;
+  write_edges(out, nullptr, data, size, edges.size(), [&](auto visit) { edges.for_each(visit); });
+  return CUDA_SUCCESS;
+}
+
+CUresult get_dependents(Call &call, CUgraphNode handle, CUgraphNode *out, void *data, std::size_t *size) {
+  const EdgeList &edges = node_of(call, handle).dependents;
+  write_edges(nullptr, out, data, size, edges.size(), [&](auto visit) { edges.for_each(visit); });
+  return CUDA_SUCCESS;
+}
+
+// The arguments of a call that adds or removes edges, each list with one element an edge.
+struct NamedEdges {
+  std::vector<GraphNode *> from, to;
+  std::vector<EdgeData> data;
+};
+NamedEdges named_edges(Call &call, CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+                       const void *data, std::size_t count) {
+  const Graph &graph = graph_of(call, handle);
+  return {nodes_of(call, graph, from, count), nodes_of(call, graph, to, count), edge_data_of(data, count)};
+}
+
+// Adds all edges or none.
+CUresult add(Call &call, CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
+             std::size_t count) {
+  const auto [first, second, with] = named_edges(call, handle, from, to, data, count);
+  std::vector<GraphEdge *> added;
+  const auto undo = [&] {
+    for (GraphEdge *const edge : added) delete edge;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_programmatic = with[i].type != 0 || with[i].from_port != 0;
+    const bool is_valid = first[i] != second[i] && find_edge(*first[i], *second[i]) == nullptr &&
+                          (!is_programmatic || std::holds_alternative<KernelLaunch>(first[i]->command));
+    if (!is_valid) {
+      undo();
+      fail(CUDA_ERROR_INVALID_VALUE);
+    }
+    added.push_back(&connect(*first[i], *second[i], with[i]));
+  }
+  return CUDA_SUCCESS;
+}
+
+// Removes all edges or none.
+CUresult remove(Call &call, CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
+                std::size_t count) {
+  const auto [first, second, with] = named_edges(call, handle, from, to, data, count);
+  std::vector<GraphEdge *> removed;
+  for (std::size_t i = 0; i < count; ++i) {
+    removed.push_back(find_edge(*first[i], *second[i]));
+    require(removed.back() != nullptr && removed.back()->data == with[i]);
+  }
+  std::ranges::sort(removed);
+  removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
+  for (GraphEdge *const edge : removed) delete edge;
+  return CUDA_SUCCESS;
+}
+
+// ---- The first ABIs ----
+
+CUresult get_edges_alone(Call &call, CUgraph graph, CUgraphNode *from, CUgraphNode *to, std::size_t *size) {
+  return get_edges(call, graph, from, to, nullptr, size);
+}
+CUresult get_dependencies_alone(Call &call, CUgraphNode node, CUgraphNode *out, std::size_t *size) {
+  return get_dependencies(call, node, out, nullptr, size);
+}
+CUresult get_dependents_alone(Call &call, CUgraphNode node, CUgraphNode *out, std::size_t *size) {
+  return get_dependents(call, node, out, nullptr, size);
+}
+CUresult add_alone(Call &call, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                   std::size_t count) {
+  return add(call, graph, from, to, nullptr, count);
+}
+CUresult remove_alone(Call &call, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                      std::size_t count) {
+  return remove(call, graph, from, to, nullptr, count);
+}
+
+#if CUDA_VERSION >= 12030
+using Data = CUgraphEdgeData;
+
+CUresult get_edges_with_data(Call &call, CUgraph graph, CUgraphNode *from, CUgraphNode *to, Data *data,
+                             std::size_t *size) {
+  return get_edges(call, graph, from, to, data, size);
+}
+CUresult get_dependencies_with_data(Call &call, CUgraphNode node, CUgraphNode *out, Data *data,
+                                    std::size_t *size) {
+  return get_dependencies(call, node, out, data, size);
+}
+CUresult get_dependents_with_data(Call &call, CUgraphNode node, CUgraphNode *out, Data *data,
+                                  std::size_t *size) {
+  return get_dependents(call, node, out, data, size);
+}
+CUresult add_with_data(Call &call, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                       const Data *data, std::size_t count) {
+  return add(call, graph, from, to, data, count);
+}
+CUresult remove_with_data(Call &call, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                          const Data *data, std::size_t count) {
+  return remove(call, graph, from, to, data, count);
+}
+#endif
+
+}  // namespace
+
+void serve_graph_edges(Service &service) {
+  service.serve<"cuGraphGetEdges_v10000", get_edges_alone>();
+  service.serve<"cuGraphNodeGetDependencies_v10000", get_dependencies_alone>();
+  service.serve<"cuGraphNodeGetDependentNodes_v10000", get_dependents_alone>();
+  service.serve<"cuGraphAddDependencies_v10000", add_alone>();
+  service.serve<"cuGraphRemoveDependencies_v10000", remove_alone>();
+#if CUDA_VERSION >= 12030
+  service.serve<"cuGraphGetEdges_v12030", get_edges_with_data>();
+  service.serve<"cuGraphNodeGetDependencies_v12030", get_dependencies_with_data>();
+  service.serve<"cuGraphNodeGetDependentNodes_v12030", get_dependents_with_data>();
+  service.serve<"cuGraphAddDependencies_v12030", add_with_data>();
+  service.serve<"cuGraphRemoveDependencies_v12030", remove_with_data>();
+#endif
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments of the calls about graphs.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "api/service.hpp"
+#include "graphs/executable.hpp"
+#include "graphs/graph.hpp"
+#include "graphs/graph_memory.hpp"
+
+namespace cushim::sim {
+
+// Return the object of a handle; else INVALID_VALUE.
+Graph &graph_of(Call &call, CUgraph handle);
+GraphNode &node_of(Call &call, CUgraphNode handle);
+ExecutableGraph &executable_of(Call &call, CUgraphExec handle);
+UserObject &user_object_of(Call &call, CUuserObject handle);
+
+// Returns the nodes of an array of handles. INVALID_VALUE if the array is null and `count` is not 0, or if a
+// node is not in the graph.
+std::vector<GraphNode *> nodes_of(Call &call, const Graph &graph, const CUgraphNode *handles,
+                                  std::size_t count);
+
+// Returns data for each of `count` edges; `data` may be null. INVALID_VALUE for unknown types and ports.
+std::vector<EdgeData> edge_data_of(const void *data, std::size_t count);
+
+// Writes the handles of `count` found objects to an array of *size elements, sets the rest to null, and *size
+// to the number written. With a null array, only sets *size to `count`. `for_each(visit)` visits the objects.
+template <class Handle, class ForEach>
+void write_handles(Handle *out, std::size_t *size, std::size_t count, ForEach for_each) {
+  require(size != nullptr);
+  if (out != nullptr) {
+    std::size_t next = 0;
+    for_each([&](auto &object) {
+      if (next < *size) out[next] = handle_of(object);
+      ++next;
+    });
+    for (std::size_t i = next; i < *size; ++i) out[i] = nullptr;
+    count = std::min(count, *size);
+  }
+  *size = count;
+}
+
+// CU_GRAPH_NODE_TYPE_CONDITIONAL, which the headers before CUDA 12.3 lack.
+inline constexpr auto kConditionalNode = static_cast<CUgraphNodeType>(13);
+
+// Calls the destructors of user objects that have no references any more, after `after` is complete.
+void call_destructors(Call &call, const Work &after = nullptr);
+// Adds the references of a graph, of its child graphs and of its bodies to user objects to those of an
+// executable graph.
+void hold_user_objects(ExecutableGraph &executable, const Graph &graph);
+
+// ---- Parameters of nodes, as the calls declare them ----
+
+// A command, and the context in which its node runs; null: that of the launch.
+struct NodeParameters {
+  Command command;
+  CUcontext context = nullptr;
+};
+
+// Validate and describe. INVALID_VALUE for null, and the errors of the command's entry point.
+NodeParameters parameters_of(Call &call, const CUDA_MEMCPY3D *parameters, CUcontext context);
+NodeParameters parameters_of(Call &call, const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext context);
+NodeParameters parameters_of(Call &call, const CUDA_HOST_NODE_PARAMS *parameters);
+NodeParameters parameters_of(Call &call, const CUDA_KERNEL_NODE_PARAMS_v1 *parameters);
+#if CUDA_VERSION >= 12000
+NodeParameters parameters_of(Call &call, const CUDA_KERNEL_NODE_PARAMS_v2 *parameters);
+#endif
+NodeParameters parameters_of(Call &call, const CUDA_BATCH_MEM_OP_NODE_PARAMS *parameters);
+NodeParameters parameters_of_record(Call &call, CUevent event);
+NodeParameters parameters_of_wait(Call &call, CUevent event);
+// Makes the memory of an allocation node; writes no address to the parameters. OUT_OF_MEMORY.
+std::shared_ptr<GraphMemory> memory_of(Call &call, const CUDA_MEM_ALLOC_NODE_PARAMS &parameters);
+// Returns the memory of an allocation node that begins at the address; else INVALID_VALUE.
+std::shared_ptr<GraphMemory> graph_memory_at(Call &call, CUdeviceptr address);
+CUDA_MEM_ALLOC_NODE_PARAMS parameters_of(const MemoryAllocation &command);
+#if CUDA_VERSION >= 12020
+// Makes the memory of an allocation node, as memory_of() does.
+NodeParameters parameters_of(Call &call, const CUgraphNodeParams *parameters);
+// Other parameters cannot be set for nodes that allocate or free memory, and for conditional nodes:
+// INVALID_VALUE.
+inline void require_settable(const CUgraphNodeParams *parameters) {
+  require(parameters == nullptr ||
+          (parameters->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC &&
+           parameters->type != CU_GRAPH_NODE_TYPE_MEM_FREE && parameters->type != kConditionalNode));
+}
+#endif
+#if CUDA_VERSION >= 12030
+// Describes a conditional node without its bodies. INVALID_VALUE for an unknown handle, for one that another
+// node uses, and for a wrong type, size or context.
+NodeParameters parameters_of(Call &call, const CUDA_CONDITIONAL_NODE_PARAMS &parameters);
+// Returns the parameters of a conditional node, with the array of its bodies.
+CUDA_CONDITIONAL_NODE_PARAMS parameters_of(GraphNode &node);
+#endif
+// Makes the bodies of a new conditional node of a graph. INVALID_VALUE if its handle belongs to another graph
+// that does not contain this one; NOT_SUPPORTED in the graph of a child graph node (the documentation of
+// CU_GRAPH_NODE_TYPE_CONDITIONAL forbids it; the code is that of memory nodes).
+void make_bodies(Call &call, Graph &graph, Conditional &conditional);
+
+// Why a graph cannot be instantiated.
+struct Refusal {
+  CUresult code = CUDA_SUCCESS;  // CUDA_SUCCESS: no reason
+  int result = 1;                // CUgraphInstantiateResult; 1: see the code
+  CUgraphNode node = nullptr;    // that is in error, if it is one
+};
+// Checks the conditional handles of a graph and the nodes of bodies. INVALID_VALUE for a handle without a
+// node, and for a node in another context than the handle's; NOT_SUPPORTED for other nodes that must not be
+// in a body.
+Refusal refusal_of(Call &call, const Graph &graph);
+
+// Adds a node that follows others of the graph, with data of the edges, which may be null. NOT_SUPPORTED for
+// a child graph that has memory nodes or conditional nodes; INVALID_VALUE if the graph frees the memory
+// already.
+CUresult add_with_dependencies(Call &call, CUgraphNode *out, Graph &graph, const CUgraphNode *dependencies,
+                               std::size_t count, const void *data, NodeParameters &&parameters);
+
+// Returns a node's command of this type; else INVALID_VALUE.
+template <class OneCommand, class Node>
+OneCommand &command_of(Node &node) {
+  auto *const found = std::get_if<OneCommand>(&node.command);
+  require(found != nullptr);
+  return *found;
+}
+
+}  // namespace cushim::sim

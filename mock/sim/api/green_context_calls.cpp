@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resources of devices, and green contexts. No answer here is measured: the source is the documentation of
+// the driver API, section Green Contexts, and the tests of cuda.core.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+
+#include "api/context_calls.hpp"
+#include "memory/rounding.hpp"
+#include "objects/green_context.hpp"
+
+#if CUDA_VERSION >= 12050
+
+namespace cushim::sim {
+namespace {
+
+// The bytes of CUdevResource that are the driver's own.
+struct Origin {
+  static constexpr std::uint32_t kMagic = 0x6d736d73;
+  std::uint32_t magic = kMagic;
+  int device = 0;           // the index of the device
+  unsigned first = 0;       // the first of its multiprocessors
+  unsigned long split = 0;  // the number of the split that made the resource; 0: none
+};
+static_assert(sizeof(Origin) <= sizeof CUdevResource::_internal_padding);
+
+// The smallest number of multiprocessors in a part, and what it must be a multiple of. Documentation.
+struct Granularity {
+  unsigned least, multiple;
+};
+Granularity granularity_of(const Device &device) {
+  const int major = device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  if (major >= 9) return {8, 8};
+  return major == 8 ? Granularity{4, 2} : Granularity{2, 2};
+}
+
+// Returns the size of a part that has at least `count` multiprocessors.
+unsigned size_of_part(unsigned count, Granularity granularity) {
+  return std::max(granularity.least, static_cast<unsigned>(rounded_up(count, granularity.multiple)));
+}
+
+CUdevResource resource_of(const Multiprocessors &part, unsigned long split = 0) {
+  CUdevResource resource{};
+  if (part.count == 0) return resource;  // CU_DEV_RESOURCE_TYPE_INVALID
+  [[maybe_unused]] const Granularity granularity = granularity_of(*part.device);
+  resource.type = CU_DEV_RESOURCE_TYPE_SM;
+  resource.sm.smCount = part.count;
+#if CUDA_VERSION >= 13000
+  resource.sm.minSmPartitionSize = granularity.least;
+  resource.sm.smCoscheduledAlignment = granularity.multiple;
+#endif
+  const Origin origin{.device = part.device->index, .first = part.first, .split = split};
+  std::memcpy(&resource._internal_padding, &origin, sizeof origin);
+  return resource;
+}
+
+Multiprocessors all_of(Device &device) {
+  return {&device, 0, static_cast<unsigned>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))};
+}
+
+// Returns the part of a device that a resource is, and its split. Fails for resources that are not of type
+// SM, and for those that the driver has not made.
+std::pair<Multiprocessors, unsigned long> part_of(Call &call, const CUdevResource &resource) {
+  require(resource.type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
+  std::array<unsigned char, sizeof(Origin)> bytes;
+  std::memcpy(bytes.data(), &resource._internal_padding, bytes.size());
+  const auto origin = std::bit_cast<Origin>(bytes);
+  require(origin.magic == Origin::kMagic);
+  const auto is_it = [&](const Device *device) { return device->index == origin.device; };
+  const auto found = std::ranges::find_if(call.system.visible, is_it);
+  require(found != call.system.visible.end());
+  const Multiprocessors part{*found, origin.first, resource.sm.smCount};
+  const unsigned most = all_of(**found).count;
+  require(part.first < most && part.count != 0 && part.count <= most - part.first);
+  return {part, origin.split};
+}
+
+GreenContext &green(Call &call, const void *handle) {
+  GreenContext *const found = call.system.handles.find<GreenContext>(handle);
+  if (found == nullptr) {
+    call.report_misuse(handle, Kind::green_context);
+    fail(CUDA_ERROR_INVALID_CONTEXT);
+  }
+  return *found;
+}
+
+// ---- Resources ----
+
+CUresult write(CUdevResource *out, CUdevResourceType type, const Multiprocessors &part) {
+  require(out != nullptr);
+  require(type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
+  *out = resource_of(part);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_of_device(Call &call, CUdevice number, CUdevResource *out, CUdevResourceType type) {
+  return write(out, type, all_of(call.device(number)));
+}
+
+CUresult get_of_context(Call &call, CUcontext handle, CUdevResource *out, CUdevResourceType type) {
+  const void *const wanted =
+      handle != nullptr ? handle : reinterpret_cast<const void *>(call.thread().stack.current_handle());
+  if (const auto *found = call.system.handles.find<GreenContext>(wanted))
+    return write(out, type, found->multiprocessors);
+  Context &context = handle != nullptr ? call.context(handle) : call.context();
+  return write(out, type, all_of(*context.device));
+}
+
+CUresult get_of_green_context(Call &call, CUgreenCtx handle, CUdevResource *out, CUdevResourceType type) {
+  return write(out, type, green(call, handle).multiprocessors);
+}
+
+// Makes groups of equal size from the first multiprocessors. The real driver may make fewer, because it takes
+// the multiprocessors of a group from as few processing clusters as it can.
+CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevResource *input,
+               CUdevResource *remaining, unsigned flags, unsigned least) {
+  constexpr unsigned known =
+      CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING | CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
+  require(groups != nullptr && input != nullptr && (flags & ~known) == 0);
+  require(flags == 0,
+          CUDA_ERROR_NOT_SUPPORTED);  // not implemented: the granularity with them is not documented
+  const auto [whole, earlier] = part_of(call, *input);
+  require(earlier == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  require(least <= whole.count);
+  const unsigned size = size_of_part(least, granularity_of(*whole.device));
+  unsigned count = whole.count / size;
+  if (out == nullptr) {
+    *groups = count;
+  } else {
+    *groups = count = std::min(count, *groups);
+  }
+  const unsigned long number = ++call.system.last_id;
+  for (unsigned group = 0; out != nullptr && group < count; ++group)
+    out[group] = resource_of({whole.device, whole.first + group * size, size}, number);
+  const unsigned used = count * size;
+  if (remaining != nullptr)
+    *remaining = resource_of({whole.device, whole.first + used, whole.count - used}, number);
+  return CUDA_SUCCESS;
+}
+
+// Several resources must be adjacent parts of one split: other sets are not implemented.
+CUresult generate_descriptor(Call &call, CUdevResourceDesc *out, CUdevResource *resources, unsigned count) {
+  require(out != nullptr && resources != nullptr && count != 0);
+  auto made = std::make_unique<ResourceDescriptor>();
+  const auto [first, split] = part_of(call, resources[0]);
+  made->multiprocessors = first;
+  for (unsigned i = 1; i < count; ++i) {
+    const auto [next, other] = part_of(call, resources[i]);
+    require(next.device == first.device && other == split && split != 0,
+            CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+    require(next.first == first.first + made->multiprocessors.count, CUDA_ERROR_NOT_SUPPORTED);
+    made->multiprocessors.count += next.count;
+  }
+  *out = reinterpret_cast<CUdevResourceDesc>(call.system.handles.add(std::move(made)).handle);
+  return CUDA_SUCCESS;
+}
+
+// ---- Green contexts ----
+
+CUresult create(Call &call, CUgreenCtx *out, CUdevResourceDesc handle, CUdevice number, unsigned flags) {
+  require(out != nullptr && flags == CU_GREEN_CTX_DEFAULT_STREAM);
+  Device &device = call.device(number);
+  const auto *const descriptor = call.system.handles.find<ResourceDescriptor>(handle);
+  require(descriptor != nullptr && descriptor->multiprocessors.device == &device);
+  auto made = std::make_unique<GreenContext>();
+  made->id = ++call.system.last_id;
+  made->multiprocessors = descriptor->multiprocessors;
+  call.system.handles.reserve(2);
+  made->primary = &retain_primary(call, device);
+  *out = reinterpret_cast<CUgreenCtx>(call.system.handles.add(std::move(made)).handle);
+  return CUDA_SUCCESS;
+}
+
+// The streams stay, and calls that use them return CONTEXT_IS_DESTROYED.
+CUresult destroy(Call &call, CUgreenCtx handle) {
+  const GreenContext &context = green(call, handle);
+  Device &device = *context.multiprocessors.device;
+  call.system.handles.erase(context, call.name);
+  return release_primary(call, device);
+}
+
+CUresult convert(Call &call, CUcontext *out, CUgreenCtx handle) {
+  require(out != nullptr);
+  *out = reinterpret_cast<CUcontext>(green(call, handle).handle);
+  return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 12090
+CUresult get_id(Call &call, CUgreenCtx handle, unsigned long long *id) {
+  require(id != nullptr);
+  *id = green(call, handle).id;
+  return CUDA_SUCCESS;
+}
+#endif
+
+CUresult create_stream(Call &call, CUstream *out, CUgreenCtx handle, unsigned flags, int priority) {
+  require(out != nullptr && flags == CU_STREAM_NON_BLOCKING);
+  const GreenContext &context = green(call, handle);
+  require(context.primary->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(context.primary->fault == CUDA_SUCCESS, context.primary->fault);
+  Stream &made = make_stream(call, *context.primary, flags, priority);
+  made.green = context.handle;
+  *out = reinterpret_cast<CUstream>(made.handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_of_stream(Call &call, CUstream handle, CUgreenCtx *out) {
+  require(out != nullptr);
+  *out = reinterpret_cast<CUgreenCtx>(green_of_stream(call, handle));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_green_contexts(Service &service) {
+  service.serve<"cuDeviceGetDevResource", get_of_device>();
+  service.serve<"cuCtxGetDevResource", get_of_context>();
+  service.serve<"cuGreenCtxGetDevResource", get_of_green_context>();
+  service.serve<"cuDevSmResourceSplitByCount", split>();
+  service.serve<"cuDevResourceGenerateDesc", generate_descriptor>();
+  service.serve<"cuGreenCtxCreate", create>();
+  service.serve<"cuGreenCtxDestroy", destroy>();
+  service.serve<"cuCtxFromGreenCtx", convert>();
+#if CUDA_VERSION >= 12090
+  service.serve<"cuGreenCtxGetId", get_id>();
+#endif
+  service.serve<"cuGreenCtxStreamCreate", create_stream>();
+  service.serve<"cuStreamGetGreenCtx", get_of_stream>();
+}
+
+}  // namespace cushim::sim
+
+#else
+
+namespace cushim::sim {
+void serve_green_contexts(Service &) {}
+}  // namespace cushim::sim
+
+#endif

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texture and surface references, which texture and surface objects replaced. Errors are those of the
+// documentation, cuda.h. A launch reads through the references of its module as they are at the launch.
+#include <cstring>
+
+#include "api/service.hpp"
+#include "api/textures.hpp"
+#include "kernels/module.hpp"
+
+namespace cushim::sim {
+namespace {
+
+TextureReference &texture(Call &call, CUtexref handle) {
+  return find_texture_object<TextureReference>(call, handle);
+}
+
+CUresult get_texture_reference(Call &call, CUtexref *out, CUmodule handle, const char *name) {
+  const Module &module = call.module(handle);
+  require(out != nullptr && name != nullptr);
+  const auto found = module.texture_references.find(name);
+  require(found != module.texture_references.end(), CUDA_ERROR_NOT_FOUND);
+  *out = reinterpret_cast<CUtexref>(found->second->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult get_surface_reference(Call &call, CUsurfref *out, CUmodule handle, const char *name) {
+  const Module &module = call.module(handle);
+  require(out != nullptr && name != nullptr);
+  const auto found = module.surface_references.find(name);
+  require(found != module.surface_references.end(), CUDA_ERROR_NOT_FOUND);
+  *out = reinterpret_cast<CUsurfref>(found->second->handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult create(Call &call, CUtexref *out) {
+  Context &context = call.context();
+  require(out != nullptr);
+  TextureReference &made = call.system.handles.add(std::make_unique<TextureReference>());
+  made.context = &context;
+  made.join(context.objects);
+  *out = reinterpret_cast<CUtexref>(made.handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult destroy(Call &call, CUtexref handle) {
+  const TextureReference &reference = texture(call, handle);
+  require(reference.module == nullptr);
+  call.system.handles.erase(reference, call.name);
+  return CUDA_SUCCESS;
+}
+
+// ---- Binding ----
+
+// Binds memory that is valid for a texture object with suitable modes: programs may set the modes later.
+void bind(Call &call, TextureReference &reference, const CUDA_RESOURCE_DESC &resource) {
+  CUDA_TEXTURE_DESC suitable = {};
+  suitable.flags = CU_TRSF_NORMALIZED_COORDINATES;
+  require_valid(call, *reference.context, {resource, suitable, {}});
+  reference.resource = resource;
+}
+
+CUresult set_array(Call &call, CUtexref handle, CUarray array, unsigned flags) {
+  TextureReference &reference = texture(call, handle);
+  require(flags == CU_TRSA_OVERRIDE_FORMAT);
+  const CUDA_ARRAY3D_DESCRIPTOR shape = call.array(array, CUDA_ERROR_INVALID_VALUE).shape;
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array;
+  bind(call, reference, resource);
+  reference.format = shape.Format;
+  reference.channels = shape.NumChannels;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_mipmapped_array(Call &call, CUtexref handle, CUmipmappedArray array, unsigned flags) {
+  TextureReference &reference = texture(call, handle);
+  require(flags == CU_TRSA_OVERRIDE_FORMAT);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  resource.res.mipmap.hMipmappedArray = array;
+  bind(call, reference, resource);
+  const auto *const found = call.system.handles.find<MipmappedArray>(array);
+  reference.format = found->shape.Format;
+  reference.channels = found->shape.NumChannels;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_address(Call &call, std::size_t *offset, CUtexref handle, CUdeviceptr address,
+                     std::size_t bytes) {
+  TextureReference &reference = texture(call, handle);
+  const auto alignment =
+      static_cast<CUdeviceptr>(reference.context->device->attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT));
+  const CUdeviceptr beyond = address % alignment;
+  require(offset != nullptr || beyond == 0);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear.devPtr = address - beyond;
+  resource.res.linear.format = reference.format;
+  resource.res.linear.numChannels = reference.channels;
+  resource.res.linear.sizeInBytes = bytes + beyond;
+  bind(call, reference, resource);
+  if (offset != nullptr) *offset = beyond;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_address_2d(Call &call, CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
+                        std::size_t pitch) {
+  TextureReference &reference = texture(call, handle);
+  require(shape != nullptr);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_PITCH2D;
+  resource.res.pitch2D.devPtr = address;
+  resource.res.pitch2D.format = shape->Format;
+  resource.res.pitch2D.numChannels = shape->NumChannels;
+  resource.res.pitch2D.width = shape->Width;
+  resource.res.pitch2D.height = shape->Height;
+  resource.res.pitch2D.pitchInBytes = pitch;
+  bind(call, reference, resource);
+  reference.format = shape->Format;
+  reference.channels = shape->NumChannels;
+  return CUDA_SUCCESS;
+}
+
+// Returns the memory of a reference of one type; INVALID_VALUE if it is bound to none of that type.
+const CUDA_RESOURCE_DESC &bound(const TextureReference &reference, CUresourcetype type) {
+  require(reference.resource.has_value() && reference.resource->resType == type);
+  return *reference.resource;
+}
+
+CUresult get_address(Call &call, CUdeviceptr *out, CUtexref handle) {
+  const TextureReference &reference = texture(call, handle);
+  require(out != nullptr && reference.resource.has_value());
+  *out = reference.resource->resType == CU_RESOURCE_TYPE_PITCH2D
+             ? reference.resource->res.pitch2D.devPtr
+             : bound(reference, CU_RESOURCE_TYPE_LINEAR).res.linear.devPtr;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_array(Call &call, CUarray *out, CUtexref handle) {
+  const TextureReference &reference = texture(call, handle);
+  require(out != nullptr);
+  *out = bound(reference, CU_RESOURCE_TYPE_ARRAY).res.array.hArray;
+  return CUDA_SUCCESS;
+}
+
+CUresult get_mipmapped_array(Call &call, CUmipmappedArray *out, CUtexref handle) {
+  const TextureReference &reference = texture(call, handle);
+  require(out != nullptr);
+  *out = bound(reference, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY).res.mipmap.hMipmappedArray;
+  return CUDA_SUCCESS;
+}
+
+// ---- Reading ----
+
+// Changes how a reference is read. Modes that its memory cannot be read with make kernels fault.
+template <class Change>
+CUresult change(Call &call, CUtexref handle, Change &&make) {
+  TextureReference &reference = texture(call, handle);
+  make(reference.sampling);
+  return CUDA_SUCCESS;
+}
+// Stores a property of a reference.
+template <class T, class Read>
+CUresult get(Call &call, T *out, CUtexref handle, Read &&read) {
+  const TextureReference &reference = texture(call, handle);
+  require(out != nullptr);
+  *out = read(reference.sampling);
+  return CUDA_SUCCESS;
+}
+
+CUresult set_format(Call &call, CUtexref handle, CUarray_format format, int channels) {
+  TextureReference &reference = texture(call, handle);
+  require(channels > 0 && element_of(format, static_cast<unsigned>(channels)).bytes != 0);
+  if (reference.resource && reference.resource->resType == CU_RESOURCE_TYPE_LINEAR) {
+    CUDA_RESOURCE_DESC resource = *reference.resource;
+    resource.res.linear.format = format;
+    resource.res.linear.numChannels = static_cast<unsigned>(channels);
+    bind(call, reference, resource);
+  }
+  reference.format = format;
+  reference.channels = static_cast<unsigned>(channels);
+  return CUDA_SUCCESS;
+}
+CUresult get_format(Call &call, CUarray_format *format, int *channels, CUtexref handle) {
+  const TextureReference &reference = texture(call, handle);
+  if (format != nullptr) *format = reference.format;
+  if (channels != nullptr) *channels = static_cast<int>(reference.channels);
+  return CUDA_SUCCESS;
+}
+
+CUresult set_address_mode(Call &call, CUtexref handle, int dimension, CUaddress_mode mode) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) {
+    require(dimension >= 0 && dimension < 3 && mode >= 0 && mode <= CU_TR_ADDRESS_MODE_BORDER);
+    sampling.addressMode[dimension] = mode;
+  });
+}
+CUresult get_address_mode(Call &call, CUaddress_mode *out, CUtexref handle, int dimension) {
+  return get(call, out, handle, [&](const CUDA_TEXTURE_DESC &sampling) {
+    require(dimension >= 0 && dimension < 3);
+    return sampling.addressMode[dimension];
+  });
+}
+
+bool is_filter_mode(CUfilter_mode mode) {
+  return mode == CU_TR_FILTER_MODE_POINT || mode == CU_TR_FILTER_MODE_LINEAR;
+}
+
+CUresult set_filter_mode(Call &call, CUtexref handle, CUfilter_mode mode) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) {
+    require(is_filter_mode(mode));
+    sampling.filterMode = mode;
+  });
+}
+CUresult get_filter_mode(Call &call, CUfilter_mode *out, CUtexref handle) {
+  return get(call, out, handle, [](const CUDA_TEXTURE_DESC &sampling) { return sampling.filterMode; });
+}
+
+CUresult set_mipmap_filter_mode(Call &call, CUtexref handle, CUfilter_mode mode) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) {
+    require(is_filter_mode(mode));
+    sampling.mipmapFilterMode = mode;
+  });
+}
+CUresult get_mipmap_filter_mode(Call &call, CUfilter_mode *out, CUtexref handle) {
+  return get(call, out, handle, [](const CUDA_TEXTURE_DESC &sampling) { return sampling.mipmapFilterMode; });
+}
+
+CUresult set_level_bias(Call &call, CUtexref handle, float bias) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) { sampling.mipmapLevelBias = bias; });
+}
+CUresult get_level_bias(Call &call, float *out, CUtexref handle) {
+  return get(call, out, handle, [](const CUDA_TEXTURE_DESC &sampling) { return sampling.mipmapLevelBias; });
+}
+
+CUresult set_level_clamp(Call &call, CUtexref handle, float least, float most) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) {
+    sampling.minMipmapLevelClamp = least;
+    sampling.maxMipmapLevelClamp = most;
+  });
+}
+CUresult get_level_clamp(Call &call, float *least, float *most, CUtexref handle) {
+  const TextureReference &reference = texture(call, handle);
+  require(least != nullptr && most != nullptr);
+  *least = reference.sampling.minMipmapLevelClamp;
+  *most = reference.sampling.maxMipmapLevelClamp;
+  return CUDA_SUCCESS;
+}
+
+CUresult set_max_anisotropy(Call &call, CUtexref handle, unsigned most) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) { sampling.maxAnisotropy = most; });
+}
+CUresult get_max_anisotropy(Call &call, int *out, CUtexref handle) {
+  return get(call, out, handle,
+             [](const CUDA_TEXTURE_DESC &sampling) { return static_cast<int>(sampling.maxAnisotropy); });
+}
+
+CUresult set_border_color(Call &call, CUtexref handle, float *color) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) {
+    require(color != nullptr);
+    std::memcpy(sampling.borderColor, color, sizeof sampling.borderColor);
+  });
+}
+CUresult get_border_color(Call &call, float *out, CUtexref handle) {
+  const TextureReference &reference = texture(call, handle);
+  require(out != nullptr);
+  std::memcpy(out, reference.sampling.borderColor, sizeof reference.sampling.borderColor);
+  return CUDA_SUCCESS;
+}
+
+CUresult set_flags(Call &call, CUtexref handle, unsigned flags) {
+  return change(call, handle, [&](CUDA_TEXTURE_DESC &sampling) {
+    require((flags & ~unsigned{CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+                               CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION}) == 0);
+    sampling.flags = flags;
+  });
+}
+CUresult get_flags(Call &call, unsigned *out, CUtexref handle) {
+  return get(call, out, handle, [](const CUDA_TEXTURE_DESC &sampling) { return sampling.flags; });
+}
+
+// The references of a module are known to its kernels: nothing is to be set.
+CUresult set_parameter(Call &call, CUfunction function, int unit, CUtexref handle) {
+  call.function(function);
+  texture(call, handle);
+  require(unit == CU_PARAM_TR_DEFAULT);
+  return CUDA_SUCCESS;
+}
+
+// ---- Surface references ----
+
+CUresult set_surface_array(Call &call, CUsurfref handle, CUarray array, unsigned flags) {
+  SurfaceReference &reference = find_texture_object<SurfaceReference>(call, handle);
+  require(flags == 0);
+  surface_array(call, array);
+  reference.array = array;
+  return CUDA_SUCCESS;
+}
+CUresult get_surface_array(Call &call, CUarray *out, CUsurfref handle) {
+  const SurfaceReference &reference = find_texture_object<SurfaceReference>(call, handle);
+  require(out != nullptr && reference.array != nullptr);
+  *out = reference.array;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_texture_references(Service &service) {
+  service.serve<"cuModuleGetTexRef", get_texture_reference>();
+  service.serve<"cuTexRefCreate", create>();
+  service.serve<"cuTexRefDestroy", destroy>();
+  service.serve<"cuTexRefSetArray", set_array>();
+  service.serve<"cuTexRefGetArray", get_array>();
+  service.serve<"cuTexRefSetMipmappedArray", set_mipmapped_array>();
+  service.serve<"cuTexRefGetMipmappedArray", get_mipmapped_array>();
+  service.serve_result<"cuTexRefSetAddress_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuTexRefSetAddress", set_address>();
+  service.serve_result<"cuTexRefGetAddress_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuTexRefGetAddress", get_address>();
+  service.serve_result<"cuTexRefSetAddress2D_v2020", kNeeds32BitAddresses>();
+  service.serve<"cuTexRefSetAddress2D", set_address_2d>();
+  service.serve<"cuTexRefSetFormat", set_format>();
+  service.serve<"cuTexRefGetFormat", get_format>();
+  service.serve<"cuTexRefSetAddressMode", set_address_mode>();
+  service.serve<"cuTexRefGetAddressMode", get_address_mode>();
+  service.serve<"cuTexRefSetFilterMode", set_filter_mode>();
+  service.serve<"cuTexRefGetFilterMode", get_filter_mode>();
+  service.serve<"cuTexRefSetMipmapFilterMode", set_mipmap_filter_mode>();
+  service.serve<"cuTexRefGetMipmapFilterMode", get_mipmap_filter_mode>();
+  service.serve<"cuTexRefSetMipmapLevelBias", set_level_bias>();
+  service.serve<"cuTexRefGetMipmapLevelBias", get_level_bias>();
+  service.serve<"cuTexRefSetMipmapLevelClamp", set_level_clamp>();
+  service.serve<"cuTexRefGetMipmapLevelClamp", get_level_clamp>();
+  service.serve<"cuTexRefSetMaxAnisotropy", set_max_anisotropy>();
+  service.serve<"cuTexRefGetMaxAnisotropy", get_max_anisotropy>();
+  service.serve<"cuTexRefSetBorderColor", set_border_color>();
+  service.serve<"cuTexRefGetBorderColor", get_border_color>();
+  service.serve<"cuTexRefSetFlags", set_flags>();
+  service.serve<"cuTexRefGetFlags", get_flags>();
+  service.serve<"cuParamSetTexRef", set_parameter>();
+}
+
+void serve_surface_references(Service &service) {
+  service.serve<"cuModuleGetSurfRef", get_surface_reference>();
+  service.serve<"cuSurfRefSetArray", set_surface_array>();
+  service.serve<"cuSurfRefGetArray", get_surface_array>();
+}
+
+}  // namespace cushim::sim

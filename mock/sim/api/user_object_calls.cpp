@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// User objects: data of the program that graphs keep alive.
+#include "api/graph_objects.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult create(Call &call, CUuserObject *out, void *data, CUhostFn destroy, unsigned references,
+                unsigned flags) {
+  require(out != nullptr && destroy != nullptr && references != 0);
+  require(flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+  auto object = std::make_unique<UserObject>();
+  object->data = data;
+  object->destroy = destroy;
+  object->references = references;
+  *out = reinterpret_cast<CUuserObject>(call.system.handles.add(std::move(object)).handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult retain(Call &call, CUuserObject handle, unsigned count) {
+  UserObject &object = user_object_of(call, handle);
+  require(count != 0);
+  object.references += count;
+  return CUDA_SUCCESS;
+}
+
+CUresult release_by_program(Call &call, CUuserObject handle, unsigned count) {
+  UserObject &object = user_object_of(call, handle);
+  require(count != 0 && count <= object.references);
+  release(call.system, object, count, call.name);
+  call_destructors(call);
+  return CUDA_SUCCESS;
+}
+
+CUresult retain_by_graph(Call &call, CUgraph handle, CUuserObject object_handle, unsigned count,
+                         unsigned flags) {
+  Graph &graph = graph_of(call, handle);
+  UserObject &object = user_object_of(call, object_handle);
+  require(count != 0 && (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) == 0);
+  const bool is_moved = flags != 0;
+  require(!is_moved || count <= object.references);
+  graph.user_objects[&object] += count;
+  if (!is_moved) object.references += count;
+  return CUDA_SUCCESS;
+}
+
+CUresult release_by_graph(Call &call, CUgraph handle, CUuserObject object_handle, unsigned count) {
+  Graph &graph = graph_of(call, handle);
+  UserObject &object = user_object_of(call, object_handle);
+  const auto held = graph.user_objects.find(&object);
+  require(count != 0 && held != graph.user_objects.end());
+  count = std::min(count, held->second);  // more than the graph holds is no error; measured, driver 580
+  held->second -= count;
+  if (held->second == 0) graph.user_objects.erase(held);
+  release(call.system, object, count, call.name);
+  call_destructors(call);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_user_objects(Service &service) {
+  service.serve<"cuUserObjectCreate", create>();
+  service.serve<"cuUserObjectRetain", retain>();
+  service.serve<"cuUserObjectRelease", release_by_program>();
+  service.serve<"cuGraphRetainUserObject", retain_by_graph>();
+  service.serve<"cuGraphReleaseUserObject", release_by_graph>();
+}
+
+}  // namespace cushim::sim

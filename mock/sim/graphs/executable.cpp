@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphs/executable.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "api/call.hpp"
+#include "graphs/condition.hpp"
+#include "graphs/graph_memory.hpp"
+
+namespace cushim::sim {
+
+namespace {
+
+// Appends graphs to a flat graph.
+class Flattening {
+ public:
+  // Returns false if the graph or a child graph has a cycle. Nodes without dependencies follow `first`.
+  bool append(const Graph &graph, std::optional<std::uint32_t> first) {
+    const std::vector<GraphNode *> order = in_topological_order(graph);
+    if (order.size() != graph.node_count) return false;
+    flat.nodes.reserve(flat.nodes.size() + order.size());
+    std::vector<std::uint32_t> indices(order.size());  // by the position in `order`
+    std::vector<std::uint32_t> after;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      after.clear();
+      order[i]->dependencies.for_each(
+          [&](const GraphEdge &edge) { after.push_back(indices[edge.from.scratch]); });
+      if (after.empty() && first) after.push_back(*first);
+      if (!append(*order[i], after)) return false;
+      indices[i] = last();
+    }
+    return true;
+  }
+
+  FlatGraph flat;
+
+ private:
+  std::uint32_t last() const { return static_cast<std::uint32_t>(flat.nodes.size() - 1); }
+
+  bool append(const GraphNode &node, std::span<const std::uint32_t> after) {
+    if (const auto *const conditional = std::get_if<Conditional>(&node.command))
+      return append(node, *conditional, after);
+    const auto *const child = std::get_if<ChildGraph>(&node.command);
+    if (child == nullptr) return add(node.command, node.context, node.id, after), true;
+    add(Empty{}, nullptr, 0, after);
+    const std::uint32_t begin = last();
+    if (!append(*child->graph, begin)) return false;
+    std::vector<std::uint32_t> ends;
+    for (std::uint32_t i = begin; i <= last(); ++i)
+      if (!flat.nodes[i].has_dependents) ends.push_back(i);
+    add(Empty{}, nullptr, node.id, ends);
+    return true;
+  }
+
+  bool append(const GraphNode &node, const Conditional &conditional, std::span<const std::uint32_t> after) {
+    add(node.command, node.context, node.id, after);
+    flat.nodes.back().first_body = static_cast<std::uint32_t>(flat.bodies.size());
+    for (const Graph *const body : conditional.bodies) {
+      auto made = flatten(*body);
+      if (!made) return false;
+      flat.bodies.push_back(std::move(*made));
+    }
+    return true;
+  }
+
+  void add(const Command &command, CUcontext context, unsigned long id,
+           std::span<const std::uint32_t> after) {
+    FlatGraph::Node &node = flat.nodes.emplace_back();
+    node.command = command;
+    node.context = context;
+    node.id = id;
+    node.dependencies = static_cast<std::uint32_t>(flat.dependencies.size());
+    node.dependency_count = static_cast<std::uint32_t>(after.size());
+    flat.dependencies.insert(flat.dependencies.end(), after.begin(), after.end());
+    for (const std::uint32_t earlier : after) flat.nodes[earlier].has_dependents = true;
+  }
+};
+
+}  // namespace
+
+std::optional<FlatGraph> flatten(const Graph &graph) {
+  Flattening flattening;
+  if (!flattening.append(graph, std::nullopt)) return std::nullopt;
+  return std::move(flattening.flat);
+}
+
+const ExecutableGraph::Place *ExecutableGraph::find(const GraphNode &node) const {
+  const auto found = std::ranges::lower_bound(by_id, node.id, {}, &std::pair<unsigned long, Place>::first);
+  return found != by_id.end() && found->first == node.id ? &found->second : nullptr;
+}
+
+namespace {
+
+void collect_conditions(const FlatGraph &graph, std::vector<std::shared_ptr<GraphCondition>> &found) {
+  if (graph.bodies.empty()) return;
+  for (const FlatGraph::Node &node : graph.nodes)
+    if (const auto *const conditional = std::get_if<Conditional>(&node.command))
+      found.push_back(conditional->condition);
+  for (const FlatGraph &body : graph.bodies) collect_conditions(body, found);
+}
+
+void leave_conditions(ExecutableGraph &executable) {
+  for (const auto &condition : executable.conditions) condition->executable = nullptr;
+  executable.conditions.clear();
+}
+
+// Returns false, without a change, if another executable graph has one of the graph's conditions.
+bool take_conditions(ExecutableGraph &executable, const FlatGraph &graph) {
+  std::vector<std::shared_ptr<GraphCondition>> found;
+  collect_conditions(graph, found);
+  for (const auto &condition : found)
+    if (condition->executable != nullptr && condition->executable != &executable) return false;
+  leave_conditions(executable);
+  for (const auto &condition : found) condition->executable = &executable;
+  executable.conditions = std::move(found);
+  return true;
+}
+
+// Finds the nodes of bodies, too.
+void index_nodes(ExecutableGraph &executable, FlatGraph &graph) {
+  std::uint32_t index = 0;
+  for (const FlatGraph::Node &node : graph.nodes) {
+    if (node.id != 0) executable.by_id.emplace_back(node.id, ExecutableGraph::Place{&graph, index});
+    ++index;
+  }
+  for (FlatGraph &body : graph.bodies) index_nodes(executable, body);
+}
+
+}  // namespace
+
+void set_graph(ExecutableGraph &executable, FlatGraph &&graph) {
+  executable.graph = std::move(graph);
+  executable.by_id.reserve(executable.graph.nodes.size());
+  index_nodes(executable, executable.graph);
+  std::ranges::sort(executable.by_id, {}, &std::pair<unsigned long, ExecutableGraph::Place>::first);
+  std::uint32_t index = 0;
+  for (const FlatGraph::Node &node : executable.graph.nodes) {
+    if (is_of_memory(node.command)) executable.memory_nodes.push_back(index);
+    ++index;
+  }
+  require(take_conditions(executable, executable.graph), CUDA_ERROR_NOT_SUPPORTED);
+  try {
+    take_memory(executable);
+  } catch (...) {
+    leave_conditions(executable);
+    throw;
+  }
+}
+
+void leave_graph(ExecutableGraph &executable) {
+  leave_memory(executable);
+  leave_conditions(executable);
+}
+
+Difference compare(const FlatGraph &executable, const FlatGraph &wanted) {
+  if (executable.nodes.size() != wanted.nodes.size() ||
+      executable.dependencies.size() != wanted.dependencies.size())
+    return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
+  for (std::size_t i = 0; i < wanted.nodes.size(); ++i) {
+    const FlatGraph::Node &before = executable.nodes[i], &after = wanted.nodes[i];
+    if (before.command.index() != after.command.index())
+      return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, after.id};
+    if (is_of_memory(after.command)) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, after.id};
+    if (!std::ranges::equal(executable.dependencies_of(before), wanted.dependencies_of(after)))
+      return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, after.id};
+    if (const auto *const conditional = std::get_if<Conditional>(&after.command)) {
+      const auto &known = std::get<Conditional>(before.command);
+      if (known.type != conditional->type || known.bodies.size() != conditional->bodies.size())
+        return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, after.id};
+    }
+  }
+  for (std::size_t i = 0; i < wanted.bodies.size(); ++i)
+    if (const Difference found = compare(executable.bodies[i], wanted.bodies[i]);
+        found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+      return found;
+  return {};
+}
+
+namespace {
+
+void replace_commands(FlatGraph &graph, FlatGraph &&wanted) {
+  for (std::size_t i = 0; i < wanted.nodes.size(); ++i) {
+    graph.nodes[i].command = std::move(wanted.nodes[i].command);
+    graph.nodes[i].context = wanted.nodes[i].context;
+  }
+  for (std::size_t i = 0; i < wanted.bodies.size(); ++i)
+    replace_commands(graph.bodies[i], std::move(wanted.bodies[i]));
+}
+
+}  // namespace
+
+bool set_commands(ExecutableGraph &executable, FlatGraph &&wanted) {
+  if (!take_conditions(executable, wanted)) return false;
+  replace_commands(executable.graph, std::move(wanted));
+  return true;
+}
+
+}  // namespace cushim::sim

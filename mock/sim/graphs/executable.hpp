@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executable graphs (CUgraphExec).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/operation.hpp"
+#include "graphs/graph.hpp"
+
+namespace cushim::sim {
+
+struct Call;
+struct Stream;
+
+// The nodes of a graph and of its child graphs in a topological order. A child graph is the range between two
+// empty nodes, of which the second stands for the child graph node. The bodies of conditional nodes are flat
+// graphs of their own.
+struct FlatGraph {
+  struct Node {
+    Command command;
+    CUcontext context = nullptr;
+    unsigned long id = 0;  // of the graph node; 0 for the first node of a child graph
+    std::uint32_t dependencies = 0, dependency_count = 0;  // a range of `dependencies`
+    std::uint32_t first_body = 0;                          // of a conditional node: index of `bodies`
+    bool has_dependents = false;
+    bool is_enabled = true;
+  };
+
+  std::vector<Node> nodes;
+  std::vector<std::uint32_t> dependencies;  // indices of nodes
+  std::vector<FlatGraph> bodies;
+
+  std::span<const std::uint32_t> dependencies_of(const Node &node) const {
+    return std::span(dependencies).subspan(node.dependencies, node.dependency_count);
+  }
+};
+
+// Returns nothing if the graph has a cycle.
+std::optional<FlatGraph> flatten(const Graph &graph);
+
+struct ExecutableGraph final : Object {
+  static constexpr Kind kKind = Kind::executable_graph;
+  ExecutableGraph() noexcept : Object(kKind) {}
+
+  // A node, and the graph or body that contains it.
+  struct Place {
+    FlatGraph *graph = nullptr;
+    std::uint32_t index = 0;
+    FlatGraph::Node &node() const { return graph->nodes[index]; }
+  };
+  // Returns null if the executable graph has no such node.
+  const Place *find(const GraphNode &node) const;
+
+  unsigned long id = 0;
+  unsigned long long flags = 0;
+  FlatGraph graph;
+  std::vector<std::pair<unsigned long, Place>> by_id;  // sorted by the node's id
+  std::vector<std::uint32_t> memory_nodes;             // indices of the nodes that allocate or free memory
+  std::vector<std::shared_ptr<GraphCondition>> conditions;  // of its conditional nodes
+  std::map<UserObject *, unsigned> user_objects;
+  Work last;  // the end of the last launch, which the next one follows
+};
+
+// Sets the nodes; they are found by the ids that they have now. NOT_SUPPORTED if there is another executable
+// graph of memory that they allocate (measured, driver 580), or of their conditions (CUDA allows one at a
+// time, see CU_GRAPH_NODE_TYPE_CONDITIONAL; the code is that of memory).
+void set_graph(ExecutableGraph &executable, FlatGraph &&graph);
+// Notes that the executable graph does not exist any more: another one may have its memory and conditions.
+void leave_graph(ExecutableGraph &executable);
+
+// The result of a comparison of an executable graph with a graph that shall replace its parameters.
+struct Difference {
+  CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+  unsigned long node = 0;  // id of the graph's node in error; 0: none
+};
+Difference compare(const FlatGraph &executable, const FlatGraph &wanted);
+// Replaces the commands and the conditions by those of a graph of the same structure. Returns false, without
+// a change, if another executable graph has one of the conditions.
+bool set_commands(ExecutableGraph &executable, FlatGraph &&wanted);
+
+// Adds the nodes to the stream, after its work and after the last launch, and starts them. If the memory or
+// the objects of a node do not exist any more, the nodes before it run, and the node's error is thrown; on
+// the real driver that is undefined.
+void launch(Call &call, ExecutableGraph &executable, Stream &stream);
+
+}  // namespace cushim::sim

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs, their nodes and edges.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "commands/command.hpp"
+#include "objects/handle.hpp"
+
+namespace cushim::sim {
+
+struct Graph;
+struct GraphNode;
+struct System;
+struct UserObject;
+
+// Data of an edge (CUgraphEdgeData, which the headers of CUDA 11 and 12.0 lack).
+struct EdgeData {
+  unsigned char from_port = 0, to_port = 0, type = 0;
+  bool operator==(const EdgeData &) const noexcept = default;
+};
+
+// A dependency of `to` on `from`. An element of a list of each of the two nodes.
+struct GraphEdge {
+  struct Link : ListHook {
+    explicit Link(GraphEdge &edge) noexcept : edge(edge) {}
+    GraphEdge &edge;
+  };
+
+  GraphEdge(GraphNode &from, GraphNode &to, EdgeData data) noexcept;
+  ~GraphEdge();
+  GraphEdge(const GraphEdge &) = delete;
+  GraphEdge &operator=(const GraphEdge &) = delete;
+
+  GraphNode &from, &to;
+  const EdgeData data;
+  Link of_from{*this}, of_to{*this};
+};
+
+// The edges that begin, or that end, at a node, in the order of their creation.
+class EdgeList : public ListHook {
+ public:
+  bool empty() const noexcept { return count_ == 0; }
+  std::size_t size() const noexcept { return count_; }
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete): the destructor of an edge removes it from its lists
+  GraphEdge &front() const noexcept { return static_cast<GraphEdge::Link &>(next()).edge; }
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const ListHook *hook = &next(); hook != this; hook = &hook->next())
+      visit(static_cast<const GraphEdge::Link *>(hook)->edge);
+  }
+
+ private:
+  friend GraphEdge;
+  std::size_t count_ = 0;
+};
+
+struct GraphNode final : Object {
+  static constexpr Kind kKind = Kind::graph_node;
+  GraphNode() noexcept : Object(kKind) {}
+  ~GraphNode() override;
+
+  Graph *graph = nullptr;
+  CUcontext context = nullptr;  // null for a node that runs in the context of the launch
+  Command command;
+  unsigned long id = 0;
+  unsigned long original = 0;  // id of the node that this was cloned from; 0: none
+  EdgeList dependencies;       // edges to this node
+  EdgeList dependents;         // edges from this node
+  std::size_t scratch = 0;     // used by algorithms; undefined between them
+  // The arguments that cuGraphKernelNodeGetParams returns point to the command's parameters.
+  std::vector<void *> arguments;
+};
+
+struct Graph final : Object {
+  static constexpr Kind kKind = Kind::graph;
+  Graph() noexcept : Object(kKind) {}
+  // When a machine ends, a graph may end before its nodes.
+  ~Graph() override;
+
+  struct Nodes : ListHook {};
+
+  unsigned long id = 0;
+  unsigned long original = 0;  // id of the graph that this was cloned from; 0: none
+  Graph *parent = nullptr;     // the graph of the node that it is a part of; null: none
+  bool is_body = false;        // whether that node is a conditional node
+  Nodes nodes;                 // in the order of creation
+  std::size_t node_count = 0, edge_count = 0;
+  bool has_memory_nodes = false, has_conditional_nodes = false;
+  std::unordered_set<const GraphMemory *> freed_memory;     // by its nodes
+  std::unordered_map<unsigned long, GraphNode *> clones;    // of a clone: its nodes by the original's id
+  std::map<UserObject *, unsigned> user_objects;            // with the number of references
+  std::vector<std::shared_ptr<GraphCondition>> conditions;  // whose handles were created for the graph
+
+  template <class Visit>
+  void for_each_node(Visit visit) const {
+    for (ListHook *hook = &nodes.next(); hook != &nodes;) {
+      auto &node = static_cast<GraphNode &>(*hook);
+      hook = &hook->next();  // `visit` may destroy the node
+      visit(node);
+    }
+  }
+};
+
+// A counted reference to data of the program (CUuserObject).
+struct UserObject final : Object {
+  static constexpr Kind kKind = Kind::user_object;
+  UserObject() noexcept : Object(kKind) {}
+
+  void *data = nullptr;
+  CUhostFn destroy = nullptr;
+  unsigned long long references = 0;
+};
+
+Graph &make_graph(System &system);
+GraphNode &add_node(System &system, Graph &graph, Command command, CUcontext context);
+// Returns a copy of the graph, child graphs included. Requires that it has no conditional nodes.
+Graph &clone(System &system, const Graph &graph);
+void destroy_node(System &system, GraphNode &node, const char *by);
+void destroy_graph(System &system, Graph &graph, const char *by);
+// Releases references. The program's function of an object without references is called by
+// Call::call_destructors().
+void release(System &system, UserObject &object, unsigned long long count, const char *by);
+
+// Adds an edge; the nodes belong to the same graph.
+GraphEdge &connect(GraphNode &from, GraphNode &to, EdgeData data = {});
+// Returns null if there is no such edge. Takes time proportional to the smaller of the two numbers of edges.
+GraphEdge *find_edge(const GraphNode &from, const GraphNode &to);
+
+// Returns the nodes in an order in which each follows its dependencies; fewer nodes than the graph has if it
+// has a cycle. Sets each node's `scratch` to its index.
+std::vector<GraphNode *> in_topological_order(const Graph &graph);
+
+inline CUgraph handle_of(const Graph &graph) { return reinterpret_cast<CUgraph>(graph.handle); }
+inline CUgraphNode handle_of(const GraphNode &node) { return reinterpret_cast<CUgraphNode>(node.handle); }
+
+}  // namespace cushim::sim

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The textures and surfaces of a launch.
+#pragma once
+
+#include <cushim/ptx/textures.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "objects/texture.hpp"
+
+namespace cushim::sim {
+
+struct System;
+
+// The references of a module as a launch finds them, by handle. Later calls may bind them to other memory.
+struct BoundReferences {
+  std::map<std::uint64_t, TextureSource> textures;
+  std::map<std::uint64_t, CUarray> surfaces;
+};
+BoundReferences references_of(const Module &module);
+
+// Returns the format of elements for kernels. Empty for compressed and packed formats, which kernels of the
+// simulated driver do not read. `flags` are those of a texture (CU_TRSF_*).
+std::optional<ptx::TexelFormat> texel_format(CUarray_format format, unsigned channels, unsigned flags);
+// The same for a view of an array with another format.
+std::optional<ptx::TexelFormat> texel_format(CUresourceViewFormat format, unsigned flags);
+
+// Returns whether textures of the format return floats. Only those can be filtered linearly: CUDA Programming
+// Guide, "Texture Memory".
+bool returns_floats(const ptx::TexelFormat &format);
+
+// Return what kernels of a context read and write. Empty if the memory has been freed, or if the context
+// cannot access it. The caller holds the machine's lock.
+std::optional<ptx::Texture> texture_of(System &system, Context &context, const TextureSource &source);
+std::optional<ptx::Surface> surface_of(System &system, Context &context, CUarray array);
+
+}  // namespace cushim::sim

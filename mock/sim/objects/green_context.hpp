@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Green contexts, and the parts of a device that they are made of.
+#pragma once
+
+#include <cstdint>
+
+#include "objects/handle.hpp"
+
+namespace cushim::sim {
+
+struct Context;
+struct Device;
+
+// A range of a device's multiprocessors.
+struct Multiprocessors {
+  Device *device = nullptr;
+  unsigned first = 0;
+  unsigned count = 0;
+};
+
+// A descriptor of resources (CUdevResourceDesc). The driver has no call that destroys one.
+struct ResourceDescriptor : Object {
+  static constexpr Kind kKind = Kind::resource_descriptor;
+  ResourceDescriptor() : Object(kKind) {}
+
+  Multiprocessors multiprocessors;
+};
+
+// A green context (CUgreenCtx). Its handle is also the handle of the context that cuCtxFromGreenCtx returns.
+// Its objects belong to the primary context of the device, except streams, which know it by Stream::green.
+struct GreenContext : Object {
+  static constexpr Kind kKind = Kind::green_context;
+  GreenContext() : Object(kKind) {}
+
+  Context *primary = nullptr;  // retained
+  unsigned long id = 0;
+  Multiprocessors multiprocessors;
+};
+
+}  // namespace cushim::sim

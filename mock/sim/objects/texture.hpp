@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texture and surface objects, and the references that they replaced.
+#pragma once
+
+#include <cuda.h>
+
+#include <optional>
+
+#include "objects/handle.hpp"
+
+namespace cushim::sim {
+
+struct Context;
+struct Module;
+
+// The memory of a texture and how it is read.
+struct TextureSource {
+  CUDA_RESOURCE_DESC resource = {};
+  CUDA_TEXTURE_DESC sampling = {};
+  std::optional<CUDA_RESOURCE_VIEW_DESC> view;
+};
+
+// CUtexObject.
+struct TextureObject : Object {
+  static constexpr Kind kKind = Kind::texture;
+  TextureObject() : Object(kKind) {}
+
+  Context *context = nullptr;
+  TextureSource source;
+};
+
+// CUsurfObject.
+struct SurfaceObject : Object {
+  static constexpr Kind kKind = Kind::surface;
+  SurfaceObject() : Object(kKind) {}
+
+  Context *context = nullptr;
+  CUDA_RESOURCE_DESC resource = {};
+};
+
+// CUtexref: of a module, or created by the program.
+struct TextureReference : Object {
+  static constexpr Kind kKind = Kind::texture_reference;
+  TextureReference() : Object(kKind) {}
+
+  Context *context = nullptr;
+  Module *module = nullptr;  // null: created by the program
+  // The defaults are not documented.
+  CUarray_format format = CU_AD_FORMAT_FLOAT;
+  unsigned channels = 1;
+  CUDA_TEXTURE_DESC sampling = {};
+  std::optional<CUDA_RESOURCE_DESC> resource;  // empty: not bound
+};
+
+// CUsurfref of a module.
+struct SurfaceReference : Object {
+  static constexpr Kind kKind = Kind::surface_reference;
+  SurfaceReference() : Object(kKind) {}
+
+  Context *context = nullptr;
+  Module *module = nullptr;
+  CUarray array = nullptr;  // null: not bound
+};
+
+}  // namespace cushim::sim

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observer.hpp"
+
+#include <cushim/mock/signature.hpp>
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include <cushim/detail/receivers.hpp>
+#include "format.hpp"
+
+namespace cushim::trace {
+namespace {
+
+// The observers whose call runs on this thread, as a list on the call stack.
+class Inside {
+ public:
+  explicit Inside(const CallObserver &observer) : observer_(observer), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~Inside() { innermost_ = outer_; }
+  Inside(const Inside &) = delete;
+  Inside &operator=(const Inside &) = delete;
+
+  static bool is_observed_by(const CallObserver &observer) {
+    for (const Inside *at = innermost_; at != nullptr; at = at->outer_)
+      if (&at->observer_ == &observer) return true;
+    return false;
+  }
+
+ private:
+  static inline thread_local const Inside *innermost_ = nullptr;
+  const CallObserver &observer_;
+  const Inside *const outer_;
+};
+
+template <class Signature>
+class Layer;
+
+template <class... Arguments>
+class Layer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Arguments...)> {
+ public:
+  Layer(int slot, CallObserver &observer) : slot_(slot), observer_(observer) {}
+
+  CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
+    if (Inside::is_observed_by(observer_)) return next(arguments...);
+    const Inside inside(observer_);
+    std::array<std::uint64_t, (0 + ... + words_for(sizeof(Arguments)))> words{};
+    std::uint64_t *at = words.data();
+    static_cast<void>(at);
+    ((std::memcpy(at, &arguments, sizeof arguments), at += words_for(sizeof arguments)), ...);
+    const std::uint64_t begin = observer_.begin(slot_, words);
+    const CUresult result = next(arguments...);
+    observer_.end(begin, slot_, words, result);
+    return result;
+  }
+
+ private:
+  const int slot_;
+  CallObserver &observer_;
+};
+
+template <class Signature>
+mock::AnyLayer *make(int slot, CallObserver &observer) {
+  return new Layer<Signature>(slot, observer);
+}
+
+constexpr mock::AnyLayer *(*kMake[])(int slot, CallObserver &observer) = {
+// clang-format off
+#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) &make<CUresult parameters>,
+#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
+#include <cushim/entry_points.inc>
+    // clang-format on
+};
+
+}  // namespace
+
+std::vector<hook::Hook> observe(Driver &driver, CallObserver &observer) {
+  std::vector<hook::Hook> hooks;
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
+    if (kMake[slot] != nullptr)
+      hooks.emplace_back(driver, slot, std::shared_ptr<mock::AnyLayer>(kMake[slot](slot, observer)),
+                         hook::detail::make_receiver_of(slot));
+  return hooks;
+}
+
+}  // namespace cushim::trace

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes records to a file that is mapped into memory. Each thread has a chunk of its own, so that threads do
+// not wait for each other.
+#pragma once
+
+#include <sys/types.h>
+#include <cushim/mock/mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format.hpp"
+#include "observer.hpp"
+#include "type.hpp"
+
+namespace cushim::trace {
+
+class Recorder final : public CallObserver {
+ public:
+  // Throws std::system_error.
+  Recorder(const std::string &file, std::string_view driver, std::function<std::int64_t()> virtual_time);
+  ~Recorder();
+
+  // Records that a call begins. Returns the offset of the record; 0 if nothing is recorded.
+  std::uint64_t begin(int slot, std::span<const std::uint64_t> words) override;
+  // Records the result of a call, and the values behind its pointers. Does nothing if begin() returned 0.
+  void end(std::uint64_t begin, int slot, std::span<const std::uint64_t> words, CUresult result) override;
+  // Notes the present time on both clocks.
+  void note_time() noexcept;
+
+ private:
+  // The part of the file that a thread writes to.
+  struct Chunk {
+    char *memory = nullptr;
+    std::uint64_t offset = 0;  // in the file
+    std::size_t used = 0;
+    unsigned thread = 0;
+
+    // Appends a record of which all but the header was written, and returns its offset in the file.
+    std::uint64_t commit(const RecordHeader &record);
+    std::uint64_t *next() const { return reinterpret_cast<std::uint64_t *>(memory + used); }
+  };
+  struct OfThread {
+    std::uint64_t recorder = 0;
+    Chunk *chunk = nullptr;
+  };
+
+  // Returns the thread's chunk, with room for a record of this size; null if nothing is recorded.
+  Chunk *chunk_for(std::size_t words);
+  Chunk &find_chunk();
+  bool take_next(Chunk &chunk);
+  // Ends the recording because of errno.
+  void stop();
+
+  const std::uint64_t number_;  // never reused
+  const std::function<std::int64_t()> virtual_time_;
+  const std::string name_;
+  ino_t inode_ = 0;  // of the file
+  FileHeader *header_ = nullptr;
+  std::atomic<bool> is_stopped_{false};
+
+  mock::Mutex mutex_;                      // guards the members below
+  std::map<std::uint64_t, Chunk> chunks_;  // by thread
+  std::vector<char *> regions_;            // mapped, each kGrowth long
+  std::size_t next_in_region_ = kGrowth;
+  unsigned threads_ = 0;
+
+  static thread_local OfThread of_thread_;
+};
+
+}  // namespace cushim::trace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cushim/trace/tracer.hpp>
+
+#include <utility>
+#include <vector>
+
+#include "observer.hpp"
+#include "recorder.hpp"
+
+namespace cushim::trace {
+namespace {
+
+std::function<std::int64_t()> nanoseconds_of(std::function<std::chrono::nanoseconds()> time) {
+  if (!time) return {};
+  return [time = std::move(time)] { return static_cast<std::int64_t>(time().count()); };
+}
+
+}  // namespace
+
+class Tracer::State {
+ public:
+  State(Driver &driver, const std::string &file, TracerOptions options)
+      : recorder_(file, driver.name(), nanoseconds_of(std::move(options.virtual_time))),
+        hooks_(observe(driver, recorder_)) {}
+  void note_time() noexcept { recorder_.note_time(); }
+
+ private:
+  Recorder recorder_;
+  std::vector<hook::Hook> hooks_;  // last member: removed before what they use
+};
+
+Tracer::Tracer(Driver &driver, const std::string &file, TracerOptions options)
+    : state_(std::make_unique<State>(driver, file, std::move(options))) {}
+Tracer::~Tracer() = default;
+void Tracer::note_time() noexcept { state_->note_time(); }
+
+}  // namespace cushim::trace

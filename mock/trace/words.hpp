@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls in words: arguments by name, handles and memory by stable names, enumerators and flags by name.
+#pragma once
+
+#include <cushim/trace/trace.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "type.hpp"
+
+namespace cushim::trace {
+
+// Numbers handles and allocations of each kind in order of their first appearance: "stream#3". A handle that
+// is created again after it was destroyed gets a new number. Calls must be told in order.
+class Names {
+ public:
+  // Returns the name of a handle.
+  std::string of_handle(const char *noun, std::uint64_t bits);
+  // Returns "memory#2 + 256" for an address in known memory, else the number.
+  std::string of_address(std::uint64_t address) const;
+
+  // Adds what a call creates, and returns a list of what it destroys, which remove() removes after the call's
+  // text was made.
+  void add(const Call &call);
+  void remove(const Call &call);
+
+ private:
+  struct Memory {
+    std::uint64_t size = 0;
+    unsigned number = 0;
+  };
+  std::map<std::pair<std::string_view, std::uint64_t>, unsigned> handles_;
+  std::map<std::string_view, unsigned> last_;
+  std::map<std::uint64_t, Memory> memory_;
+};
+
+// An argument in words.
+struct Word {
+  std::string_view name;
+  std::string value;                 // what the program passed
+  std::optional<std::string> out{};  // what the call wrote
+};
+
+// Returns the arguments of a call. Names must know what the call created.
+std::vector<Word> words_of(const Call &call, Names &names);
+
+// Returns the bytes that an argument points to, after the call; data() is null if they were not copied.
+std::string_view value_behind(const Call &call, std::size_t argument);
+
+// Returns the first eight of these bytes as a number; missing ones are 0.
+inline std::uint64_t bits_of(std::string_view bytes) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data(), std::min(bytes.size(), sizeof bits));
+  return bits;
+}
+
+// Returns an argument's bits: its first word.
+inline std::uint64_t bits_of(const Call &call, std::size_t argument) {
+  const Row &row = row_of(call.slot);
+  return argument < row.parameters.size() ? call.words[row.parameters[argument].word] : 0;
+}
+
+// Calls visit for each call, in order, with its arguments in words.
+void for_each_call(const Trace &trace,
+                   const std::function<void(const Call &call, const std::vector<Word> &words)> &visit);
+
+// Returns "CUDA_ERROR_OUT_OF_MEMORY", or the number of an unknown result.
+std::string result_name(CUresult result);
+
+}  // namespace cushim::trace
