@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creating, querying, configuring and destroying contexts. context_stack.cpp tests which context is current.
-#include <cushim/context.hpp>
 #include <cushim/exact.hpp>
 #include <thread>
 
-#include "conformance.hpp"
+#include "contexts.hpp"
 
 namespace conformance {
 namespace {
 
 namespace exact = cushim::exact;
-
-// A context in context_out is destroyed at the end of the test.
-class Contexts : public OnDevice {
- protected:
-  void TearDown() override {
-    if (context_out != nullptr) driver().cuCtxDestroy(context_out);
-    OnDevice::TearDown();
-  }
-
- public:
-  CUcontext current() {
-    CUcontext current = nullptr;
-    NEED(driver().cuCtxGetCurrent(&current));
-    return current;
-  }
-  CUctxCreateParams parameters = {};
-  CUexecAffinityParam affinity = {};
-};
 
 // ---- Creating ----
 
@@ -299,164 +280,6 @@ TEST_F(ContextQueries, Flags_can_be_changed_later) {
   EXPECT_VALUE(flags, unsigned(CU_CTX_SCHED_YIELD));
 }
 
-// ---- Limits ----
-
-class Limits : public Contexts {};
-
-struct Limit {
-  const char *name;
-  int number;
-  CUresult read, set;
-};
-const Limit limits[] = {
-    {"The_stack_size", CU_LIMIT_STACK_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_printf_buffer", CU_LIMIT_PRINTF_FIFO_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_malloc_heap", CU_LIMIT_MALLOC_HEAP_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_depth_of_device_synchronization", CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, CUDA_ERROR_UNSUPPORTED_LIMIT,
-     CUDA_ERROR_UNSUPPORTED_LIMIT},
-    {"The_number_of_pending_launches", CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_L2_fetch_granularity", CU_LIMIT_MAX_L2_FETCH_GRANULARITY, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_persisting_L2_cache", CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_number_1000", 1000, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE},
-    {"The_number_minus_1", -1, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE},
-};
-
-[[maybe_unused]] const bool limits_added = [] {
-  for (const Limit &row : limits) {
-    const auto limit = static_cast<CUlimit>(row.number);
-    ADD_TEST(Limits, row.name + std::string("_is_read"), [=](Limits &t) {
-      EXPECT_ANSWER(driver().cuCtxGetLimit(&t.size, limit), row.read);
-      RECORD_VALUE(t.size);
-    });
-    ADD_TEST(Limits, row.name + std::string("_is_set_as_it_is"), [=](Limits &t) {
-      driver().cuCtxGetLimit(&t.size, limit);
-      EXPECT_ANSWER(driver().cuCtxSetLimit(limit, t.size), row.set);
-    });
-    ADD_TEST(Limits, row.name + std::string("_is_not_read_without_a_place"), [=](Limits &) {
-      EXPECT_ANSWER(driver().cuCtxGetLimit(nullptr, limit), CUDA_ERROR_INVALID_VALUE);
-    });
-    ADD_TEST(Limits, row.name + std::string("_is_not_read_without_a_context"), [=](Limits &t) {
-      NEED(driver().cuCtxSetCurrent(nullptr));
-      EXPECT_ANSWER(driver().cuCtxGetLimit(&t.size, limit), CUDA_ERROR_INVALID_CONTEXT);
-      EXPECT_ANSWER(driver().cuCtxSetLimit(limit, 1024), CUDA_ERROR_INVALID_CONTEXT);
-    });
-  }
-  return true;
-}();
-
-// Requested limits and the resulting ones; the requests run in order.
-struct Wish {
-  std::size_t value;
-  CUresult code;
-  std::size_t read;
-};
-struct Wishes {
-  const char *name;
-  int limit;
-  std::vector<Wish> wishes;
-};
-const Wishes wishes[] = {
-    {"The_stack_size",
-     CU_LIMIT_STACK_SIZE,
-     {{0, CUDA_SUCCESS, 0},
-      {1, CUDA_SUCCESS, 16},
-      {15, CUDA_SUCCESS, 15},
-      {16, CUDA_SUCCESS, 16},
-      {17, CUDA_SUCCESS, 32},
-      {1000, CUDA_SUCCESS, 1008},
-      {1024, CUDA_SUCCESS, 1024},
-      {4097, CUDA_SUCCESS, 4112},
-      {1'048'576, CUDA_ERROR_INVALID_VALUE, 4112},
-      {5'000'000, CUDA_ERROR_INVALID_VALUE, 4112}}},
-    {"The_printf_buffer",
-     CU_LIMIT_PRINTF_FIFO_SIZE,
-     {{0, CUDA_SUCCESS, 524288},
-      {1, CUDA_SUCCESS, 524288},
-      {16, CUDA_SUCCESS, 524288},
-      {1024, CUDA_SUCCESS, 524288},
-      {524'288, CUDA_SUCCESS, 524288},
-      {524'289, CUDA_SUCCESS, 524544},
-      {1'048'576, CUDA_SUCCESS, 1048576},
-      {5'000'000, CUDA_SUCCESS, 5000192}}},
-    {"The_malloc_heap",
-     CU_LIMIT_MALLOC_HEAP_SIZE,
-     {{0, CUDA_SUCCESS, 4194304},
-      {1, CUDA_SUCCESS, 4194304},
-      {1024, CUDA_SUCCESS, 4194304},
-      {1'048'576, CUDA_SUCCESS, 4194304},
-      {4'194'304, CUDA_SUCCESS, 4194304},
-      {4'194'305, CUDA_SUCCESS, 4259840},
-      {8'388'608, CUDA_SUCCESS, 8388608},
-      {8'388'609, CUDA_SUCCESS, 8454144},
-      {20'000'000, CUDA_SUCCESS, 20054016}}},
-    {"The_number_of_pending_launches",
-     CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT,
-     {{0, CUDA_SUCCESS, 32},
-      {1, CUDA_SUCCESS, 32},
-      {16, CUDA_SUCCESS, 32},
-      {1024, CUDA_SUCCESS, 1024},
-      {2048, CUDA_SUCCESS, 2048},
-      {2049, CUDA_SUCCESS, 2049},
-      {5000, CUDA_SUCCESS, 5000}}},
-    {"The_L2_fetch_granularity",
-     CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
-     {{0, CUDA_SUCCESS, 0},
-      {1, CUDA_SUCCESS, 1},
-      {16, CUDA_SUCCESS, 16},
-      {32, CUDA_SUCCESS, 32},
-      {33, CUDA_SUCCESS, 33},
-      {64, CUDA_SUCCESS, 64},
-      {100, CUDA_SUCCESS, 100},
-      {128, CUDA_SUCCESS, 128},
-      {129, CUDA_ERROR_INVALID_VALUE, 128},
-      {1024, CUDA_ERROR_INVALID_VALUE, 128}}},
-    {"The_persisting_L2_cache",
-     CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
-     {{0, CUDA_SUCCESS, 0},
-      {1, CUDA_SUCCESS, 3932160},
-      {1024, CUDA_SUCCESS, 3932160},
-      {1'048'576, CUDA_SUCCESS, 3932160},
-      {5'000'000, CUDA_SUCCESS, 7864320},
-      {33'554'432, CUDA_SUCCESS, 35389440},
-      {39'321'600, CUDA_SUCCESS, 39321600},
-      {1'000'000'000, CUDA_ERROR_INVALID_VALUE, 39321600}}},
-    {"The_number_7",
-     7,
-     {{0, CUDA_ERROR_NOT_PERMITTED, 232448},
-      {1, CUDA_ERROR_NOT_PERMITTED, 232448},
-      {1024, CUDA_ERROR_NOT_PERMITTED, 232448}}},
-    {"The_number_8",
-     8,
-     {{0, CUDA_ERROR_NOT_PERMITTED, 0},
-      {1, CUDA_ERROR_NOT_PERMITTED, 0},
-      {1024, CUDA_ERROR_NOT_PERMITTED, 0}}},
-    {"The_number_9",
-     9,
-     {{0, CUDA_ERROR_UNSUPPORTED_LIMIT, 0},
-      {1, CUDA_ERROR_UNSUPPORTED_LIMIT, 0},
-      {1024, CUDA_ERROR_UNSUPPORTED_LIMIT, 0}}},
-    {"The_number_10",
-     10,
-     {{0, CUDA_ERROR_INVALID_VALUE, 0},
-      {1, CUDA_ERROR_INVALID_VALUE, 0},
-      {1024, CUDA_ERROR_INVALID_VALUE, 0}}},
-};
-[[maybe_unused]] const bool wishes_added = [] {
-  for (const Wishes &row : wishes)
-    ADD_TEST(Limits, row.name + std::string("_follows_wishes"), [&row](Limits &t) {
-      NEED(driver().cuCtxCreate_v2(&t.context_out, 0, 0));
-      const auto limit = static_cast<CUlimit>(row.limit);
-      for (const Wish &wish : row.wishes) {
-        SCOPED_TRACE(wish.value);
-        t.size = 0;
-        EXPECT_ANSWER(driver().cuCtxSetLimit(limit, wish.value), wish.code);
-        driver().cuCtxGetLimit(&t.size, limit);
-        EXPECT_VALUE(t.size, wish.read);
-      }
-    });
-  return true;
-}();
-
 // ---- Preferences ----
 
 [[maybe_unused]] const bool preferences_added = [] {
@@ -491,56 +314,6 @@ TEST_F(Contexts, Do_not_wait_for_another_context) {
   EXPECT_ANSWER(driver().cuStreamQuery(there), CUDA_ERROR_NOT_READY);
   held.release();
   EXPECT_ANSWER(driver().cuStreamSynchronize(there), CUDA_SUCCESS);
-}
-
-// ---- Wrappers ----
-
-class ContextWrappers : public OnDevice {};
-
-TEST_F(ContextWrappers, Leave_the_current_context_alone_when_they_make_one) {
-  const auto made = cushim::Context::create(cushim::Device::get(0));
-  EXPECT_VALUE(cushim::ContextRef::current().handle() == context, true);
-  EXPECT_VALUE(made.handle() != context, true);
-  EXPECT_VALUE(made.device().handle(), 0);
-  EXPECT_VALUE(int(made.flags()), 0);
-}
-
-TEST_F(ContextWrappers, Make_a_context_current_for_a_scope) {
-  {
-    cushim::ScopedContext scope(cushim::ContextRef::from_handle(other_context()));
-    EXPECT_VALUE(cushim::ContextRef::current().handle() == other_context(), true);
-  }
-  EXPECT_VALUE(cushim::ContextRef::current().handle() == context, true);
-}
-
-TEST_F(ContextWrappers, Restore_the_current_context) {
-  {
-    cushim::RestoredContext before;
-    NEED(driver().cuCtxSetCurrent(nullptr));
-    EXPECT_VALUE(cushim::ContextRef::current().handle() == nullptr, true);
-  }
-  EXPECT_VALUE(cushim::ContextRef::current().handle() == context, true);
-}
-
-TEST_F(ContextWrappers, Refuse_bad_flags) {
-  CUresult code = CUDA_SUCCESS;
-  try {
-    cushim::Context::create(cushim::Device::get(0), static_cast<cushim::ContextFlags>(~0u));
-  } catch (const cushim::Error &error) {
-    code = static_cast<CUresult>(error.code().value());
-  }
-  EXPECT_ANSWER(code, CUDA_ERROR_INVALID_VALUE);
-}
-
-TEST_F(ContextWrappers, Ask_about_a_context_that_is_not_current) {
-  const auto there = cushim::ContextRef::from_handle(other_context());
-  EXPECT_VALUE(there.device().handle(), 0);
-  EXPECT_VALUE(there.stream_priorities().least, 0);
-  EXPECT_VALUE(int(there.cache_preference()), 0);
-  EXPECT_VALUE(there.memory().total > 0, true);
-  EXPECT_VALUE(there.id() != cushim::ContextRef::current().id(), true);
-  there.synchronize();
-  EXPECT_VALUE(cushim::ContextRef::current().handle() == context, true);
 }
 
 }  // namespace

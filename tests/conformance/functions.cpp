@@ -147,6 +147,22 @@ TEST_F(Functions, Know_their_names) {
   EXPECT_ANSWER(driver().cuFuncGetName(&name, kernel("write")), CUDA_SUCCESS);
   EXPECT_VALUE(std::string(name), "write");
 }
+TEST_F(Functions, That_are_null_have_no_name) {
+  const char *name = nullptr;
+  EXPECT_ANSWER(driver().cuFuncGetName(&name, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+#endif
+
+#if CUDA_VERSION >= 11080
+TEST_F(Functions, Fit_into_clusters_of_the_portable_size) {
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = 32;
+  config.blockDimY = config.blockDimZ = 1;
+  int blocks = 0;
+  EXPECT_ANSWER(driver().cuOccupancyMaxPotentialClusterSize(&blocks, kernel("empty"), &config), CUDA_SUCCESS);
+  EXPECT_VALUE(blocks, 8);
+}
 #endif
 
 TEST_F(Functions, Know_their_module) {

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory that another process opens.
-#include "conformance.hpp"
+#include "ipc.hpp"
 
 namespace conformance {
 namespace {
 
-class IpcMemory : public OnDevice {
- protected:
-  void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(OnDevice::SetUp());
-    if (IsSkipped()) return;
-    CUSHIM_NEEDS(ipc);
-  }
-
+class IpcMemory : public WithIpc<OnDevice> {
  public:
   CUipcMemHandle handle = {};
   CUipcMemHandle exported(CUdeviceptr at) {

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects of one device that a process exports, and another process opens on the other device.
+#include "ipc.hpp"
 #include "two_devices.hpp"
 
 namespace conformance {
 namespace {
 
-class IpcOfTwoDevices : public OnTwoDevices {
- protected:
-  void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(OnTwoDevices::SetUp());
-    if (IsSkipped()) return;
-    CUSHIM_NEEDS(ipc);
-  }
-};
+class IpcOfTwoDevices : public WithIpc<OnTwoDevices> {};
 
 // Opens memory while the given device is current, and sends the device and the contents of the memory.
 struct Found {

@@ -210,6 +210,44 @@ TEST_F(Launches, Of_blocks_that_fit_are_cooperative) {
   EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
+// The barrier of a grid as cooperative_groups of the CUDA headers makes it, but with atomic loads: the thread
+// sanitizer reports volatile loads of a kernel beside atomic operations.
+TEST_F(Launches, That_are_cooperative_have_a_barrier_of_the_grid) {
+  const std::string code = kHeader + R"(.visible .entry meet(.param .u64 to) {
+  .reg .pred p; .reg .u32 n, old, now, block, blocks; .reg .u64 a, at, low, high;
+  mov.u32 n, %envreg2; cvt.u64.u32 low, n;
+  mov.u32 n, %envreg1; cvt.u64.u32 high, n;
+  bfi.b64 at, high, low, 32, 32;
+  setp.ne.u64 p, at, 0; @p bra there; trap;
+there:
+  ld.param.u64 a, [to];
+  atom.global.add.u32 n, [a], 1;
+  mov.u32 block, %ctaid.x; mov.u32 blocks, %nctaid.x;
+  setp.eq.u32 p, block, 0;
+  sub.u32 n, 0x80000001, blocks;
+  selp.b32 n, n, 1, p;
+  membar.gl;
+  atom.add.u32 old, [at+4], n;
+again:
+  atom.or.b32 now, [at+4], 0;
+  xor.b32 now, now, old;
+  setp.gt.s32 p, now, -1; @p bra again;
+  atom.global.or.b32 n, [a], 0;
+  setp.eq.u32 p, n, blocks; @p bra all;
+  trap;
+all: ret; })";
+  CUfunction meet = nullptr;
+  NEED(driver().cuModuleLoadData(&module_out, code.c_str()));
+  NEED(driver().cuModuleGetFunction(&meet, module_out, "meet"));
+  CUdeviceptr to = memory();
+  NEED(driver().cuMemsetD8(to, 0, 4));
+  void *arguments[] = {&to};
+  EXPECT_ANSWER(driver().cuLaunchCooperativeKernel(meet, 4, 1, 1, 1, 1, 1, 0, nullptr, arguments),
+                CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  driver().cuModuleUnload(module_out);
+}
+
 TEST_F(Launches, Of_more_blocks_than_fit_are_not_cooperative) {
   EXPECT_ANSWER(
       driver().cuLaunchCooperativeKernel(kernel("empty"), 100000, 1, 1, 32, 1, 1, 0, nullptr, nullptr),

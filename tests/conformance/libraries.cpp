@@ -7,6 +7,16 @@
 namespace conformance {
 namespace {
 
+// The options for an error log.
+struct Log {
+  // Returns what the driver has written.
+  std::string text() const { return {bytes.data(), reinterpret_cast<std::size_t>(values[1])}; }
+
+  std::string bytes = std::string(4096, '\0');
+  CUjit_option names[2] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[2] = {bytes.data(), reinterpret_cast<void *>(bytes.size())};
+};
+
 class Libraries : public OnModule {
  protected:
   void SetUp() override {
@@ -61,6 +71,16 @@ TEST_F(Libraries, Broken_code_is_told_when_a_kernel_is_wanted) {
   driver().cuLibraryUnload(library_out);
 }
 
+TEST_F(Libraries, Write_the_log_when_they_are_loaded) {
+  const std::string broken = kHeader + ".visible .entry k() { frob; }";
+  Log log;
+  NEED(driver().cuLibraryLoadData(&library_out, broken.c_str(), log.names, log.values, 2, nullptr, nullptr,
+                                  0));
+  const bool is_named = log.text().find("Not a name of any known instruction: 'frob'") != std::string::npos;
+  EXPECT_VALUE(is_named, true);
+  driver().cuLibraryUnload(library_out);
+}
+
 STATEMENT(Libraries, A_kernel_is_found, driver().cuLibraryGetKernel(&kernel_out, library, "empty"),
           CUDA_SUCCESS)
 STATEMENT(Libraries, A_kernel_that_is_not_there_is_not_found,
@@ -97,6 +117,11 @@ TEST_F(Libraries, A_kernel_knows_its_name_and_library) {
   EXPECT_ANSWER(driver().cuKernelGetLibrary(&library_out, kernel_of_library("write")), CUDA_SUCCESS);
   EXPECT_VALUE(library_out == library, true);
 #endif
+}
+
+TEST_F(Libraries, A_null_kernel_has_no_name) {
+  const char *name = nullptr;
+  EXPECT_ANSWER(driver().cuKernelGetName(&name, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Libraries, A_kernel_knows_its_parameters) {
@@ -219,6 +244,19 @@ TEST_F(Links, Make_one_image_of_two_texts) {
 TEST_F(Links, Miss_a_function_that_no_text_has) {
   EXPECT_ANSWER(add(kCaller), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuLinkComplete(link, &image, &size), CUDA_ERROR_UNKNOWN);
+}
+
+TEST_F(Links, Name_the_function_and_the_input_in_the_log) {
+  Log log;
+  CUlinkState logged = nullptr;
+  NEED(driver().cuLinkCreate(2, log.names, log.values, &logged));
+  NEED(driver().cuLinkAddData(logged, CU_JIT_INPUT_PTX, const_cast<char *>(kCaller.c_str()),
+                              kCaller.size() + 1, "caller.ptx", 0, nullptr, nullptr));
+  EXPECT_ANSWER(driver().cuLinkComplete(logged, &image, &size), CUDA_ERROR_UNKNOWN);
+  const bool is_named =
+      log.text().find("Undefined reference to 'plus_37' in 'caller.ptx'") != std::string::npos;
+  EXPECT_VALUE(is_named, true);
+  driver().cuLinkDestroy(logged);
 }
 
 STATEMENT(Links, Take_no_garbage, add("garbage"), CUDA_ERROR_INVALID_IMAGE)

@@ -18,6 +18,11 @@ CUmemLocation location(int type, int id) {
   return made;
 }
 
+Place place_of_prefetch(const CUmemLocation &to) {
+  const int type = to.type;
+  return {type == CU_MEM_LOCATION_TYPE_DEVICE ? to.id : CU_DEVICE_CPU, type, to.id};
+}
+
 const std::vector<NamedLocation> &locations() {
   static const std::vector<NamedLocation> all = {
       {"device_0", location(CU_MEM_LOCATION_TYPE_DEVICE, 0)},

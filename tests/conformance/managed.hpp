@@ -28,6 +28,8 @@ struct Place {
 inline constexpr Place kNowhere{};
 inline constexpr Place kOnDevice{0, CU_MEM_LOCATION_TYPE_DEVICE, 0};
 inline constexpr Place kOnHost{CU_DEVICE_CPU, CU_MEM_LOCATION_TYPE_HOST, CU_DEVICE_CPU};
+// Returns the place to which a prefetch of the second ABI brings memory. For locations that it accepts.
+Place place_of_prefetch(const CUmemLocation &to);
 
 // All attributes of a range.
 struct RangeState {

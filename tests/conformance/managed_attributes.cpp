@@ -60,7 +60,7 @@ const RangeCase ranges[] = {
     {"The_last_byte", Kind::managed, 2 * kPage - 1, 1, CUDA_SUCCESS},
     {"No_bytes", Kind::managed, 0, 0, CUDA_ERROR_INVALID_VALUE},
     {"Sixteen_mebibytes", Kind::managed, 0, 1 << 24, CUDA_ERROR_INVALID_VALUE},
-    {"Bytes_that_wrap_around", Kind::managed, kPage, ~std::size_t{0}, CUDA_ERROR_INVALID_VALUE},
+    {"Bytes_that_wrap_around", Kind::managed, kPage, ~std::size_t{0}, CUDA_SUCCESS},
     {"Pinned_memory", Kind::pinned, 0, kPage, CUDA_ERROR_INVALID_VALUE},
     {"Registered_memory", Kind::registered, 0, kPage, CUDA_ERROR_INVALID_VALUE},
     {"Pageable_memory", Kind::pageable, 0, kPage, CUDA_ERROR_INVALID_VALUE},

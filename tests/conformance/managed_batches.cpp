@@ -60,11 +60,13 @@ const CUmemLocation device_99 = location(CU_MEM_LOCATION_TYPE_DEVICE, 99);
 struct BatchCase {
   const char *name;
   std::function<void(ManagedBatches &)> change;
-  std::array<int, 3> codes;           // by call
-  std::array<Place, 2> prefetched{};  // of the first and the second page, by the calls that prefetch
+  std::array<int, 3> codes;  // by call
+  // The first and the second page, after the calls that prefetch; also after an error.
+  std::array<Place, 2> prefetched{};
 };
 constexpr std::array kBothOnDevice = {kOnDevice, kOnDevice};
 constexpr std::array kFirstOnDevice = {kOnDevice, kNowhere};
+constexpr Place kOnHost0{CU_DEVICE_CPU, CU_MEM_LOCATION_TYPE_HOST, 0};
 
 const BatchCase cases[] = {
     {"of_two_pages", [](ManagedBatches &) {}, {0, 0, 0}, kBothOnDevice},
@@ -74,7 +76,7 @@ const BatchCase cases[] = {
        t.set_locations({device_0, the_host}, {0, 1});
      },
      {0, 0, 0},
-     {kOnDevice, kOnHost}},
+     {kOnDevice, kOnHost0}},
     {"of_nothing", [](ManagedBatches &t) { t.count = 0; }, {1, 1, 1}},
     {"of_nothing_to_nowhere", [](ManagedBatches &t) { t.count = t.location_count = 0; }, {1, 1, 1}},
     {"to_nowhere", [](ManagedBatches &t) { t.location_count = 0; }, {1, 0, 1}},
@@ -88,7 +90,14 @@ const BatchCase cases[] = {
      [](ManagedBatches &t) {
        t.set_locations({device_0, device_0}, {0, 0});
      },
-     {1, 0, 1}},
+     {0, 0, 0},
+     kBothOnDevice},
+    {"with_an_index_twice_of_two_locations",
+     [](ManagedBatches &t) {
+       t.set_locations({device_0, the_host}, {0, 0});
+     },
+     {0, 0, 0},
+     kBothOnDevice},
     {"with_an_index_beyond_the_end",
      [](ManagedBatches &t) {
        t.set_locations({device_0, device_0}, {0, 2});
@@ -99,22 +108,38 @@ const BatchCase cases[] = {
        t.set_ranges({t.pages, t.pages + kPage, t.pages + 2 * kPage}, {kPage, kPage, kPage});
        t.set_locations({device_0, device_0, device_0}, {0, 2, 1});
      },
-     {1, 0, 1}},
+     {0, 0, 0},
+     kBothOnDevice},
+    {"with_falling_indices_of_three_locations",
+     [](ManagedBatches &t) {
+       t.set_ranges({t.pages, t.pages + kPage, t.pages + 2 * kPage}, {kPage, kPage, kPage});
+       t.set_locations({device_0, the_host, location(CU_MEM_LOCATION_TYPE_HOST, 5)}, {0, 2, 1});
+     },
+     {0, 0, 0},
+     kBothOnDevice},
     {"with_flags_of_1", [](ManagedBatches &t) { t.batch_flags = 1; }, {1, 1, 1}},
     {"with_all_flags", [](ManagedBatches &t) { t.batch_flags = ~0ull; }, {1, 1, 1}},
     {"with_a_first_size_of_0", [](ManagedBatches &t) { t.sizes[0] = 0; }, {1, 1, 1}},
-    {"with_a_second_size_of_0", [](ManagedBatches &t) { t.sizes[1] = 0; }, {1, 1, 1}},
+    {"with_a_second_size_of_0", [](ManagedBatches &t) { t.sizes[1] = 0; }, {1, 1, 1}, kFirstOnDevice},
     {"with_a_first_address_of_null", [](ManagedBatches &t) { t.addresses[0] = 0; }, {1, 1, 1}},
-    {"with_a_second_address_of_null", [](ManagedBatches &t) { t.addresses[1] = 0; }, {1, 1, 1}},
-    {"of_device_memory", [](ManagedBatches &t) { t.addresses[1] = t.memory(); }, {1, 1, 1}},
-    {"of_pinned_memory", [](ManagedBatches &t) { t.addresses[1] = address_of(t.pinned()); }, {1, 1, 1}},
+    {"with_a_second_address_of_null",
+     [](ManagedBatches &t) { t.addresses[1] = 0; },
+     {1, 1, 1},
+     kFirstOnDevice},
+    {"of_device_memory", [](ManagedBatches &t) { t.addresses[1] = t.memory(); }, {1, 1, 1}, kFirstOnDevice},
+    {"of_pinned_memory",
+     [](ManagedBatches &t) { t.addresses[1] = address_of(t.pinned()); },
+     {1, 1, 1},
+     kFirstOnDevice},
     {"of_registered_memory",
      [](ManagedBatches &t) { t.addresses[1] = address_of(t.registered()); },
-     {1, 1, 1}},
+     {1, 1, 1},
+     kFirstOnDevice},
     {"of_pageable_memory",
      [](ManagedBatches &t) { t.addresses[1] = memory_of(t, Kind::pageable); },
-     {1, 1, 1}},
-    {"beyond_the_end", [](ManagedBatches &t) { t.sizes[1] = 1 << 24; }, {1, 1, 1}},
+     {1, 1, 1},
+     kFirstOnDevice},
+    {"beyond_the_end", [](ManagedBatches &t) { t.sizes[1] = 1 << 24; }, {1, 1, 1}, kFirstOnDevice},
     {"of_a_part_of_a_page",
      [](ManagedBatches &t) { t.set_ranges({t.pages + 100}, {200}); },
      {0, 0, 0},
@@ -131,7 +156,8 @@ const BatchCase cases[] = {
        NEED(driver().cuMemFree(freed));
        t.addresses[1] = freed;
      },
-     {1, 1, 1}},
+     {1, 1, 1},
+     kFirstOnDevice},
     {"in_the_null_stream", [](ManagedBatches &t) { t.work = nullptr; }, {1, 1, 1}},
     {"in_the_legacy_stream", [](ManagedBatches &t) { t.work = legacy(); }, {1, 1, 1}},
     {"in_the_per_thread_stream", [](ManagedBatches &t) { t.work = per_thread(); }, {0, 0, 0}, kBothOnDevice},
@@ -148,7 +174,7 @@ const BatchCase cases[] = {
      [](ManagedBatches &t) {
        t.set_locations({device_0, device_99}, {0, 1});
      },
-     {101, 0, 101}},
+     {1, 0, 1}},
     {"to_a_device_in_error_with_flags",
      [](ManagedBatches &t) { t.to = {device_99}, t.batch_flags = 1; },
      {1, 1, 1}},
@@ -168,9 +194,8 @@ void expect(ManagedBatches &t, Call call, CUresult code, const std::array<Place,
   expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), code);
   NEED(driver().cuCtxSynchronize());
   for (std::size_t page = 0; page < prefetched.size(); ++page) {
-    const bool is_told = call != discard && code == CUDA_SUCCESS;
     EXPECT_VALUE(state_of(t.pages + page * kPage, kPage),
-                 text_of({false, {}, {}, is_told ? prefetched[page] : kNowhere}));
+                 text_of({false, {}, {}, call != discard ? prefetched[page] : kNowhere}));
   }
 }
 
@@ -186,15 +211,14 @@ void expect(ManagedBatches &t, Call call, CUresult code, const std::array<Place,
 }();
 
 [[maybe_unused]] const bool locations_added = [] {
-  static constexpr int codes[] = {0, 101, 101, 0, 0, 0, 1, 1, 0, 1, 1};
-  static constexpr Place places[] = {kOnDevice, {}, {}, kOnHost, kOnHost};
+  static constexpr int codes[] = {0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1};
   for (std::size_t i = 0; i < locations().size(); ++i)
     for (const Call call : {prefetch, both})
       ADD_TEST(ManagedBatches, std::string(call_names[call]) + "_to_" + locations()[i].name,
                [=](ManagedBatches &t) {
                  t.prepare();
                  t.to = {locations()[i].location};
-                 const Place at = i < std::size(places) ? places[i] : kNowhere;
+                 const Place at = codes[i] == 0 ? place_of_prefetch(locations()[i].location) : kNowhere;
                  expect(t, call, code(codes[i]), {at, at});
                });
   return true;
@@ -240,7 +264,7 @@ constexpr NullCase null_cases[] = {{"addresses", true, false, false, false},
       expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), CUDA_SUCCESS);
       t.work = nullptr;
       expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call),
-                    CUDA_ERROR_INVALID_CONTEXT);
+                    CUDA_ERROR_INVALID_VALUE);
     });
     ADD_TEST(ManagedBatches, name + "_in_a_held_stream_returns", [=](ManagedBatches &t) {
       t.prepare();
@@ -266,7 +290,8 @@ constexpr NullCase null_cases[] = {{"addresses", true, false, false, false},
       NEED(driver().cuMemPrefetchAsync_v2(t.pages, kPage, device_0, 0, t.work));
       expect_answer(__FILE__, __LINE__, std::string(call_names[call]) + "(...)", t.make(call), CUDA_SUCCESS);
       NEED(driver().cuCtxSynchronize());
-      EXPECT_VALUE(state_of(t.pages, kPage), text_of({false, {}, {}, call != discard ? kOnHost : kOnDevice}));
+      EXPECT_VALUE(state_of(t.pages, kPage),
+                   text_of({false, {}, {}, call != discard ? kOnHost0 : kOnDevice}));
     });
     ADD_TEST(ManagedBatches, name + "_before_a_write", [=](ManagedBatches &t) {
       t.prepare();

@@ -21,18 +21,21 @@ struct NamedAdvice {
   std::vector<int> codes;  // by location
 };
 const NamedAdvice advices[] = {
-    {"to_read_mostly", CU_MEM_ADVISE_SET_READ_MOSTLY, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
-    {"not_to_read_mostly", CU_MEM_ADVISE_UNSET_READ_MOSTLY, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
-    {"to_prefer", CU_MEM_ADVISE_SET_PREFERRED_LOCATION, {0, 101, 101, 0, 0, 0, 1, 1, 0, 1, 1}},
-    {"to_prefer_none", CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
-    {"of_access", CU_MEM_ADVISE_SET_ACCESSED_BY, {0, 101, 101, 0, 0, 1, 1, 1, 1, 1, 1}},
-    {"of_no_access", CU_MEM_ADVISE_UNSET_ACCESSED_BY, {0, 101, 101, 0, 0, 1, 1, 1, 1, 1, 1}},
+    {"to_read_mostly", CU_MEM_ADVISE_SET_READ_MOSTLY, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}},
+    {"not_to_read_mostly", CU_MEM_ADVISE_UNSET_READ_MOSTLY, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}},
+    {"to_prefer", CU_MEM_ADVISE_SET_PREFERRED_LOCATION, {0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1}},
+    {"to_prefer_none", CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}},
+    {"of_access", CU_MEM_ADVISE_SET_ACCESSED_BY, {0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1}},
+    {"of_no_access", CU_MEM_ADVISE_UNSET_ACCESSED_BY, {0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1}},
 };
 
-// Returns the location as the attributes return it. Those of a host node are not returned.
+bool is_host_node(const CUmemLocation &at) {
+  return at.type == CU_MEM_LOCATION_TYPE_HOST_NUMA || at.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+// Returns a location of a device or the host as the attributes return it.
 Place place_of(const CUmemLocation &at) {
-  if (at.type == CU_MEM_LOCATION_TYPE_DEVICE) return {at.id, at.type, at.id};
-  return at.type == CU_MEM_LOCATION_TYPE_HOST ? kOnHost : kNowhere;
+  return at.type == CU_MEM_LOCATION_TYPE_HOST ? kOnHost : place_of_prefetch(at);
 }
 
 RangeState advised(CUmem_advise advice, const Place &at) {
@@ -49,13 +52,14 @@ RangeState advised(CUmem_advise advice, const Place &at) {
       const CUmem_advise advice = each.advice;
       const CUmemLocation at = locations()[i].location;
       const CUresult expected = code(each.codes[i]);
-      ADD_TEST(
-          ManagedRanges, std::string("Advice_") + each.name + "_at_" + locations()[i].name, [=](OnDevice &t) {
-            const CUdeviceptr to = t.managed();
-            EXPECT_ANSWER(driver().cuMemAdvise_v2(to, kPage, advice, at), expected);
-            const RangeState after = expected == CUDA_SUCCESS ? advised(advice, place_of(at)) : RangeState{};
-            EXPECT_VALUE(state_of(to, kPage), text_of(after));
-          });
+      ADD_TEST(ManagedRanges, std::string("Advice_") + each.name + "_at_" + locations()[i].name,
+               [=](OnDevice &t) {
+                 const CUdeviceptr to = t.managed();
+                 EXPECT_ANSWER(driver().cuMemAdvise_v2(to, kPage, advice, at), expected);
+                 const bool has_effect = expected == CUDA_SUCCESS && !is_host_node(at);
+                 EXPECT_VALUE(state_of(to, kPage),
+                              text_of(has_effect ? advised(advice, place_of(at)) : RangeState{}));
+               });
     }
   return true;
 }();
@@ -202,6 +206,20 @@ TEST_F(ManagedRanges, Are_accessed_by_host_and_device) {
   EXPECT_VALUE(state_of(to, kPage), text_of({false, {}, {0, CU_DEVICE_CPU}, {}}));
 }
 
+TEST_F(ManagedRanges, Keep_their_advice_after_advice_for_a_host_node) {
+  const CUdeviceptr to = managed();
+  const CUmemLocation on_node = location(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0);
+  NEED(driver().cuMemAdvise_v2(to, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device));
+  NEED(driver().cuMemAdvise_v2(to, kPage, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, on_device));
+  const std::string before = state_of(to, kPage);
+  NEED(driver().cuMemAdvise_v2(to, kPage, CU_MEM_ADVISE_UNSET_READ_MOSTLY, on_node));
+  EXPECT_VALUE(state_of(to, kPage), before);
+  NEED(driver().cuMemAdvise_v2(to, kPage, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, on_node));
+  EXPECT_VALUE(state_of(to, kPage), before);
+  NEED(driver().cuMemAdvise_v2(to, kPage, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, on_node));
+  EXPECT_VALUE(state_of(to, kPage), before);
+}
+
 // ---- Advice in error ----
 
 STATEMENT(ManagedRanges, Of_no_bytes_are_not_advised,
@@ -232,12 +250,17 @@ STATEMENT(ManagedRanges, Of_no_bytes_with_a_device_in_error,
           driver().cuMemAdvise_v2(managed(), 0, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
                                   location(CU_MEM_LOCATION_TYPE_DEVICE, 99)),
           CUDA_ERROR_INVALID_VALUE)
-TEST_F(ManagedRanges, Are_advised_without_a_context) {
+TEST_F(ManagedRanges, Are_not_advised_without_a_context) {
   const CUdeviceptr to = managed();
   NEED(driver().cuCtxSetCurrent(nullptr));
-  EXPECT_ANSWER(driver().cuMemAdvise_v2(to, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuMemAdvise_v2(to, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device),
+                CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_ANSWER(driver().cuMemAdvise_v2(to, 0, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device),
+                CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuMemAdvise_v2(to, kPage, static_cast<CUmem_advise>(9), on_device),
                 CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(cushim::exact::cuMemAdvise_v8000(driver())(to, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, 0),
+                CUDA_ERROR_INVALID_CONTEXT);
 }
 
 // ---- Prefetches in error ----
@@ -252,7 +275,7 @@ STATEMENT(ManagedRanges, Of_pageable_memory_are_not_brought,
 STATEMENT(ManagedRanges, Of_no_bytes_are_not_brought_to_a_device_in_error,
           driver().cuMemPrefetchAsync_v2(managed(), 0, no_device, 0, stream()), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(ManagedRanges, Of_device_memory_are_not_brought_to_a_device_in_error,
-          driver().cuMemPrefetchAsync_v2(memory(), kPage, no_device, 0, stream()), CUDA_ERROR_INVALID_VALUE)
+          driver().cuMemPrefetchAsync_v2(memory(), kPage, no_device, 0, stream()), CUDA_ERROR_INVALID_DEVICE)
 STATEMENT(ManagedRanges, Are_not_brought_with_flags_to_a_device_in_error,
           driver().cuMemPrefetchAsync_v2(managed(), kPage, no_device, 1, stream()), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(ManagedRanges, Are_brought_in_the_null_stream,

@@ -109,6 +109,17 @@ TEST_F(Modules, The_log_tells_where_the_grammar_is_broken) {
                "ptxas fatal   : Ptx assembly aborted due to errors");
 }
 
+TEST_F(Modules, The_log_names_the_undefined_function_that_is_used_first) {
+  EXPECT_VALUE(log_of(kHeader + ".extern .func f;\n.extern .func g;\n.extern .func h;\n"
+                                ".visible .entry k() { call.uni g; call.uni f; ret; }"),
+               "ptxas fatal   : Unresolved extern function 'g'");
+}
+
+TEST_F(Modules, Do_not_need_a_function_that_is_only_declared) {
+  EXPECT_VALUE(static_cast<int>(load(kHeader + ".extern .func f;\n.visible .entry k() { ret; }")),
+               static_cast<int>(CUDA_SUCCESS));
+}
+
 TEST_F(Modules, The_log_is_empty_if_all_is_well) { EXPECT_VALUE(log_of(kHeader).size(), std::size_t{0}); }
 
 TEST_F(Modules, The_log_is_told_of_what_is_no_image) {

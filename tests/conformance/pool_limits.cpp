@@ -19,13 +19,13 @@ const Fit fits[] = {
     {"A_byte_from_a_pool_of_1_byte", 1, 1, 0},
     {"More_than_a_block_from_a_pool_of_1_byte", 1, 33 * kMiB, 2},
     {"Two_mebibytes_from_a_pool_of_1_byte", 1, 2 * kMiB, 0},
-    {"A_byte_more_than_two_mebibytes_from_a_pool_of_1_byte", 1, 2 * kMiB + 1, 2},
+    {"A_byte_more_than_two_mebibytes_from_a_pool_of_1_byte", 1, 2 * kMiB + 1, 0},
     {"A_block_from_a_pool_of_a_block", 32 * kMiB, 32 * kMiB, 0},
     {"A_byte_more_than_a_block_from_a_pool_of_a_block", 32 * kMiB, 32 * kMiB + 1, 2},
     {"Two_mebibytes_more_than_a_block_from_a_pool_of_a_block", 32 * kMiB, 34 * kMiB, 2},
     {"A_block_from_a_pool_of_a_byte_less", 32 * kMiB - 1, 32 * kMiB, 0},
     {"Two_mebibytes_from_a_pool_of_two_mebibytes", 2 * kMiB, 2 * kMiB, 0},
-    {"Four_mebibytes_from_a_pool_of_two_mebibytes", 2 * kMiB, 4 * kMiB, 2},
+    {"Four_mebibytes_from_a_pool_of_two_mebibytes", 2 * kMiB, 4 * kMiB, 0},
     {"Four_mebibytes_from_a_pool_of_three_mebibytes", 3 * kMiB, 4 * kMiB, 0},
     {"Two_blocks_from_a_pool_of_two_blocks", 64 * kMiB, 64 * kMiB, 0},
     {"Nothing_from_a_pool_of_1_byte", 1, 0, 0},
@@ -108,13 +108,13 @@ TEST_F(DestroyedPools, Are_not_trimmed) {
 }
 TEST_F(DestroyedPools, Are_not_made_current) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuDeviceSetMemPool(0, destroyed_pool()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuDeviceSetMemPool(0, destroyed_pool()), CUDA_SUCCESS);
 }
 TEST_F(DestroyedPools, Have_no_access) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   auto location = location_of(CU_MEM_LOCATION_TYPE_DEVICE);
   auto access = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, destroyed_pool(), &location), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, destroyed_pool(), &location), CUDA_SUCCESS);
 }
 TEST_F(DestroyedPools, Are_not_a_stream) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -205,10 +205,19 @@ STATEMENT(CurrentPools, Are_not_of_a_numa_node,
           driver().cuDeviceSetMemPool(0, pool(properties_of(kLocationHostNuma))), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(CurrentPools, Of_no_device_are_not_set, driver().cuDeviceSetMemPool(-1, pool()),
           CUDA_ERROR_INVALID_VALUE)
-TEST_F(CurrentPools, Are_not_of_managed_memory) {
+// The documentation names no such pools.
+TEST_F(CurrentPools, Are_of_managed_memory) {
   auto properties = properties_of(CU_MEM_LOCATION_TYPE_DEVICE);
   properties.allocType = kManaged;
-  EXPECT_ANSWER(driver().cuDeviceSetMemPool(0, pool(properties)), CUDA_ERROR_INVALID_VALUE);
+  CUmemoryPool usual = nullptr, current = nullptr;
+  NEED(driver().cuMemGetDefaultMemPool(&usual, &properties.location, kManaged));
+  const CUmemoryPool managed = pool(properties);
+  EXPECT_ANSWER(driver().cuDeviceSetMemPool(0, managed), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuDeviceGetMemPool(&current, 0), CUDA_SUCCESS);
+  EXPECT_VALUE(current == default_pool(), true);
+  EXPECT_ANSWER(driver().cuMemGetMemPool(&current, &properties.location, kManaged), CUDA_SUCCESS);
+  EXPECT_VALUE(current == managed, true);
+  NEED(driver().cuMemSetMemPool(&properties.location, kManaged, usual));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ struct Place {
 };
 const Place places[] = {
     {"the_device_0", 1, 0, 1, 0, 0},
-    {"the_device_99", 1, 99, 1, 101, 1},
-    {"a_device_below_0", 1, -1, 1, 101, 1},
+    {"the_device_99", 1, 99, 1, 1, 1},
+    {"a_device_below_0", 1, -1, 1, 1, 1},
     {"the_location_type_0", 0, 0, 1, 1, 1},
     {"the_host", 2, 0, 1, 0, 0},
     {"the_host_with_an_id_of_99", 2, 99, 1, 0, 0},
@@ -29,17 +29,17 @@ const Place places[] = {
     {"the_numa_node_0", 3, 0, 1, 0, 0},
     {"the_numa_node_999", 3, 999, 1, 1, 1},
     {"a_numa_node_below_0", 3, -1, 1, 1, 1},
-    {"the_current_numa_node", 4, 0, 1, 1, 1},
-    {"the_location_type_5", 5, 0, 1, 1, 1},
-    {"the_location_type_1000", 1000, 0, 1, 1, 1},
+    {"the_current_numa_node", 4, 0, 1, 801, 801},
+    {"the_location_type_5", 5, 0, 1, 801, 801},
+    {"the_location_type_1000", 1000, 0, 1, 801, 801},
     {"managed_memory_of_the_device_0", 1, 0, 2, 0, 0},
-    {"managed_memory_of_the_device_99", 1, 99, 2, 101, 1},
+    {"managed_memory_of_the_device_99", 1, 99, 2, 1, 1},
     {"managed_memory_of_no_location", 0, 0, 2, 0, 0},
     {"managed_memory_of_no_location_with_an_id", 0, 5, 2, 0, 0},
     {"managed_memory_of_the_host", 2, 0, 2, 0, 0},
     {"managed_memory_of_the_numa_node_0", 3, 0, 2, 0, 0},
     {"managed_memory_of_the_numa_node_999", 3, 999, 2, 1, 1},
-    {"managed_memory_of_the_current_numa_node", 4, 0, 2, 1, 1},
+    {"managed_memory_of_the_current_numa_node", 4, 0, 2, 801, 801},
     {"the_allocation_type_0_of_the_device_0", 1, 0, 0, 1, 1},
     {"the_allocation_type_0_of_the_host", 2, 0, 0, 1, 1},
     {"the_allocation_type_3_of_the_device_0", 1, 0, 3, 1, 1},
@@ -147,8 +147,10 @@ TEST_F(PoolsOfLocations, Of_the_host_are_set_until_they_are_destroyed) {
   EXPECT_ANSWER(driver().cuMemGetMemPool(&found, &host, kPinned), CUDA_SUCCESS);
   EXPECT_VALUE(found == pool, true);
   EXPECT_ANSWER(driver().cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  // Unlike the pool of a device, a destroyed pool of the host stays current.
   EXPECT_ANSWER(driver().cuMemGetMemPool(&found, &host, kPinned), CUDA_SUCCESS);
-  EXPECT_VALUE(found == usual, true);
+  EXPECT_VALUE(found == usual, false);
+  NEED(driver().cuMemSetMemPool(&host, kPinned, usual));
 }
 STATEMENT(PoolsOfLocations, Of_a_device_are_not_set_for_the_host,
           driver().cuMemSetMemPool(&host, kPinned, pool()), CUDA_ERROR_INVALID_VALUE)
@@ -223,7 +225,7 @@ const bool host_pools = [] {
     ADD_TEST(HostPools, of + "_are_set_open_to_locations", [=](HostPools &t) {
       const CUmemoryPool pool = t.pool(properties);
       EXPECT_ANSWER(t.set_access(pool, t.host, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), CUDA_SUCCESS);
-      EXPECT_ANSWER(t.set_access(pool, t.host, CU_MEM_ACCESS_FLAGS_PROT_NONE), CUDA_ERROR_INVALID_VALUE);
+      EXPECT_ANSWER(t.set_access(pool, t.host, CU_MEM_ACCESS_FLAGS_PROT_NONE), CUDA_ERROR_NOT_SUPPORTED);
       EXPECT_ANSWER(t.set_access(pool, t.node, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), CUDA_SUCCESS);
       EXPECT_ANSWER(t.set_access(pool, t.here, CU_MEM_ACCESS_FLAGS_PROT_READ), CUDA_ERROR_NOT_SUPPORTED);
       EXPECT_ANSWER(t.set_access(pool, location_of(CU_MEM_LOCATION_TYPE_DEVICE, 99),
@@ -237,7 +239,7 @@ const bool host_pools = [] {
       EXPECT_VALUE(t.attribute<int>(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at), 0);
       EXPECT_VALUE(t.attribute<unsigned>(CU_POINTER_ATTRIBUTE_IS_MANAGED, at) != 0, false);
       EXPECT_VALUE(t.attribute<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at) == pool, true);
-      EXPECT_VALUE(t.attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == at, true);
+      EXPECT_VALUE(t.attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, at) == at, false);
       EXPECT_VALUE(t.attribute<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, at), std::size_t{100});
       void *host_pointer = nullptr;
       CUdeviceptr device_pointer = 0;
@@ -250,7 +252,7 @@ const bool host_pools = [] {
       EXPECT_VALUE(device_pointer == at, false);
       EXPECT_ANSWER(driver().cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, at), CUDA_SUCCESS);
       EXPECT_VALUE(owner == nullptr, true);
-      EXPECT_ANSWER(driver().cuMemGetAddressRange(nullptr, &t.size, at), CUDA_SUCCESS);
+      EXPECT_ANSWER(driver().cuMemGetAddressRange(nullptr, &t.size, at), CUDA_ERROR_NOT_FOUND);
       EXPECT_ANSWER(driver().cuMemHostGetFlags(&t.flags, reinterpret_cast<void *>(at)),
                     CUDA_ERROR_INVALID_VALUE);
       EXPECT_ANSWER(driver().cuMemFreeHost(reinterpret_cast<void *>(at)), CUDA_ERROR_INVALID_VALUE);
@@ -275,6 +277,15 @@ const bool host_pools = [] {
       EXPECT_ANSWER(driver().cuMemAllocFromPoolAsync(&at, 32 * kMiB, pool, t.stream()), CUDA_SUCCESS);
       EXPECT_ANSWER(driver().cuMemAllocFromPoolAsync(&at, 32 * kMiB, pool, t.stream()),
                     CUDA_ERROR_OUT_OF_MEMORY);
+    });
+    ADD_TEST(HostPools, of + "_copy_without_access_of_the_device", [=](HostPools &t) {
+      CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
+      const CUmemoryPool pool = t.pool(properties);
+      const CUdeviceptr from = t.synchronized_from(pool, 64), to = t.synchronized_from(pool, 64);
+      std::memset(reinterpret_cast<void *>(from), 5, 64);
+      EXPECT_ANSWER(driver().cuMemcpyAsync(to, from, 64, t.stream()), CUDA_SUCCESS);
+      NEED(driver().cuCtxSynchronize());
+      EXPECT_VALUE(static_cast<int>(reinterpret_cast<unsigned char *>(to)[63]), 5);
     });
     ADD_TEST(HostPools, of + "_copy_from_a_device", [=](HostPools &t) {
       CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -326,19 +337,22 @@ TEST_F(ManagedPools, Give_managed_memory) {
   EXPECT_VALUE(type, 2u);
   EXPECT_ANSWER(driver().cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, at), CUDA_SUCCESS);
   EXPECT_VALUE(of == pool, true);
-  EXPECT_VALUE(used(pool), 512ull);
+  EXPECT_VALUE(used(pool), 100ull);
   EXPECT_ANSWER(driver().cuMemFree(at), CUDA_SUCCESS);
-  EXPECT_VALUE(used(pool), 0ull);
+  EXPECT_VALUE(used(pool), 100ull);
 }
 TEST_F(ManagedPools, Are_asked_for_access) {
   CUSHIM_NEEDS(concurrent_managed);
   auto access = static_cast<CUmemAccess_flags>(2);
   auto here = location_of(CU_MEM_LOCATION_TYPE_DEVICE), host = location_of(kLocationHost);
-  EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, managed_pool(), &here), CUDA_SUCCESS);
-  EXPECT_VALUE(static_cast<int>(access), 3);
-  EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, managed_pool(), &host), CUDA_SUCCESS);
-  EXPECT_VALUE(static_cast<int>(access), 3);
-  EXPECT_ANSWER(set_access(managed_pool(), here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), CUDA_SUCCESS);
+  const CUmemoryPool pool = managed_pool();
+  EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, pool, &here), CUDA_SUCCESS);
+  EXPECT_VALUE(static_cast<int>(access), 0);
+  EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, pool, &host), CUDA_SUCCESS);
+  EXPECT_VALUE(static_cast<int>(access), 0);
+  EXPECT_ANSWER(set_access(pool, here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, pool, &here), CUDA_SUCCESS);
+  RECORD_VALUE(static_cast<int>(access));
 }
 
 }  // namespace

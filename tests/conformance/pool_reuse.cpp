@@ -60,7 +60,7 @@ const Reuse reuses[] = {
     {"Without_policies_a_free_that_is_pending", true, 0, 0, 0, nothing, false, false},
     {"Without_policies_a_free_that_is_waited_for", true, 0, 0, 0, wait_for_event, false, true},
     {"Without_policies_a_free_that_is_synchronized", false, 0, 0, 0, synchronize, true, false},
-    {"Without_policies_a_free_that_is_queried", false, 0, 0, 0, query, true, false},
+    {"Without_policies_a_free_that_is_queried", false, 0, 0, 0, query, false, false},
     {"Without_policies_a_free_that_a_third_stream_synchronizes", false, 0, 0, 0, synchronize_a_third_stream,
      true, false},
     {"By_events_a_free_that_is_pending", true, 1, 0, 0, nothing, false, false},
@@ -73,9 +73,9 @@ const Reuse reuses[] = {
     {"By_opportunity_a_free_that_is_waited_for", true, 0, 1, 0, wait_for_event, false, true},
     {"By_opportunity_a_free_that_a_third_stream_synchronizes", false, 0, 1, 0, synchronize_a_third_stream,
      true, false},
-    {"By_internal_dependencies_a_free_that_is_pending", true, 0, 0, 1, nothing, true, true},
-    {"By_internal_dependencies_a_free_that_is_waited_for", true, 0, 0, 1, wait_for_event, true, true},
-    {"By_all_policies_a_free_that_is_pending", true, 1, 1, 1, nothing, true, true},
+    {"By_internal_dependencies_a_free_that_is_pending", true, 0, 0, 1, nothing, false, false},
+    {"By_internal_dependencies_a_free_that_is_waited_for", true, 0, 0, 1, wait_for_event, false, true},
+    {"By_all_policies_a_free_that_is_pending", true, 1, 1, 1, nothing, false, false},
 };
 const bool reused = [] {
   for (const Reuse &each : reuses)
@@ -122,6 +122,31 @@ TEST_F(PoolReuse, An_event_before_the_free_does_not_count) {
   NEED(driver().cuStreamSynchronize(wanted_in));
   NEED(driver().cuMemFree(second));
 }
+// A pool that cannot grow, whose memory another stream frees later.
+const bool full = [] {
+  for (const int internal : {0, 1})
+    ADD_TEST(PoolReuse, "Of_a_full_pool_with_internal_dependencies_set_to_" + std::to_string(internal),
+             [=](PoolReuse &test) {
+               const CUmemoryPool pool = test.pool_of_at_most(32 * kMiB);
+               test.keep_all(pool);
+               test.set_policies(pool, 0, 0, internal);
+               const CUstream freed_in = test.stream(), wanted_in = test.stream();
+               const CUdeviceptr first = test.from(pool, 20 * kMiB, freed_in);
+               NEED(driver().cuStreamSynchronize(freed_in));
+               Hold held = hold(freed_in);
+               NEED(driver().cuMemFreeAsync(first, freed_in));
+               CUdeviceptr second = 0;
+               EXPECT_ANSWER(driver().cuMemAllocFromPoolAsync(&second, 20 * kMiB, pool, wanted_in),
+                             internal != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+               EXPECT_VALUE(second == first, internal != 0);
+               EXPECT_VALUE(test.becomes_idle(wanted_in), internal == 0);
+               held.release();
+               NEED(driver().cuStreamSynchronize(freed_in));
+               if (second != 0) NEED(driver().cuMemFreeAsync(second, wanted_in));
+               NEED(driver().cuStreamSynchronize(wanted_in));
+             });
+  return true;
+}();
 TEST_F(PoolReuse, In_the_same_stream_needs_no_policy) {
   const CUmemoryPool pool = this->pool();
   keep_all(pool);

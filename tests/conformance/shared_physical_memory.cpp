@@ -181,11 +181,11 @@ TEST_F(SharedPhysicalMemory, Imported_has_the_properties_of_the_exported) {
   EXPECT_VALUE(static_cast<int>(properties_out.type), int{CU_MEM_ALLOCATION_TYPE_PINNED});
   EXPECT_VALUE(static_cast<int>(properties_out.location.type), int{CU_MEM_LOCATION_TYPE_DEVICE});
   EXPECT_VALUE(properties_out.location.id, 0);
-  EXPECT_VALUE(static_cast<int>(properties_out.requestedHandleTypes), kFileDescriptor);
+  EXPECT_VALUE(static_cast<int>(properties_out.requestedHandleTypes), 0);
 }
-TEST_F(SharedPhysicalMemory, Imported_is_exported_again) {
+TEST_F(SharedPhysicalMemory, Imported_is_not_exported_again) {
   EXPECT_ANSWER(driver().cuMemExportToShareableHandle(&file_out, imported(exported(exportable())), kFile, 0),
-                CUDA_SUCCESS);
+                CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(SharedPhysicalMemory, Imported_is_retained_with_its_own_handle) {
   const Handle memory = imported(exported(exportable()));
@@ -207,37 +207,35 @@ STATEMENT(SharedPhysicalMemory, Is_not_imported_as_nothing,
 STATEMENT(SharedPhysicalMemory, Is_not_imported_as_a_win32_handle,
           driver().cuMemImportFromShareableHandle(&handle_out, os_handle(exported(exportable())),
                                                   handle_type(2)),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_NOT_SUPPORTED)
 STATEMENT(SharedPhysicalMemory, Is_not_imported_as_a_handle_of_type_16,
           driver().cuMemImportFromShareableHandle(&handle_out, os_handle(exported(exportable())),
                                                   handle_type(16)),
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(SharedPhysicalMemory, The_file_descriptor_minus_1_is_not_imported,
-          driver().cuMemImportFromShareableHandle(&handle_out, os_handle(-1), kFile),
-          CUDA_ERROR_INVALID_VALUE)
+          driver().cuMemImportFromShareableHandle(&handle_out, os_handle(-1), kFile), CUDA_ERROR_UNKNOWN)
 STATEMENT(SharedPhysicalMemory, A_file_descriptor_that_is_not_open_is_not_imported,
-          driver().cuMemImportFromShareableHandle(&handle_out, os_handle(1000), kFile),
-          CUDA_ERROR_INVALID_VALUE)
+          driver().cuMemImportFromShareableHandle(&handle_out, os_handle(1000), kFile), CUDA_ERROR_UNKNOWN)
 STATEMENT(SharedPhysicalMemory, A_pipe_is_not_imported,
           driver().cuMemImportFromShareableHandle(&handle_out, os_handle(pipe_end()), kFile),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_UNKNOWN)
 STATEMENT(SharedPhysicalMemory, A_device_file_is_not_imported,
           driver().cuMemImportFromShareableHandle(&handle_out, os_handle(kept(open("/dev/null", O_RDWR))),
                                                   kFile),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_UNKNOWN)
 STATEMENT(SharedPhysicalMemory, A_directory_is_not_imported,
           driver().cuMemImportFromShareableHandle(&handle_out, os_handle(kept(open("/", O_RDONLY))), kFile),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_UNKNOWN)
 STATEMENT(SharedPhysicalMemory, A_file_of_the_program_is_not_imported,
           driver().cuMemImportFromShareableHandle(&handle_out, os_handle(memory_file(kGranule)), kFile),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_UNKNOWN)
 STATEMENT(SharedPhysicalMemory, An_empty_file_of_the_program_is_not_imported,
           driver().cuMemImportFromShareableHandle(&handle_out, os_handle(memory_file(0)), kFile),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_UNKNOWN)
 TEST_F(SharedPhysicalMemory, A_fabric_handle_of_zeros_is_not_imported) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   EXPECT_ANSWER(driver().cuMemImportFromShareableHandle(&handle_out, fabric, handle_type(kFabric)),
-                CUDA_ERROR_NOT_PERMITTED);
+                CUDA_ERROR_NOT_SUPPORTED);
 }
 TEST_F(SharedPhysicalMemory, The_machine_has_these_kinds_of_handles) {
   EXPECT_ANSWER(driver().cuDeviceGetAttribute(
@@ -258,10 +256,10 @@ const auto kDmaBuffer = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
 
 STATEMENT(SharedPhysicalMemory, A_range_handle_of_mapped_memory,
           driver().cuMemGetHandleForAddressRange(&file_out, accessible(), kGranule, kDmaBuffer, 0),
-          CUDA_ERROR_NOT_SUPPORTED)
+          CUDA_SUCCESS)
 STATEMENT(SharedPhysicalMemory, A_range_handle_of_allocated_memory,
           driver().cuMemGetHandleForAddressRange(&file_out, memory(kGranule), kGranule, kDmaBuffer, 0),
-          CUDA_ERROR_NOT_SUPPORTED)
+          CUDA_SUCCESS)
 STATEMENT(SharedPhysicalMemory, A_range_handle_needs_a_place,
           driver().cuMemGetHandleForAddressRange(nullptr, accessible(), kGranule, kDmaBuffer, 0),
           CUDA_ERROR_INVALID_VALUE)
@@ -288,7 +286,7 @@ TEST_F(SharedPhysicalMemory, A_range_handle_without_a_context) {
   const CUdeviceptr at = accessible();
   NEED(driver().cuCtxSetCurrent(nullptr));
   EXPECT_ANSWER(driver().cuMemGetHandleForAddressRange(&file_out, at, kGranule, kDmaBuffer, 0),
-                CUDA_ERROR_NOT_SUPPORTED);
+                CUDA_ERROR_INVALID_CONTEXT);
 }
 
 }  // namespace

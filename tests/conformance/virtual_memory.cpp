@@ -49,8 +49,8 @@ CUdeviceptr WithVirtualMemory::range_at(CUdeviceptr at, std::size_t bytes) {
   return made;
 }
 
-CUdeviceptr WithVirtualMemory::map(CUdeviceptr at, std::size_t bytes, Handle memory, std::size_t offset) {
-  NEED(driver().cuMemMap(at, bytes, offset, memory, 0));
+CUdeviceptr WithVirtualMemory::map(CUdeviceptr at, std::size_t bytes, Handle memory) {
+  NEED(driver().cuMemMap(at, bytes, 0, memory, 0));
   mappings_.push_back({at, bytes});
   return at;
 }
@@ -107,6 +107,7 @@ std::size_t WithVirtualMemory::free_memory() {
 
 void WithVirtualMemory::put_device(CUdeviceptr at, const std::vector<unsigned char> &bytes) {
   NEED(driver().cuMemcpyHtoD(at, bytes.data(), bytes.size()));
+  NEED(driver().cuCtxSynchronize());  // unmapping does not wait for the copy
 }
 
 std::vector<unsigned char> WithVirtualMemory::take_device(CUdeviceptr at, std::size_t bytes) {

@@ -37,8 +37,8 @@ class WithVirtualMemory : public OnDevice {
   // Returns a handle of device memory.
   Handle physical(std::size_t bytes = kGranule, int handle_types = 0);
   CUdeviceptr range(std::size_t bytes = kGranule, std::size_t alignment = 0);
-  // Maps memory from its start.
-  CUdeviceptr map(CUdeviceptr at, std::size_t bytes, Handle memory, std::size_t offset = 0);
+  // Maps all of the memory.
+  CUdeviceptr map(CUdeviceptr at, std::size_t bytes, Handle memory);
   CUdeviceptr grant(CUdeviceptr at, std::size_t bytes, int flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 
   // Returns an address range with one mapping of `granules`, without and with access of device 0.
@@ -61,7 +61,7 @@ class WithVirtualMemory : public OnDevice {
   unsigned long long access_at(CUdeviceptr at);
   // Returns the free memory of the device in bytes.
   std::size_t free_memory();
-  // Writes bytes to device memory and reads them.
+  // Writes bytes to device memory, completely, and reads them.
   void put_device(CUdeviceptr at, const std::vector<unsigned char> &bytes);
   std::vector<unsigned char> take_device(CUdeviceptr at, std::size_t bytes);
 

@@ -3,6 +3,7 @@
 // the values that they return where the raw call returns an error code.
 #include <cushim/cushim.hpp>
 
+#include "ipc.hpp"
 #include "memory_kinds.hpp"
 
 namespace conformance {
@@ -267,14 +268,7 @@ TEST_F(MemOpWrappers, Say_what_the_device_supports) {
 
 // ---- Interprocess communication ----
 
-class IpcWrappers : public OnDevice {
- protected:
-  void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(OnDevice::SetUp());
-    if (IsSkipped()) return;
-    CUSHIM_NEEDS(ipc);
-  }
-};
+class IpcWrappers : public WithIpc<OnDevice> {};
 
 THROWS(IpcWrappers, Open_no_event_in_its_own_process, "cuIpcOpenEventHandle: 201",
        const auto made = cushim::IpcEvent::create();

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events and memory that a process of another user opens.
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "ipc_events.hpp"
+
+namespace conformance {
+namespace {
+
+// The same as another user. Sends whether it could become that user.
+CUSHIM_CHILD(stranger) {
+  constexpr unsigned nobody = 65534;
+  const bool is_nobody = setgid(nobody) == 0 && setuid(nobody) == 0;
+  parent.send(is_nobody);
+  if (!is_nobody) return;
+  make_context();
+  const auto event_handle = parent.receive<CUipcEventHandle>();
+  const auto memory_handle = parent.receive<CUipcMemHandle>();
+  CUevent event = nullptr;
+  CUdeviceptr memory = 0;
+  parent.send(driver().cuIpcOpenEventHandle(&event, event_handle));
+  parent.send(driver().cuIpcOpenMemHandle(&memory, memory_handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+}
+
+struct AskedByAStranger {
+  CUresult event, memory;
+};
+AskedByAStranger asked_by_a_stranger(IpcEvents &test) {
+  const CUipcEventHandle of_event = test.exported(test.event(kShared));
+  CUipcMemHandle of_memory = {};
+  NEED(driver().cuIpcGetMemHandle(&of_memory, test.memory()));
+  Child child("stranger");
+  if (!child.receive<bool>()) throw std::runtime_error("root cannot become nobody");
+  child.send(of_event);
+  child.send(of_memory);
+  const auto event = child.receive<CUresult>(), memory = child.receive<CUresult>();
+  EXPECT_EQ(child.wait(), 0);
+  return {event, memory};
+}
+TEST_F(IpcEvents, Are_not_opened_by_another_user) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  EXPECT_ANSWER(asked_by_a_stranger(*this).event, CUDA_ERROR_MAP_FAILED);
+}
+TEST_F(IpcEvents, Memory_is_opened_by_another_user) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  EXPECT_ANSWER(asked_by_a_stranger(*this).memory, CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace conformance
