@@ -38,12 +38,16 @@ def run(command, folder, cwd=None, **variables):
             "LD_LIBRARY_PATH": folder,
             "CUSHIM_DEVICES": "h200x2",
             "CUSHIM_REPORT": f"{reports}/%p.json",
+            "CUSHIM_PTX_STORE": f"{reports}/ptx",
+            "LD_AUDIT": f"{folder}/libcushim_ptx_recorder.so",
         } | variables
         done = subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=120)
         print(done.stdout, done.stderr)
+        if done.returncode == NOT_INSTALLED:
+            skip(done.stdout)
         if done.returncode != 0:
             sys.exit(f"{command[0]} ended with {done.returncode}")
-        found = [json.loads(file.read_text()) for file in pathlib.Path(reports).iterdir()]
+        found = [json.loads(file.read_text()) for file in pathlib.Path(reports).glob("*.json")]
     found = [report for report in found if report["has_ended"]]
     if not found:
         sys.exit("no process opened the simulated driver")
@@ -69,6 +73,13 @@ def need_calls(report, **least):
 def need_nothing_missing(report):
     if report["not_implemented"]:
         sys.exit(f"called, but not implemented: {report['not_implemented']}")
+
+
+def need_ptx(report, *makers):
+    """Requires that the program loaded one cubin of each of these makers, and that all have PTX."""
+    found = sorted(cubin["ptx_from"] for cubin in report["cubins"])
+    if found != sorted(makers):
+        sys.exit(f"its cubins have PTX from {found}, not from {makers}")
 
 
 def need_python_package(python, package):
@@ -153,7 +164,7 @@ def cuda_core_ipc(folder, python):
     need_python_package(python, "cuda.core")
     output, report = run([python, HERE / "core_ipc_client.py"], folder)
     need_output(output, r"(?m)^all is as it should be$")
-    need_calls(report, cuIpcGetMemHandle=1, cuIpcGetEventHandle=1, cuEventRecord=1)
+    need_calls(report, cuIpcGetMemHandle=1, cuIpcGetEventHandle=1, cuEventRecord=1, cuMemPoolExportPointer=1)
     need_nothing_missing(report)
 
 
@@ -175,8 +186,30 @@ def pycuda(folder, python):
         sys.exit(f"called, but not implemented: {report['not_implemented']}")
 
 
+def cuda_core_kernels(folder, python):
+    need_python_package(python, "cuda.core")
+    output, report = run([python, HERE / "core_kernels_client.py"], folder)
+    need_output(output, r"(?m)^all is as it should be$")
+    need_ptx(report, "NVRTC", "nvJitLink", "nvJitLink")
+
+
+def numba_kernels(folder, python):
+    need_python_package(python, "numba_cuda")
+    output, report = run([python, HERE / "numba_kernels_client.py"], folder, NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
+    need_output(output, r"(?m)^all is as it should be$")
+    need_ptx(report, "nvJitLink", "nvJitLink", "nvJitLink")
+
+
+def pycuda_kernels(folder, python):
+    need_python_package(python, "pycuda")
+    output, report = run([python, HERE / "pycuda_kernels_client.py"], folder)
+    need_output(output, r"(?m)^all is as it should be$")
+    need_ptx(report, "ptxas")
+
+
 CLIENTS = {function.__name__: function for function in
-           (llvm_omp_device_info, hashcat, boinc, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, numba_cuda, pycuda)}
+           (llvm_omp_device_info, hashcat, boinc, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, cuda_core_kernels, numba_cuda,
+            numba_kernels, pycuda, pycuda_kernels)}
 
 if __name__ == "__main__":
     if not 3 <= len(sys.argv) <= 4 or sys.argv[1] not in CLIENTS:

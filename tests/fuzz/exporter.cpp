@@ -23,7 +23,7 @@ namespace {
 using namespace cushim::sim;
 
 constexpr std::uint64_t kNonce = 7, kBlocksNonce = 8;
-constexpr std::size_t kSize = 4 * SharedBlocks::kChunk;
+constexpr std::size_t kSize = SharedBlocks::kBlock;
 
 std::uint64_t start_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
@@ -76,13 +76,13 @@ void Exporter::reset() {
 
   SharedMemoryRecord &memory = layout_->memory[0];
   memory.generation = 1;
-  memory.piece_count = 2;
-  memory.lead = 512;
-  memory.size = kSize - 1024;
+  memory.file = blocks_->file().number();
+  memory.file_nonce = kBlocksNonce;
+  memory.file_size = kSize;
+  memory.offset = 0;
+  memory.size = kSize;
+  memory.pool = 0;
   memory.device = device_;
-  const int file = blocks_->file().number();
-  memory.pieces = {
-      {{file, kBlocksNonce, kSize, 0, kSize / 2}, {file, kBlocksNonce, kSize, kSize / 2, kSize / 2}}};
 
   SharedEventRecord &event = layout_->events[0];
   event.generation = 1;
@@ -96,11 +96,14 @@ ShareHandle Exporter::handle(ShareHandle::Kind kind) const {
   ShareHandle handle;
   handle.kind = kind;
   handle.file = table_.number();
-  handle.process = process_;
+  handle.process_id = static_cast<std::int32_t>(process_.id);
+  handle.process_start = process_.start;
   handle.nonce = kNonce;
   handle.namespace_of_id = process_namespace();
   handle.user = geteuid();
   handle.generation = 1;
+  handle.offset = 1;
+  handle.size = kSize - 1024;
   handle.seal();
   return handle;
 }

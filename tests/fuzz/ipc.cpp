@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
   exporter.reset();
   ShareHandle handle =
       exporter.handle((choices & memory_handle) != 0 ? ShareHandle::Kind::memory : ShareHandle::Kind::event);
-  input.over(&handle, offsetof(ShareHandle, check));
+  input.over(&handle, sizeof handle);
   if ((choices & broken_seal) == 0) handle.seal();
   auto &layout = exporter.layout();
   if ((choices & memory_handle) != 0)

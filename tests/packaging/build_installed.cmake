@@ -30,7 +30,9 @@ set(expected ${headers} ${sources}
   ${LIBDIR}/libcushim_faults.a
   ${LIBDIR}/libcushim_hooks.a
   ${LIBDIR}/libcushim_ptx.a
-  ${LIBDIR}/libcushim_sim.a)
+  ${LIBDIR}/libcushim_replay.a
+  ${LIBDIR}/libcushim_sim.a
+  ${LIBDIR}/libcushim_trace.a)
 list(SORT installed)
 list(SORT expected)
 if(NOT installed STREQUAL expected)
@@ -39,7 +41,7 @@ endif()
 
 install(sim sim_alone)
 list_files(installed ${WORK}/sim_alone *)
-if(NOT installed STREQUAL "${LIBDIR}/cushim/sim/libcuda.so;${LIBDIR}/cushim/sim/libcuda.so.1")
+if(NOT installed STREQUAL "${LIBDIR}/cushim/sim/libcuda.so;${LIBDIR}/cushim/sim/libcuda.so.1;${LIBDIR}/cushim/sim/libcushim_ptx_recorder.so")
   message(FATAL_ERROR "installed as the simulated driver: ${installed}")
 endif()
 

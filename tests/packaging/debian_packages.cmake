@@ -9,7 +9,7 @@ configure(${SOURCE} ${WORK}/build -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Rele
   -DCUSHIM_BUILD_TESTS=OFF -DCUSHIM_BUILD_EXAMPLES=OFF -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON)
 set(targets cushim cushim_cuda_driver cushim-command)  # without the targets that users build themselves
 if(MOCK)
-  list(APPEND targets cushim_check cushim_dispatch cushim_entry_traits cushim_faults cushim_hooks cushim_ptx cushim_sim cushim_libcuda)
+  list(APPEND targets cushim_check cushim_dispatch cushim_entry_traits cushim_faults cushim_hooks cushim_ptx cushim_replay cushim_sim cushim_trace cushim_libcuda cushim_ptx_recorder)
 endif()
 run(${CMAKE_COMMAND} --build ${WORK}/build --target ${targets})
 run(${CPACK} --config ${WORK}/build/CPackConfig.cmake -B ${WORK}/packages)
@@ -74,7 +74,7 @@ if(MOCK)
 
   # The package of the simulated driver contains only its library, under both names, outside the library
   # search path; the command finds it.
-  if(NOT files_of_cushim-sim MATCHES "^usr/lib(/[^/]+)?/cushim/sim/libcuda\\.so;usr/lib(/[^/]+)?/cushim/sim/libcuda\\.so\\.1$")
+  if(NOT files_of_cushim-sim MATCHES "^usr/lib(/[^/]+)?/cushim/sim/libcuda\\.so;usr/lib(/[^/]+)?/cushim/sim/libcuda\\.so\\.1;usr/lib(/[^/]+)?/cushim/sim/libcushim_ptx_recorder\\.so$")
     message(FATAL_ERROR "the simulated driver is ${files_of_cushim-sim}")
   endif()
   execute_process(COMMAND ${WORK}/root/usr/bin/cushim run --devices h200x3 -- ${WORK}/root/usr/bin/cushim ctest-resources

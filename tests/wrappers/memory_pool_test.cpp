@@ -118,8 +118,8 @@ TEST(MemoryPool, Trimming_and_access_are_one_call_each) {
       });
   const MemoryPoolRef pool(pool_handle(0x70));
   pool.trim_to(100);
-  EXPECT_EQ(pool.access(device()), PoolAccess::read_write);
-  pool.set_access(device(), PoolAccess::none);
+  EXPECT_EQ(pool.access(device()), MemoryAccess::read_write);
+  pool.set_access(device(), MemoryAccess::none);
   EXPECT_THAT(recording.calls(), ElementsAre("cuMemPoolTrimTo(0x70, 100)", "cuMemPoolGetAccess(&, 0x70, &)",
                                              "cuMemPoolSetAccess(0x70, &, 1)"));
 }

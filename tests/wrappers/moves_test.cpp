@@ -67,6 +67,53 @@ memory::ipc::Mapping make(int) {
   return memory::ipc::import(Device::from_handle(3), memory::ipc::handle_t{});
 }
 
+template <>
+PhysicalMemory make(int which) {
+  return PhysicalMemory::create(Device::from_handle(which), 0x1000);
+}
+template <>
+ShareablePhysicalMemory make(int which) {
+  return ShareablePhysicalMemory::create(Device::from_handle(which), 0x1000);
+}
+template <>
+AddressReservation make(int) {
+  return AddressReservation::create(0x1000);
+}
+template <>
+Mapping make(int which) {
+  return Mapping::create(ReservedRange::from_address(0x10000u * (which + 1u), 0x1000),
+                         PhysicalMemoryRef::from_handle(1));
+}
+template <>
+VirtualBuffer<int> make(int) {
+  auto buffer = VirtualBuffer<int>::create(Device::from_handle(3), 3000);
+  buffer.resize(10);
+  buffer.resize(2000);
+  return buffer;
+}
+
+template <>
+Module make(int which) {
+  return Module::load(Device::from_handle(which), "");
+}
+template <>
+Library make(int) {
+  return Library::load("");
+}
+template <>
+Linker make(int) {
+  return Linker::create();
+}
+
+template <>
+Graph make(int) {
+  return Graph::create();
+}
+template <>
+GraphExec make(int) {
+  return GraphExec::instantiate(GraphRef::from_handle(reinterpret_cast<CUgraph>(0x90)));
+}
+
 template <class T>
 class Move : public testing::Test {
  public:
@@ -81,7 +128,9 @@ class Move : public testing::Test {
 
 using Owners = testing::Types<Event, TimedEvent, IpcEvent, Stream, PrimaryContext, Context, DeviceBuffer<int>,
                               PinnedBuffer<int>, RegisteredBuffer<int>, ManagedBuffer<int>,
-                              PitchedBuffer<int>, StreamBuffer<int>, memory::ipc::Mapping>;
+                              PitchedBuffer<int>, StreamBuffer<int>, memory::ipc::Mapping, PhysicalMemory,
+                              ShareablePhysicalMemory, AddressReservation, Mapping, VirtualBuffer<int>,
+                              Module, Library, Linker, Graph, GraphExec>;
 TYPED_TEST_SUITE(Move, Owners);
 
 TYPED_TEST(Move, Construction_leaves_the_source_empty) {
@@ -154,6 +203,7 @@ TYPED_TEST(Move, Is_not_possible_through_a_reference_that_does_not_own) {
   static_assert(!is_assignable_as<Owner, StreamRef> && !is_assignable_as<Owner, EventRef> &&
                 !is_assignable_as<Owner, TimedEventRef> && !is_assignable_as<Owner, ContextRef> &&
                 !is_assignable_as<Owner, DeviceSpan<int>> && !is_assignable_as<Owner, PinnedSpan<int>> &&
+                !is_assignable_as<Owner, GraphRef> && !is_assignable_as<Owner, GraphExecRef> &&
                 !is_assignable_as<Owner, std::span<int>> && !is_assignable_as<Owner, DeviceSpan2D<int>>);
   static_assert(is_assignable_as<Owner, Event> == std::is_same_v<Owner, Event>);
   static_assert(!is_assignable_as<TimedEventRef, EventRef>);

@@ -30,6 +30,14 @@ inline Device device() { return Device::from_handle(3); }
 inline ContextRef context() { return ContextRef::from_handle(context_handle(0xc1)); }
 inline StreamRef stream() { return StreamRef(stream_handle(0x50)); }
 inline EventRef event() { return EventRef::from_handle(event_handle(0xe0)); }
+inline Function function() { return Function::from_handle(reinterpret_cast<CUfunction>(0xf0)); }
+inline Kernel kernel() { return Kernel::from_handle(reinterpret_cast<CUkernel>(0xf8)); }
+inline GraphRef graph() { return GraphRef::from_handle(reinterpret_cast<CUgraph>(0x90)); }
+inline GraphExecRef exec() { return GraphExecRef::from_handle(reinterpret_cast<CUgraphExec>(0x80)); }
+template <class Node = GraphNode>
+Node node() {
+  return Node::from_handle(reinterpret_cast<CUgraphNode>(0xa0));
+}
 inline const DeviceSpan<int> kDevice(DevicePtr<int>(0x1000), 4);
 inline int host[4];
 inline const DeviceSpan2D<int> kRows{DevicePtr<int>(0x1000), 2, 2, 8};
@@ -179,7 +187,7 @@ inline const Operation kOperations[] = {
     {"memory of a pool",
      [] {
        const auto pool = MemoryPool::create_on_host_node(0, {.max_size = 1 << 20});
-       pool.set_access(device(), PoolAccess::read_write);
+       pool.set_access(device(), MemoryAccess::read_write);
        StreamBuffer<int>::create(pool, stream(), 4).close();
        pool.trim_to(0);
      }},
@@ -192,6 +200,170 @@ inline const Operation kOperations[] = {
        pool.reset(pool_attribute::used_high);
        MemoryPoolRef::current_of(device());
        set_current_pool(device(), pool);
+     }},
+    {"physical memory", [] { PhysicalMemory::create(device(), 0x1000); }},
+    {"physical memory, closed", [] { PhysicalMemory::create_on_host_node(0, 0x1000).close(); }},
+    {"physical memory questions",
+     [] {
+       PhysicalMemory::granularity(device());
+       PhysicalMemory::retain(DevicePtr<int>(0x1000)).properties();
+     }},
+    {"shared physical memory",
+     [] {
+       ShareablePhysicalMemory::create(device(), 0x1000).export_fd();
+       ShareablePhysicalMemory::import(SharedMemoryFd()).close();
+     }},
+    {"addresses and a mapping",
+     [] {
+       const auto reservation = AddressReservation::create(0x1000);
+       const auto mapping = Mapping::create(reservation.range(), PhysicalMemoryRef::from_handle(1));
+       mapping.set_access(device(), MemoryAccess::read);
+       mapping.access(device());
+     }},
+    {"addresses and a mapping, closed",
+     [] {
+       auto reservation = AddressReservation::create(0x1000);
+       Mapping::create(reservation.range(), PhysicalMemoryRef::from_handle(1)).close();
+       reservation.close();
+     }},
+    {"virtual buffer",
+     [] {
+       auto buffer = VirtualBuffer<int>::create(device(), 3000);
+       buffer.resize(1000);
+       buffer.add_access(Device::from_handle(4));
+       buffer.resize(3000);
+       buffer.resize(1000);
+     }},
+    {"virtual buffer, closed",
+     [] {
+       auto buffer = VirtualBuffer<int>::create(device(), 3000);
+       buffer.resize(1);
+       buffer.close();
+     }},
+    {"memory resources",
+     [] {
+       DeviceMemoryResource device_memory;
+       device_memory.deallocate_sync(device_memory.allocate_sync(4), 4);
+       ManagedMemoryResource managed(context());
+       managed.deallocate(managed.allocate(4), 4);
+       PinnedMemoryResource pinned;
+       pinned.deallocate(pinned.allocate(4), 4);
+     }},
+    {"memory resource of a pool",
+     [] {
+       PoolMemoryResource resource(MemoryPoolRef::from_handle(reinterpret_cast<CUmemoryPool>(0x70)));
+       resource.deallocate(stream(), resource.allocate(stream(), 4), 4);
+       resource.deallocate_sync(resource.allocate_sync(4), 4);
+     }},
+    {"module",
+     [] {
+       const auto module = Module::load("");
+       module.function("f");
+       module.functions();
+       module.global<int[16]>("g");
+     }},
+    {"module in a context, closed", [] { Module::load(context(), "").close(); }},
+    {"module on a device", [] { Module::load(device(), ""); }},
+    {"module of a file", [] { Module::load_file("file"); }},
+    {"function questions",
+     [] {
+       function().attribute(function_attribute::num_regs);
+       function().set(function_attribute::max_dynamic_shared_size_bytes, 1);
+       function().set_cache_preference(CachePreference::shared);
+       function().name();
+     }},
+    {"library",
+     [] {
+       const auto library = Library::load("");
+       library.kernel("k");
+       library.kernels();
+       library.global<int[16]>("g");
+       library.managed<int[16]>("g");
+     }},
+    {"library of a file, closed", [] { Library::load_file("file").close(); }},
+    {"kernel questions",
+     [] {
+       kernel().attribute(function_attribute::num_regs, device());
+       kernel().set(function_attribute::max_dynamic_shared_size_bytes, 1, device());
+       kernel().set_cache_preference(CachePreference::shared, device());
+       kernel().name();
+       kernel().function();
+     }},
+    {"linker",
+     [] {
+       auto linker = Linker::create();
+       linker.add("");
+       linker.add_file(LinkInput::library, "file");
+       linker.complete();
+     }},
+    {"linker, closed", [] { Linker::create().close(); }},
+    {"launches",
+     [] {
+       launch(function(), {}, stream(), 1);
+       launch(kernel(), {.cooperative = true}, stream());
+     }},
+    {"graph", [] { Graph::create().clone(); }},
+    {"graph, closed", [] { Graph::create().close(); }},
+    {"graph with nodes",
+     [] {
+       const Graph built = Graph::create();
+       const auto load = built.add_copy(kDevice, PinnedSpan<int>(std::span(host)));
+       const auto clear = built.add_memset(kDevice, 0);
+       built.after(load, clear).add_kernel(function(), {.cooperative = true}, 1);
+       built.after(load).add_child(graph());
+       built.add_empty();
+       built.after(built.add_wait(event())).add_record(event());
+       const auto memory = built.add_allocation<int>(device(), 4);
+       built.after(memory.node).add_free(memory.memory);
+     }},
+    {"graph with host functions",
+     [] {
+       const Graph built = Graph::create();
+       built.add_host([] {});
+       built.keep(std::string("kept"));
+     }},
+    {"graph questions",
+     [] {
+       graph().nodes();
+       graph().root_nodes();
+       graph().edges();
+       graph().find(node());
+       graph().write_dot("file");
+       graph().add_edge(node(), node());
+       graph().remove_edge(node(), node());
+       graph().remove(node());
+       node().type();
+       node().dependencies();
+       node().dependent_nodes();
+       graph_of(node<ChildNode>());
+     }},
+    {"capture", [] { capture(stream(), [] { fill(kDevice, 1, stream()); }); }},
+    {"executable graph", [] { GraphExec::instantiate(graph()); }},
+    {"executable graph, closed", [] { GraphExec::instantiate(graph()).close(); }},
+    {"executable graph changes",
+     [] {
+       static_cast<void>(exec().update(graph()));
+       exec().set_kernel(node<KernelNode>(), function(), {}, 1);
+       exec().set_copy(node<CopyNode>(), kDevice, kDevice);
+       exec().set_memset(node<MemsetNode>(), kDevice, 1);
+       exec().set_host(
+           node<HostNode>(), [](void *) {}, nullptr);
+       exec().set_child(node<ChildNode>(), graph());
+       exec().set_event(node<EventRecordNode>(), event());
+       exec().set_event(node<EventWaitNode>(), event());
+       exec().set_enabled(node<KernelNode>(), false);
+       exec().is_enabled(node<KernelNode>());
+       exec().flags();
+       exec().upload(stream());
+       exec().launch(stream());
+     }},
+    {"occupancy",
+     [] {
+       max_active_blocks(function(), 32);
+       max_potential_block_size(function());
+       available_shared_memory(function(), 1, 32);
+       max_active_clusters(function(), {});
+       max_potential_cluster_size(function(), {});
      }},
     {"copies",
      [] {

@@ -67,7 +67,8 @@ void (*resolve(void *, const char *name))() {
 }
 
 bool gives_back(std::string_view base) {
-  for (const char *word : {"Destroy", "Free", "Release", "Pop", "Close", "Unregister", "Disable"})
+  for (const char *word :
+       {"Destroy", "Free", "Release", "Pop", "Close", "Unregister", "Disable", "Unmap", "Unload"})
     if (base.find(word) != base.npos) return true;
   return false;
 }
@@ -101,6 +102,7 @@ Recording::Recording() : scope_(driver()), handler_before_(set_unreported_handle
   active_recording = this;
   unreported().clear();
   behave();
+  behave_graphs();
 }
 
 Recording::~Recording() {
@@ -249,6 +251,40 @@ void Recording::behave() {
   on<Entry::cuMemPoolDestroy_v11020>([this](CUmemoryPool pool) { return give_back(words("pool", pool)); });
   on<Entry::cuMemFreeAsync_v11020>(
       [this](CUdeviceptr address, CUstream) { return give_back(words("pool memory", address)); });
+  const auto physical = [this](CUmemGenericAllocationHandle *handle) {
+    *handle = reinterpret_cast<CUdeviceptr>(acquire<void *>("physical memory"));
+    return CUDA_SUCCESS;
+  };
+  on<Entry::cuMemCreate_v10020>([physical](CUmemGenericAllocationHandle *handle, std::size_t,
+                                           const CUmemAllocationProp *,
+                                           unsigned long long) { return physical(handle); });
+  on<Entry::cuMemRetainAllocationHandle_v11000>(
+      [physical](CUmemGenericAllocationHandle *handle, void *) { return physical(handle); });
+  on<Entry::cuMemImportFromShareableHandle_v10020>(
+      [physical](CUmemGenericAllocationHandle *handle, void *, CUmemAllocationHandleType) {
+        return physical(handle);
+      });
+  on<Entry::cuMemRelease_v10020>(
+      [this](CUmemGenericAllocationHandle handle) { return give_back(words("physical memory", handle)); });
+  on<Entry::cuMemGetAllocationGranularity_v10020>(
+      [](std::size_t *granularity, const CUmemAllocationProp *, CUmemAllocationGranularity_flags) {
+        *granularity = 0x1000;
+        return CUDA_SUCCESS;
+      });
+  on<Entry::cuMemAddressReserve_v10020>(
+      [this](CUdeviceptr *base, std::size_t, std::size_t, CUdeviceptr, unsigned long long) {
+        *base = reinterpret_cast<CUdeviceptr>(acquire<void *>("addresses"));
+        return CUDA_SUCCESS;
+      });
+  on<Entry::cuMemAddressFree_v10020>(
+      [this](CUdeviceptr base, std::size_t) { return give_back(words("addresses", base)); });
+  on<Entry::cuMemMap_v10020>([this](CUdeviceptr address, std::size_t, std::size_t,
+                                    CUmemGenericAllocationHandle, unsigned long long) {
+    acquire(words("mapping", address));
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuMemUnmap_v10020>(
+      [this](CUdeviceptr address, std::size_t) { return give_back(words("mapping", address)); });
   on<Entry::cuMemGetAddressRange_v3020>([](CUdeviceptr *base, std::size_t *size, CUdeviceptr address) {
     *base = address & ~CUdeviceptr{0xfff};
     *size = 0x1000;
@@ -261,6 +297,74 @@ void Recording::behave() {
   });
   on<Entry::cuIpcCloseMemHandle_v4010>(
       [this](CUdeviceptr address) { return give_back(words("mapping", address)); });
+
+  on<Entry::cuModuleLoadDataEx_v2010>(
+      [this](CUmodule *module, const void *, unsigned, CUjit_option *, void **) {
+        *module = acquire<CUmodule>("module");
+        return CUDA_SUCCESS;
+      });
+  on<Entry::cuModuleLoad_v2000>([this](CUmodule *module, const char *) {
+    *module = acquire<CUmodule>("module");
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuModuleUnload_v2000>([this](CUmodule module) { return give_back(words("module", module)); });
+  on<Entry::cuModuleGetFunction_v2000>([](CUfunction *function, CUmodule, const char *) {
+    *function = reinterpret_cast<CUfunction>(0xf0);
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuModuleGetGlobal_v3020>([](CUdeviceptr *address, std::size_t *size, CUmodule, const char *) {
+    *address = 0x8000;
+    *size = 64;
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuFuncGetName_v12030>([](const char **name, CUfunction) {
+    *name = "function";
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuFuncGetParamInfo_v12040>(
+      [](CUfunction, std::size_t, std::size_t *, std::size_t *) { return CUDA_ERROR_INVALID_VALUE; });
+  on<Entry::cuLinkCreate_v6050>([this](unsigned, CUjit_option *, void **, CUlinkState *link) {
+    *link = acquire<CUlinkState>("link");
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuLinkComplete_v5050>([](CUlinkState, void **image, std::size_t *size) {
+    static char linked[] = "linked";
+    *image = linked;
+    *size = sizeof linked;
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuLinkDestroy_v5050>([this](CUlinkState link) { return give_back(words("link", link)); });
+#if CUDA_VERSION >= 12000
+  on<Entry::cuLibraryLoadData_v12000>([this](CUlibrary *library, const void *, CUjit_option *, void **,
+                                             unsigned, CUlibraryOption *, void **, unsigned) {
+    *library = acquire<CUlibrary>("library");
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuLibraryLoadFromFile_v12000>([this](CUlibrary *library, const char *, CUjit_option *, void **,
+                                                 unsigned, CUlibraryOption *, void **, unsigned) {
+    *library = acquire<CUlibrary>("library");
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuLibraryUnload_v12000>(
+      [this](CUlibrary library) { return give_back(words("library", library)); });
+  on<Entry::cuLibraryGetKernel_v12000>([](CUkernel *kernel, CUlibrary, const char *) {
+    *kernel = reinterpret_cast<CUkernel>(0xf8);
+    return CUDA_SUCCESS;
+  });
+  const auto variable = [](CUdeviceptr *address, std::size_t *size, CUlibrary, const char *) {
+    *address = 0x8000;
+    *size = 64;
+    return CUDA_SUCCESS;
+  };
+  on<Entry::cuLibraryGetGlobal_v12000>(variable);
+  on<Entry::cuLibraryGetManaged_v12000>(variable);
+  on<Entry::cuKernelGetName_v12030>([](const char **name, CUkernel) {
+    *name = "kernel";
+    return CUDA_SUCCESS;
+  });
+  on<Entry::cuKernelGetParamInfo_v12040>(
+      [](CUkernel, std::size_t, std::size_t *, std::size_t *) { return CUDA_ERROR_INVALID_VALUE; });
+#endif
 
   const auto launch = [this](CUstream, CUhostFn function, void *data) {
     launched.push_back([=] { function(data); });

@@ -110,6 +110,14 @@ class Recording {
   void acquire(const std::string &what) { ++live_[what]; }
   CUresult give_back(const std::string &what);
   void behave();
+  void behave_graphs();
+
+  // A user object. Belongs to the program if the graph is null.
+  struct UserObject {
+    std::function<void()> destroy;
+    CUgraph graph;
+  };
+  CUresult end(CUuserObject object);
 
   std::vector<std::string> calls_;
   std::array<std::unique_ptr<const AnyBehaviour>, CUSHIM_TABLE_CAPACITY> behaviours_;
@@ -117,7 +125,9 @@ class Recording {
   std::map<std::string, int> live_;
   std::vector<std::string> wrong_releases_;
   std::vector<CUcontext> stack_;
+  std::map<CUuserObject, UserObject> user_objects_;
   std::uintptr_t next_ = 0;
+  std::uintptr_t next_node_ = 0xa00000;
   int countdown_ = 0;
   CUresult failure_ = CUDA_SUCCESS;
   std::string failed_;

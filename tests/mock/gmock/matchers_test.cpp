@@ -10,6 +10,7 @@ namespace {
 
 using cushim::mock::Fails;
 using cushim::mock::HasFlags;
+using cushim::mock::KernelParameters;
 using cushim::mock::MockDriver;
 using cushim::mock::Returns;
 using cushim::mock::Succeeds;
@@ -51,6 +52,35 @@ TEST(Matchers, Operations_of_a_batch) {
   EXPECT_EQ(mock.driver().cuStreamBatchMemOp(nullptr, 2, operations, 0), CUDA_SUCCESS);
   EXPECT_THAT(operations[0], Not(WritesValue32(0x1000, 8)));
   EXPECT_THAT(operations[0], Not(WaitsForValue32(0x1000, 7)));
+}
+
+TEST(Matchers, KernelParameters_see_typed_arguments) {
+  const auto kernel = reinterpret_cast<CUfunction>(0x10);
+  MockDriver mock;
+  EXPECT_CALL(mock,
+              cuLaunchKernel(kernel, _, _, _, _, _, _, _, _,
+                             KernelParameters<int, float, CUdeviceptr>(testing::Gt(2), 1.5F, _), nullptr));
+  int n = 3;
+  float a = 1.5F;
+  CUdeviceptr x = 0x1000;
+  void *parameters[] = {&n, &a, &x};
+  EXPECT_EQ(mock.driver().cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_THAT(parameters, Not((KernelParameters<int, float>(3, 2.0F))));
+  EXPECT_THAT(static_cast<void **>(nullptr), KernelParameters<>());
+  EXPECT_THAT(static_cast<void **>(nullptr), Not(KernelParameters<int>(3)));
+}
+
+TEST(Matchers, KernelParameters_explain_the_difference) {
+  const testing::Matcher<void **> matcher = KernelParameters<int, float>(3, _);
+  EXPECT_EQ(testing::DescribeMatcher<void **>(matcher),
+            "are kernel parameters whose #0 is equal to 3, and whose #1 is anything");
+  int n = 4;
+  float a = 0;
+  void *parameters[] = {&n, &a};
+  testing::StringMatchResultListener listener;
+  EXPECT_FALSE(matcher.MatchAndExplain(parameters, &listener));
+  EXPECT_EQ(listener.str(), "whose #0 is 4");
 }
 
 }  // namespace

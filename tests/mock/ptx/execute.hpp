@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +64,16 @@ class Arena final : public Memory {
     }
     return {};
   }
+  const Texture *texture(std::uint64_t handle) override {
+    const auto found = textures.find(handle);
+    return found == textures.end() ? nullptr : &found->second;
+  }
+  const Surface *surface(std::uint64_t handle) override {
+    const auto found = surfaces.find(handle);
+    return found == surfaces.end() ? nullptr : &found->second;
+  }
+  std::map<std::uint64_t, Texture> textures;  // by handle
+  std::map<std::uint64_t, Surface> surfaces;
 
  private:
   struct alignas(16) Line {

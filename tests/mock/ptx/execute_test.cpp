@@ -52,6 +52,81 @@ std::vector<std::uint32_t> computed(std::string_view body, const std::vector<std
   return loaded.memory.get<std::uint32_t>(to, in.size());
 }
 
+TEST(Execution, ComparesPairsOfHalvesToAMaskOfEachHalf) {
+  const std::vector<std::uint32_t> in{0x3c004000, 0x40003c00, 0x3c003c00, 0x7e004200};
+  EXPECT_EQ(computed("mov.b32 %r4, 0x3c003e00; set.gt.u32.f16x2 %r3, %r2, %r4;", in),
+            (std::vector<std::uint32_t>{0x0000ffff, 0xffff0000, 0, 0x0000ffff}));
+}
+
+TEST(Execution, MovesPairsOfBytes) {
+  EXPECT_EQ(
+      computed(".reg .b8 %b<2>; cvt.u16.u32 %h1, %r2; mov.b16 {%b0, %b1}, %h1; mov.b16 %h2, {%b1, %b0}; "
+               "cvt.u32.u16 %r3, %h2;",
+               {0x1234, 0xff80}),
+      (std::vector<std::uint32_t>{0x3412, 0x80ff}));
+}
+
+TEST(Execution, TheTypeMayStandBeforeRelu) {
+  EXPECT_EQ(computed("max.s32.relu %r3, %r2, 5;", {7, 0xffffff00}), (std::vector<std::uint32_t>{7, 5}));
+  EXPECT_EQ(computed("min.s32.relu %r3, %r2, 5;", {7, 0xffffff00}), (std::vector<std::uint32_t>{5, 0}));
+}
+
+TEST(Execution, ConvertsBfloat16ToAndFromEightBits) {
+  // 3.703125, -5.1875, 300, -1000
+  const std::vector<std::uint32_t> in{0x406d, 0xc0a6, 0x4396, 0xc47a};
+  const auto as_signed = computed(R"({
+  .reg .b8 %b;
+  cvt.u16.u32 %h1, %r2;
+  cvt.rzi.s8.bf16 %b, %h1;
+  mov.b16 %h2, {%b, 0};
+  cvt.s32.s8 %r3, %h2;
+})",
+                                  in);
+  EXPECT_EQ(as_signed, (std::vector<std::uint32_t>{3, std::uint32_t(-5), 127, std::uint32_t(-128)}));
+  const auto back = computed(R"({
+  .reg .b8 %b;
+  cvt.u8.u32 %b, %r2;
+  cvt.rn.bf16.s8 %h1, %b;
+  cvt.u32.u16 %r3, %h1;
+})",
+                             {1, 0xfe, 100});
+  EXPECT_EQ(back, (std::vector<std::uint32_t>{0x3f80, 0xc000, 0x42c8}));
+}
+
+TEST(Execution, TakesModifiersBehindTheType) {
+  const std::vector<std::uint32_t> in{0x3f800000, 0x41000000, 0x00000001, 0xc0000000};
+  EXPECT_EQ(computed("lg2.approx.f32.ftz %r3, %r2;", in), computed("lg2.approx.ftz.f32 %r3, %r2;", in));
+  EXPECT_EQ(computed("add.f32.ftz.sat %r3, %r2, %r2;", in), computed("add.ftz.sat.f32 %r3, %r2, %r2;", in));
+}
+
+TEST(Execution, ExchangesAndComparesSixteenBytesAtomically) {
+  Loaded loaded(with_header(R"(
+.visible .entry k(.param .u64 out) {
+  .reg .pred %p<2>; .reg .b64 %rd<8>; .reg .b128 %rq<4>;
+  ld.param.u64 %rd1, [out];
+RETRY:
+  ld.volatile.global.u64 %rd2, [%rd1]; ld.volatile.global.u64 %rd3, [%rd1+8];
+  sub.u64 %rd4, %rd2, 1; add.u64 %rd5, %rd3, 3;
+  mov.b128 %rq1, {%rd2, %rd3}; mov.b128 %rq2, {%rd4, %rd5};
+  atom.global.cas.b128 %rq3, [%rd1], %rq1, %rq2;
+  mov.b128 {%rd6, %rd7}, %rq3;
+  setp.ne.u64 %p1, %rd6, %rd2; @%p1 bra RETRY;
+  setp.ne.u64 %p1, %rd7, %rd3; @%p1 bra RETRY;
+  mov.b128 %rq1, {5, 6};
+  atom.exch.b128 %rq3, [%rd1+16], %rq1;
+  ret;
+})"));
+  const auto at = loaded.memory.add(std::vector<std::uint64_t>{7, 11, 1, 2});
+  LaunchShape shape;
+  shape.grid.x = 3;
+  shape.block.x = 40;
+  const LaunchResult result = loaded.run("k", shape, at);
+  ASSERT_TRUE(result) << name(result.fault.kind) << result.fault.message;
+  EXPECT_EQ(loaded.memory.get<std::uint64_t>(at, 4),
+            (std::vector<std::uint64_t>{7 - 120ull, 11 + 360, 5, 6}));
+  EXPECT_EQ(loaded.run("k", shape, at + 8).fault.kind, FaultKind::misaligned_address);
+}
+
 TEST(Execution, AddsVectorsOfAnyLength) {
   Loaded loaded(with_header(R"(
 .visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n) {
@@ -281,6 +356,44 @@ TEST(Execution, PrintsAsPrintfDoes) {
   EXPECT_EQ(loaded.printed, "  0 1.5\n  1 1.5\n");
 }
 
+// Memory with one conditional handle.
+class MemoryWithCondition final : public Memory {
+ public:
+  static constexpr std::uint64_t kHandle = 0x123456789;
+  Resolved resolve(std::uint64_t, std::uint64_t, Access) override { return {}; }
+  bool set_conditional(std::uint64_t handle, std::uint32_t value) override {
+    if (handle == kHandle) value_ = value;
+    return handle == kHandle;
+  }
+  std::uint32_t value() const { return value_; }
+
+ private:
+  std::uint32_t value_ = 0;
+};
+
+TEST(Execution, AKernelSetsConditionalHandles) {
+  const Loaded loaded(std::string(header) + R"(
+.extern .func cudaGraphSetConditional (.param .b64 handle, .param .b32 value);
+.visible .entry k(.param .u64 handle, .param .u32 value) { .reg .u64 h; .reg .u32 v;
+  ld.param.u64 h, [handle]; ld.param.u32 v, [value];
+  { .param .b64 p0; .param .b32 p1; st.param.b64 [p0], h; st.param.b32 [p1], v;
+  call.uni cudaGraphSetConditional, (p0, p1); }
+  ret; }
+)");
+  ASSERT_EQ(loaded.refused, "");
+  struct {
+    std::uint64_t handle = MemoryWithCondition::kHandle;
+    std::uint64_t value = 0x80000001;
+  } parameters;
+  MemoryWithCondition memory;
+  EXPECT_TRUE(run(loaded.program, "k", {}, std::as_bytes(std::span(&parameters, 1)), memory));
+  EXPECT_EQ(memory.value(), 0x80000001u);
+  parameters.handle = 5;
+  const LaunchResult result = run(loaded.program, "k", {}, std::as_bytes(std::span(&parameters, 1)), memory);
+  EXPECT_EQ(result.fault.kind, FaultKind::illegal_address);
+  EXPECT_EQ(result.fault.address, 5u);
+}
+
 TEST(Execution, AnAccessOutOfBoundsNamesThreadAndLine) {
   Loaded loaded(
       thread_kernel("mov.u64 %rd4, 64;\n @%p1 ld.global.u32 %r4, [%rd4];\n setp.eq.u32 %p1, %r1, 5;\n"
@@ -326,9 +439,9 @@ TEST(Execution, EndlessRecursionOverflowsTheStack) {
 }
 
 TEST(Execution, AnUnknownInstructionIsRefusedWithItsLine) {
-  Loaded loaded(thread_kernel("wgmma.fence.sync.aligned;\n mov.u32 %r3, 0;"));
+  Loaded loaded(thread_kernel("multimem.red.add.u32 [%rd1], %r1;\n mov.u32 %r3, 0;"));
   EXPECT_FALSE(loaded.program);
-  EXPECT_NE(loaded.refused.find("wgmma.fence"), std::string::npos) << loaded.refused;
+  EXPECT_NE(loaded.refused.find("multimem.red"), std::string::npos) << loaded.refused;
 }
 
 TEST(Execution, GenericAddressesReachSharedLocalAndParameterMemory) {

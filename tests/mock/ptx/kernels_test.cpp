@@ -36,6 +36,47 @@ class CompiledKernels : public ::testing::Test {
   testing::Arena &memory_ = loaded_.memory;
 };
 
+TEST(VariadicFunction, ReadsItsArgumentsFromLocalMemory) {
+  Loaded loaded(std::string{testing::header} + R"(
+.func (.param .b32 result) sum(.param .b32 count, .param .align 8 .b8 %VAParam[]) {
+  .local .align 4 .b8 scratch[4];
+  .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .f64 %fd<2>;
+  ld.param.u32 %r1, [count];
+  st.local.u32 [scratch], %r1;
+  mov.u64 %rd1, %VAParam;
+  ld.local.u32 %r2, [%rd1];
+  ld.local.f64 %fd1, [%rd1+8];
+  cvt.rzi.u32.f64 %r3, %fd1;
+  add.u32 %r2, %r2, %r3;
+  ld.local.u32 %r3, [scratch];
+  add.u32 %r2, %r2, %r3;
+  st.param.b32 [result], %r2;
+  ret;
+}
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %r<4>; .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd1, %rd1, %rd2;
+  {
+    .param .b32 named; .param .align 8 .b8 others[16]; .param .b32 back;
+    st.param.b32 [named], 1000;
+    st.param.b32 [others], %r1;
+    st.param.f64 [others+8], 0d4024000000000000;
+    call.uni (back), sum, (named, others);
+    ld.param.b32 %r2, [back];
+  }
+  st.global.u32 [%rd1], %r2;
+  ret;
+})");
+  const auto to = loaded.memory.add(64 * 4);
+  const LaunchResult result = loaded.run("k", shape(1, 64), to);
+  ASSERT_TRUE(result) << name(result.fault.kind) << " at line " << result.fault.line;
+  const auto sums = loaded.memory.get<unsigned>(to, 64);
+  for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(sums[i], 1010 + i);
+}
+
 TEST_F(CompiledKernels, AMatrixProductIsThatOfTheHost) {
   const int n = 64;
   std::vector<float> a(n * n), b(n * n);

@@ -149,6 +149,25 @@ TEST(StreamOrderedMemory, Is_not_in_use_of_its_pool_once_its_free_has_returned_i
   }
 }
 
+TEST(StreamOrderedMemory, Freed_in_a_destroyed_stream_is_released_by_a_wait_for_the_context) {
+  const Running running;
+  const CUstream stream = running.stream();
+  CUmemoryPool pool = nullptr;
+  need(driver().cuDeviceGetDefaultMemPool(&pool, 0));
+  const auto reserved = [&] {
+    unsigned long long bytes = 0;
+    need(driver().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes));
+    return bytes;
+  };
+  CUdeviceptr memory = 0;
+  need(driver().cuMemAllocAsync(&memory, 4096, stream));
+  need(driver().cuMemFreeAsync(memory, stream));
+  need(driver().cuStreamDestroy(stream));
+  EXPECT_NE(reserved(), 0u);
+  need(driver().cuCtxSynchronize());
+  EXPECT_EQ(reserved(), 0u);
+}
+
 TEST(StreamOrderedMemory, Of_no_bytes_is_the_null_pointer) {
   const Running running;
   CUmemoryPool pool = nullptr;

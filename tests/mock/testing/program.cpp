@@ -66,6 +66,11 @@ TEST(Answers, Are_kept) {
   const char *given = std::getenv("PROGRAM_ANSWER");
   answer("given", given == nullptr ? "none" : given);
 }
+TEST(Endless, Never_returns) {
+  answer("one", 1);
+  while (true) pause();
+}
+
 TEST(Answers, From_a_fresh_process_are_kept) {
   CUSHIM_IN_A_FRESH_PROCESS();
   answer("again", 7);

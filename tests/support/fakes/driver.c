@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "support/fakes/fake.h"
@@ -88,6 +89,12 @@ static void *past_profiler(void *function) {
   return theirs != NULL ? theirs : function;
 }
 
+#if defined(FAKE_LATER_ABI)
+/* An ABI of cuInit that came after the list of entry points. */
+int fake_later_init(void);
+int fake_later_init(void) { return CUDA_SUCCESS; }
+#endif
+
 static int look_up(const char *base, void **function, int version, cuuint64_t flags, int *status) {
   if (base == NULL || function == NULL) return CUDA_ERROR_INVALID_VALUE;
   if (version > FAKE_VERSION) {
@@ -95,6 +102,10 @@ static int look_up(const char *base, void **function, int version, cuuint64_t fl
     return CUDA_ERROR_INVALID_VALUE;
   }
   *function = past_profiler(fake_find(base, version, flags, status));
+#if defined(FAKE_LATER_ABI)
+  int (*const later)(void) = fake_later_init;
+  if (version == FAKE_VERSION && strcmp(base, "cuInit") == 0) memcpy(function, &later, sizeof later);
+#endif
   return CUDA_SUCCESS;
 }
 

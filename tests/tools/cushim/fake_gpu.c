@@ -146,6 +146,6 @@ int cuGetProcAddress_v2(const char *base, void **function, int version, uint64_t
 }
 
 #if defined(FAKE_GPU_SIMULATED)
-EXPORT extern const int cushim_simulated_driver;
-const int cushim_simulated_driver = 1;
+EXPORT const char *cushim_simulated_driver(void);
+const char *cushim_simulated_driver(void) { return "SIMULATED by a test"; }
 #endif

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """fidelity_test.py FIDELITY: tests the counts of tools/fidelity/fidelity.py."""
-import importlib.util
+import importlib
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-specification = importlib.util.spec_from_file_location("fidelity", sys.argv.pop())
-fidelity = importlib.util.module_from_spec(specification)
-sys.modules["fidelity"] = fidelity
-specification.loader.exec_module(fidelity)
+sys.path.insert(0, str(Path(sys.argv.pop()).parent))
+fidelity = importlib.import_module("fidelity")
+fidelity_page = importlib.import_module("fidelity_page")
 
 TEST = "Events.One"
 
@@ -82,9 +81,9 @@ class Fidelity(unittest.TestCase):
             readme.write_text("no place\n")
             with self.assertRaises(SystemExit):
                 fidelity.readme(readme, "totals\n")
-            readme.write_text(f"before\n{fidelity.MARK}old\n{fidelity.MARK}after\n")
+            readme.write_text(f"before\n{fidelity_page.MARK}old\n{fidelity_page.MARK}after\n")
             self.assertEqual(fidelity.readme(readme, "new\n"),
-                             f"before\n{fidelity.MARK}new\n{fidelity.MARK}after\n")
+                             f"before\n{fidelity_page.MARK}new\n{fidelity_page.MARK}after\n")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@
 using namespace cushim;
 
 void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, DeviceBuffer<int> &buffer,
-         std::vector<int> &host, Stream &owner, PinnedBuffer<int> &pinned, PitchedBuffer<int> &rows) {
+         std::vector<int> &host, Stream &owner, PinnedBuffer<int> &pinned, PitchedBuffer<int> &rows,
+         const TypedKernel<void(int, float, DevicePtr<int>)> &kernel, const Function &function,
+         const Graph &graph, const GraphExec &exec) {
   // Correct uses, so that the lines below fail only for their own reason.
   timed - timed;
   shared.ipc_descriptor();
@@ -19,6 +21,16 @@ void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, De
   static_cast<void>(owner == stream);
   stream.wait_value(DevicePtr<std::uint32_t>(4), geq(1));
   event.record(stream);
+  launch(kernel, {.grid = 4}, stream, 1, 2.0f, buffer);
+  launch(function, {.grid = 4}, stream, 1, 2.0f, buffer.data());
+  const CopyNode copying = graph.add_copy(buffer, pinned);
+  exec.set_copy(copying, buffer, pinned);
+  exec.set_enabled(copying, false);
+  const auto clear = graph.add_memset(rows, 1);
+  const auto work = graph.after(copying, clear).add_kernel(kernel, {.grid = 4}, 1, 2.0f, buffer);
+  exec.set_kernel(work, kernel, {.grid = 4}, 1, 2.0f, buffer);
+  graph.keep(std::string());
+  capture(stream, [] {});
 
 #if defined(DIFFERENCE_OF_UNTIMED_EVENTS)
   event - event;
@@ -112,6 +124,57 @@ void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, De
   Event::create(RecordFlags::external);
 #elif defined(HOST_FUNCTION_WITH_ARGUMENTS)
   stream.launch_host([](int) {});
+#elif defined(EXPORT_OF_MEMORY_THAT_STAYS_IN_THIS_PROCESS)
+  PhysicalMemory().export_fd();
+#elif defined(COPY_TO_RESERVED_ADDRESSES)
+  copy(AddressReservation(), host);
+#elif defined(MAPPING_OF_AN_ALLOCATION)
+  Mapping::create(buffer.span(), PhysicalMemory());
+#elif defined(SETTING_A_FUNCTION_ATTRIBUTE_THAT_IS_FIXED)
+  function.set(function_attribute::num_regs, 4);
+#elif defined(CODE_WITHOUT_AN_END)
+  Module::load(std::string_view("ptx"));
+#elif defined(LAUNCH_WITH_A_WIDER_NUMBER)
+  launch(kernel, {}, stream, host.size(), 2.0f, buffer);
+#elif defined(LAUNCH_WITH_A_NUMBER_OF_ANOTHER_KIND)
+  launch(kernel, {}, stream, 1, 2, buffer);
+#elif defined(LAUNCH_WITH_OTHER_ELEMENTS)
+  launch(kernel, {}, stream, 1, 2.0f, DevicePtr<float>());
+#elif defined(LAUNCH_WITH_A_HOST_POINTER)
+  launch(kernel, {}, stream, 1, 2.0f, host.data());
+#elif defined(LAUNCH_WITH_TOO_FEW_ARGUMENTS)
+  launch(kernel, {}, stream, 1, 2.0f);
+#elif defined(LAUNCH_WITH_A_WHOLE_BUFFER)
+  launch(function, {}, stream, buffer);
+#elif defined(LAUNCH_WITH_A_RANGE)
+  launch(function, {}, stream, buffer.span());
+#elif defined(CHANGE_OF_A_NODE_OF_ANOTHER_TYPE)
+  exec.set_copy(clear, buffer, pinned);
+#elif defined(CHANGE_OF_A_NODE_OF_ANY_TYPE)
+  exec.set_copy(graph.nodes().front(), buffer, pinned);
+#elif defined(CHANGE_OF_ATTRIBUTES_OF_A_LAUNCH)
+  exec.set_kernel(work, kernel, {.grid = 4, .cooperative = true}, 1, 2.0f, buffer);
+#elif defined(DISABLING_A_HOST_NODE)
+  exec.set_enabled(graph.add_host([] {}), false);
+#elif defined(CALLABLE_FOR_A_HOST_NODE_OF_AN_EXECUTABLE_GRAPH)
+  exec.set_host(
+      graph.add_host([] {}), [&buffer](void *) { buffer.size(); }, nullptr);
+#elif defined(LAUNCH_OF_A_GRAPH_THAT_IS_NOT_EXECUTABLE)
+  graph.launch(stream);
+#elif defined(COPY_NODE_OF_PAGEABLE_MEMORY)
+  graph.add_copy(buffer, host);
+#elif defined(COPY_NODE_OF_OTHER_ELEMENTS)
+  graph.add_copy(DeviceSpan<float>(), pinned);
+#elif defined(MEMSET_NODE_OF_SLICES)
+  graph.add_memset(DeviceSpan3D<int>(), 1);
+#elif defined(KERNEL_NODE_WITH_A_WIDER_NUMBER)
+  graph.add_kernel(kernel, {}, host.size(), 2.0f, buffer);
+#elif defined(BUFFER_KEPT_BY_A_GRAPH)
+  graph.keep(std::move(buffer));
+#elif defined(CAPTURE_OF_A_FUNCTION_WITH_ARGUMENTS)
+  capture(stream, [](StreamRef) {});
+#elif defined(COPY_OF_A_GRAPH)
+  Graph second(graph);
 #elif defined(ENTRY_THAT_NO_DRIVER_HAS)
   driver().cuEventRecordTwice(nullptr, nullptr);
 #endif

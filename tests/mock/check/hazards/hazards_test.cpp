@@ -1,45 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the hazard checker, one by one, and the operations that it counts as happens-before.
-#include <gtest/gtest.h>
-#include <cushim/check/hazards.hpp>
-#include <cushim/mock/hook.hpp>
-#include <cushim/sim/machine.hpp>
-
 #include <thread>
 
-#include "hazards/hazard_model.hpp"
-#include "support/machine_fixture.hpp"
+#include "hazards_found.hpp"
 
 namespace cushim::check {
 namespace {
-
-using sim::need;
-using sim::Running;
-
-class HazardsFound : public ::testing::Test {
- protected:
-  // Returns the violated rules, in the order of their first violation.
-  std::vector<std::string> rules() {
-    std::vector<std::string> names;
-    for (const Finding &finding : checker.finish()) names.push_back(finding.rule);
-    return names;
-  }
-  std::string words() {
-    std::string all;
-    for (const Finding &finding : checker.finish()) all += finding.to_text();
-    return all;
-  }
-
-  const Running running{{.schedule = sim::Schedule::deferred}};
-  Hazards checker{driver()};
-  const CUstream a = running.stream(), b = running.stream();
-  const CUevent event = running.event();
-  const CUdeviceptr memory = running.memory(), other = running.memory();
-};
-
-using Names = std::vector<std::string>;
-const Names kNone;
-const Names kUnordered{"unordered"};
 
 TEST_F(HazardsFound, A_report_names_streams_bytes_calls_and_the_missing_edge) {
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
@@ -77,6 +43,95 @@ TEST_F(HazardsFound, An_event_that_was_recorded_too_early_is_named) {
   need(driver().cuStreamWaitEvent(b, event, 0));
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
   EXPECT_NE(words().find(", which was recorded before that"), std::string::npos) << words();
+}
+
+// Physical memory of two granules, and its mappings.
+struct Physical {
+  static constexpr std::size_t kGranule = 2 << 20;
+
+  Physical() {
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    need(driver().cuMemCreate(&memory, 2 * kGranule, &properties, 0));
+  }
+  CUdeviceptr map() const {
+    constexpr std::size_t size = 2 * kGranule;
+    CUdeviceptr at = 0;
+    CUmemAccessDesc access = {};
+    access.location = properties.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    need(driver().cuMemAddressReserve(&at, size, 0, 0, 0));
+    need(driver().cuMemMap(at, size, 0, memory, 0));
+    need(driver().cuMemSetAccess(at, size, &access, 1));
+    return at;
+  }
+
+  CUmemAllocationProp properties = {};
+  CUmemGenericAllocationHandle memory = 0;
+};
+
+TEST_F(HazardsFound, Two_mappings_of_one_memory_are_the_same_bytes) {
+  const Physical physical;
+  const CUdeviceptr one = physical.map(), other = physical.map();
+  need(driver().cuMemsetD8Async(one, 1, 100, a));
+  need(driver().cuMemsetD8Async(other + 50, 1, 100, b));
+  EXPECT_EQ(rules(), kUnordered);
+}
+// The model of a program that writes to two addresses in two streams, without order between them.
+class TwoWrites {
+ public:
+  void map(std::uint64_t begin, std::uint64_t size, std::uint64_t offset) {
+    model.memory_mapped({.begin = begin, .size = size, .physical = 7, .offset = offset}, nullptr);
+  }
+  // Returns the number of findings.
+  std::size_t findings(CUstream a, std::uint64_t one, CUstream b, std::uint64_t other) {
+    for (const auto &[stream, address] : {std::pair(a, one), std::pair(b, other)}) {
+      model.streams().made(stream, nullptr, false);
+      const HazardModel::Use use{.extent = Extent::of(address, 64), .kind = Access::Kind::write};
+      model.work({.handle = stream}, {}, std::span(&use, 1), HazardModel::Host::goes_on);
+    }
+    model.finish();
+    return count_;
+  }
+
+ private:
+  std::size_t count_ = 0;
+
+ public:
+  HazardModel model{[this](const Finding &) { ++count_; }};
+};
+
+TEST_F(HazardsFound, Two_mappings_of_different_parts_are_different_bytes) {
+  TwoWrites two;
+  two.map(0x10000, 0x1000, 0);
+  two.map(0x30000, 0x2000, 0);
+  EXPECT_EQ(two.findings(a, 0x10000, b, 0x31000), 0u);
+}
+TEST_F(HazardsFound, A_mapping_of_a_part_is_the_same_bytes_as_that_part) {
+  TwoWrites two;
+  two.map(0x30000, 0x1000, 0x1000);
+  two.map(0x10000, 0x3000, 0);
+  EXPECT_EQ(two.findings(a, 0x30020, b, 0x11000), 1u);
+}
+TEST_F(HazardsFound, A_handle_of_new_memory_is_not_the_memory_that_it_named_before) {
+  TwoWrites two;
+  two.map(0x10000, 0x1000, 0);
+  two.model.physical_memory_made(7);
+  two.map(0x30000, 0x1000, 0);
+  EXPECT_EQ(two.findings(a, 0x10000, b, 0x30000), 0u);
+}
+TEST_F(HazardsFound, Unmapped_addresses_are_forgotten) {
+  const Physical physical, another;
+  const CUdeviceptr one = physical.map(), other = physical.map();
+  need(driver().cuMemsetD8Async(other, 1, 100, a));
+  need(driver().cuMemUnmap(one, 2 * Physical::kGranule));
+  need(driver().cuMemMap(one, 2 * Physical::kGranule, 0, another.memory, 0));
+  CUmemAccessDesc access = {};
+  access.location = physical.properties.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  need(driver().cuMemSetAccess(one, 2 * Physical::kGranule, &access, 1));
+  need(driver().cuMemsetD8Async(one, 1, 100, b));
+  EXPECT_EQ(rules(), kNone);
 }
 
 TEST_F(HazardsFound, Waits_of_the_host_are_order) {
@@ -203,164 +258,6 @@ TEST_F(HazardsFound, A_host_function_that_has_returned_tells_the_host) {
   EXPECT_TRUE(is_done) << "the program's own function was called";
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
   EXPECT_EQ(rules(), kNone);
-}
-
-TEST_F(HazardsFound, Pinned_memory_that_changes_before_the_copy_is_known_to_be_done) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-  words[0] = 2;
-  need(driver().cuStreamSynchronize(a));
-  EXPECT_EQ(rules(), Names{"pinned-source-changed"});
-}
-
-TEST_F(HazardsFound, Pinned_memory_that_changes_afterwards_is_no_hazard) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-  need(driver().cuStreamSynchronize(a));
-  words[0] = 2;
-  need(driver().cuMemcpyDtoHAsync(words, memory, 256, a));
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));  // copies the values that the first copy writes
-  need(driver().cuStreamSynchronize(a));
-  EXPECT_EQ(rules(), kNone);
-}
-
-TEST_F(HazardsFound, Pinned_memory_may_be_filled_while_a_stream_waits_for_the_host) {
-  std::uint32_t *const words = running.pinned(64), *const word = running.pinned();
-  *word = 0;
-  need(driver().cuStreamWaitValue32(a, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-  words[0] = 2;
-  std::atomic_ref(*word).store(1);
-  need(driver().cuStreamSynchronize(a));
-  EXPECT_EQ(rules(), kNone);
-}
-
-// A host function that changes its argument after the preceding copy.
-void CUDA_CB change(void *words) { static_cast<std::uint32_t *>(words)[0] = 2; }
-void CUDA_CB do_nothing(void *) {}
-
-TEST_F(HazardsFound, A_host_function_enqueued_after_pinned_memory_changed_is_no_excuse) {
-  for (const CUstream stream : {a, b}) {
-    Hazards hazards(driver());
-    std::uint32_t *const words = running.pinned(64);
-    words[0] = 1;
-    need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-    words[0] = 2;
-    need(driver().cuLaunchHostFunc(stream, &do_nothing, nullptr));
-    need(driver().cuStreamSynchronize(stream));
-    need(driver().cuStreamSynchronize(a));
-    ASSERT_EQ(hazards.finish().size(), 1u);
-    EXPECT_EQ(hazards.finish()[0].rule, "pinned-source-changed");
-  }
-}
-
-TEST_F(HazardsFound, A_host_function_on_an_unrelated_stream_is_no_excuse_for_changing_pinned_memory) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-  need(driver().cuLaunchHostFunc(b, &do_nothing, nullptr));
-  need(driver().cuStreamSynchronize(b));
-  words[0] = 2;
-  need(driver().cuStreamSynchronize(a));
-  EXPECT_EQ(rules(), Names{"pinned-source-changed"});
-}
-
-TEST_F(HazardsFound, A_host_function_that_has_not_begun_is_no_excuse_for_changing_pinned_memory) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-  need(driver().cuLaunchHostFunc(a, &do_nothing, nullptr));
-  words[0] = 2;
-  need(driver().cuStreamSynchronize(a));
-  EXPECT_EQ(rules(), Names{"pinned-source-changed"});
-}
-
-// The launch is replaced by nothing: the test is about what the checker assumes of a kernel.
-TEST_F(HazardsFound, A_kernel_launched_with_attributes_may_tell_the_host_that_pinned_memory_is_free) {
-  const hook::Hook launch = hook::replace<Entry::cuLaunchKernelEx_v11060>(
-      driver(), [](const auto &, auto...) { return CUDA_SUCCESS; });
-  for (const bool has_kernel : {true, false}) {
-    Hazards hazards(driver());
-    std::uint32_t *const words = running.pinned(64);
-    words[0] = 1;
-    need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-    CUlaunchConfig configuration{};
-    configuration.hStream = a;
-    if (has_kernel) need(driver().cuLaunchKernelEx(&configuration, nullptr, nullptr, nullptr));
-    words[0] = 2;
-    need(driver().cuStreamSynchronize(a));
-    EXPECT_EQ(hazards.finish().size(), has_kernel ? 0u : 1u);
-  }
-}
-
-TEST_F(HazardsFound, Pinned_memory_may_change_in_a_host_function_after_the_copy) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-  need(driver().cuLaunchHostFunc(a, &change, words));
-  need(driver().cuStreamSynchronize(a));
-  EXPECT_EQ(rules(), kNone);
-}
-
-TEST_F(HazardsFound, Pinned_memory_may_change_after_a_host_function_that_waited_for_the_copy) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
-  need(driver().cuEventRecord(event, a));
-  need(driver().cuStreamWaitEvent(b, event, 0));
-  need(driver().cuLaunchHostFunc(b, &change, words));
-  need(driver().cuStreamSynchronize(b));
-  words[0] = 3;
-  need(driver().cuStreamSynchronize(a));
-  EXPECT_EQ(rules(), kNone);
-}
-
-// A copy from pinned memory. Tests whether a change before or after other work is found.
-struct PinnedSource {
-  PinnedSource() {
-    model.memory_made(begin, sizeof words, MemoryKind::pinned, nullptr);
-    model.work(one, {}, std::span(&use, 1), HazardModel::Host::goes_on);
-  }
-  std::size_t found() {
-    model.host_learns(model.work_of_all());
-    return findings.size();
-  }
-  std::uint32_t words[16] = {1};
-  const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(words);
-  const HazardModel::Use use{.extent = Extent::of(begin, sizeof words), .kind = Access::Kind::read};
-  const StreamRef one{.handle = reinterpret_cast<CUstream>(0x10)},
-      other{.handle = reinterpret_cast<CUstream>(0x20)};
-  std::vector<Finding> findings;
-  HazardModel model{[this](Finding finding) { findings.push_back(std::move(finding)); }};
-};
-
-TEST(HazardModel, Work_enqueued_after_a_pinned_source_changed_does_not_excuse_the_change) {
-  PinnedSource kernel, word;
-  kernel.words[0] = 2;
-  kernel.model.unknown_work(kernel.one);
-  EXPECT_EQ(kernel.found(), 1u);
-  word.words[0] = 2;
-  word.model.write_word(word.one, 0x1000);
-  EXPECT_EQ(word.found(), 1u);
-}
-
-TEST(HazardModel, Work_after_a_copy_may_tell_the_host_that_its_pinned_source_is_free) {
-  PinnedSource kernel, word;
-  kernel.model.unknown_work(kernel.one);
-  kernel.words[0] = 2;
-  EXPECT_EQ(kernel.found(), 0u);
-  word.model.write_word(word.one, 0x1000);
-  word.words[0] = 2;
-  EXPECT_EQ(word.found(), 0u);
-}
-
-TEST(HazardModel, A_word_written_by_an_unrelated_stream_does_not_excuse_a_change_of_a_pinned_source) {
-  PinnedSource word;
-  word.model.write_word(word.other, 0x1000);
-  word.words[0] = 2;
-  EXPECT_EQ(word.found(), 1u);
 }
 
 // The simulated driver returns an error for such a call; a real driver need not.

@@ -1,151 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cushim/check/leaks.hpp>
 #include <cushim/mock/hook.hpp>
 
-#include <functional>
 #include <thread>
 
-#include "../fixture.hpp"
+#include "leaked.hpp"
 
 namespace cushim::check {
 namespace {
-
-class Leaked : public OnDevice {
- protected:
-  Leaks leaks_{current_driver()};
-};
-
-// ---- Each kind of object, leaked and not leaked ----
-
-struct Pair {
-  const char *name;
-  const char *rule;
-  const char *noun;
-  std::function<std::function<void()>()> make;  // returns the function that ends the object
-};
-
-CUDA_ARRAY_DESCRIPTOR flat() { return {16, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1}; }
-CUDA_ARRAY3D_DESCRIPTOR deep() { return {16, 16, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0}; }
-
-CUmemoryPool new_pool() {
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  CUmemoryPool pool = nullptr;
-  need(driver().cuMemPoolCreate(&pool, &properties));
-  return pool;
-}
-
-const Pair kPairs[] = {
-    {"A_context", "never-destroyed", "context ",
-     [] {
-       CUcontext context = nullptr;
-       need(driver().cuCtxCreate_v2(&context, 0, 0));
-       return [context] { need(driver().cuCtxDestroy(context)); };
-     }},
-    {"A_primary_context", "never-released", "the primary context of device 0",
-     [] {
-       CUcontext context = nullptr;
-       need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-       return [] { need(driver().cuDevicePrimaryCtxRelease(0)); };
-     }},
-    {"A_stream", "never-destroyed", "stream ",
-     [] {
-       CUstream stream = nullptr;
-       need(driver().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
-       return [stream] { need(driver().cuStreamDestroy(stream)); };
-     }},
-    {"An_event", "never-destroyed", "event ",
-     [] {
-       CUevent event = nullptr;
-       need(driver().cuEventCreate(&event, 0));
-       return [event] { need(driver().cuEventDestroy(event)); };
-     }},
-    {"Device_memory", "never-freed", "device memory ",
-     [] {
-       CUdeviceptr memory = 0;
-       need(driver().cuMemAlloc(&memory, 4096));
-       return [memory] { need(driver().cuMemFree(memory)); };
-     }},
-    {"Pitched_memory", "never-freed", "device memory ",
-     [] {
-       CUdeviceptr memory = 0;
-       std::size_t pitch = 0;
-       need(driver().cuMemAllocPitch(&memory, &pitch, 100, 8, 4));
-       return [memory] { need(driver().cuMemFree(memory)); };
-     }},
-    {"Managed_memory", "never-freed", "managed memory ",
-     [] {
-       CUdeviceptr memory = 0;
-       need(driver().cuMemAllocManaged(&memory, 4096, CU_MEM_ATTACH_GLOBAL));
-       return [memory] { need(driver().cuMemFree(memory)); };
-     }},
-    {"Pinned_memory", "never-freed", "pinned memory ",
-     [] {
-       void *memory = nullptr;
-       need(driver().cuMemHostAlloc(&memory, 4096, 0));
-       return [memory] { need(driver().cuMemFreeHost(memory)); };
-     }},
-    {"Registered_memory", "never-freed", "registered memory ",
-     [] {
-       alignas(4096) static char memory[4096];
-       need(driver().cuMemHostRegister(memory, sizeof memory, 0));
-       return [] { need(driver().cuMemHostUnregister(memory)); };
-     }},
-    {"Stream_ordered_memory", "never-freed", "stream-ordered memory ",
-     [] {
-       CUdeviceptr memory = 0;
-       need(driver().cuMemAllocAsync(&memory, 4096, CU_STREAM_LEGACY));
-       return [memory] { need(driver().cuMemFreeAsync(memory, CU_STREAM_LEGACY)); };
-     }},
-    {"An_array", "never-destroyed", "array ",
-     [] {
-       CUarray array = nullptr;
-       const CUDA_ARRAY_DESCRIPTOR shape = flat();
-       need(driver().cuArrayCreate(&array, &shape));
-       return [array] { need(driver().cuArrayDestroy(array)); };
-     }},
-    {"An_array_of_three_dimensions", "never-destroyed", "array ",
-     [] {
-       CUarray array = nullptr;
-       const CUDA_ARRAY3D_DESCRIPTOR shape = deep();
-       need(driver().cuArray3DCreate(&array, &shape));
-       return [array] { need(driver().cuArrayDestroy(array)); };
-     }},
-    {"A_mipmapped_array", "never-destroyed", "mipmapped array ",
-     [] {
-       CUmipmappedArray array = nullptr;
-       const CUDA_ARRAY3D_DESCRIPTOR shape = deep();
-       need(driver().cuMipmappedArrayCreate(&array, &shape, 2));
-       return [array] { need(driver().cuMipmappedArrayDestroy(array)); };
-     }},
-    {"A_memory_pool", "never-destroyed", "memory pool ",
-     [] {
-       const CUmemoryPool pool = new_pool();
-       return [pool] { need(driver().cuMemPoolDestroy(pool)); };
-     }},
-};
-
-class LeakOf : public Leaked, public ::testing::WithParamInterface<Pair> {};
-
-TEST_P(LeakOf, Is_found_and_named) {
-  const std::function<void()> end = GetParam().make();
-  const std::vector<Finding> findings = leaks_.finish();
-  ASSERT_TRUE(is_only(findings, GetParam().rule));
-  EXPECT_TRUE(has(findings[0].what, GetParam().noun)) << findings[0];
-  ASSERT_EQ(findings[0].calls.size(), 1u);
-  EXPECT_FALSE(findings[0].calls[0].call_stack.frames().empty());
-  EXPECT_TRUE(findings[0].calls[0].text.starts_with("cu")) << findings[0];
-  end();
-}
-
-TEST_P(LeakOf, Is_none_where_it_was_ended) {
-  GetParam().make()();
-  EXPECT_TRUE(is_clean(leaks_.finish()));
-}
-
-INSTANTIATE_TEST_SUITE_P(Each, LeakOf, ::testing::ValuesIn(kPairs),
-                         [](const auto &info) { return std::string(info.param.name); });
 
 // ---- Call stacks ----
 
@@ -233,6 +94,15 @@ TEST_F(InContext, A_memory_pool_stays) {
   end_context();
   EXPECT_TRUE(is_clean(leaks_.findings()));
   need(driver().cuMemPoolDestroy(kept));
+  EXPECT_TRUE(is_clean(leaks_.finish()));
+}
+
+TEST_F(InContext, A_graph_stays) {
+  CUgraph kept = nullptr;
+  need(driver().cuGraphCreate(&kept, 0));
+  end_context();
+  EXPECT_TRUE(is_clean(leaks_.findings()));
+  need(driver().cuGraphDestroy(kept));
   EXPECT_TRUE(is_clean(leaks_.finish()));
 }
 
@@ -365,6 +235,42 @@ TEST_F(Leaked, What_was_opened_from_another_process_is_closed_as_often) {
   EXPECT_TRUE(is_clean(findings));
   exporter.send(0);
   EXPECT_EQ(exporter.wait(), 0);
+}
+
+// ---- Physical memory ----
+
+TEST_F(Leaked, Physical_memory_is_released_as_often_as_its_handle_was_returned) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemGenericAllocationHandle memory = 0, again = 0;
+  CUdeviceptr range = 0;
+  constexpr std::size_t kBytes = 2 << 20;
+  need(driver().cuMemCreate(&memory, kBytes, &properties, 0));
+  need(driver().cuMemAddressReserve(&range, kBytes, 0, 0, 0));
+  need(driver().cuMemMap(range, kBytes, 0, memory, 0));
+  need(driver().cuMemRetainAllocationHandle(&again, reinterpret_cast<void *>(range)));
+  need(driver().cuMemUnmap(range, kBytes));
+  need(driver().cuMemAddressFree(range, kBytes));
+  need(driver().cuMemRelease(memory));
+  const std::vector<Finding> findings = leaks_.finish();
+  ASSERT_TRUE(is_only(findings, "never-freed"));
+  EXPECT_TRUE(has(findings[0].what, "of 2097152 bytes was not freed")) << findings[0];
+  EXPECT_TRUE(has(findings[0].advice, "call cuMemRelease once for each call")) << findings[0];
+  need(driver().cuMemRelease(again));
+}
+TEST_F(InContext, Physical_memory_and_address_ranges_stay) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemGenericAllocationHandle memory = 0;
+  CUdeviceptr range = 0;
+  need(driver().cuMemCreate(&memory, 2 << 20, &properties, 0));
+  need(driver().cuMemAddressReserve(&range, 2 << 20, 0, 0, 0));
+  end_context();
+  EXPECT_TRUE(is_clean(leaks_.findings()));
+  need(driver().cuMemAddressFree(range, 2 << 20));
+  need(driver().cuMemRelease(memory));
 }
 
 // ---- Mapped memory ----

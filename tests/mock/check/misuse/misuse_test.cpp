@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cushim/check/checkers.hpp>
 #include <cushim/check/leaks.hpp>
 #include <cushim/check/misuse.hpp>
 
@@ -367,51 +366,6 @@ TEST_F(Misused, An_event_that_is_destroyed_twice_is_no_leak) {
   need(driver().cuEventDestroy(twice));
   EXPECT_EQ(driver().cuEventDestroy(twice), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_TRUE(is_clean(leaks.finish()));
-}
-
-// ---- Selection by name ----
-
-class Named : public OnDevice {};
-
-TEST_F(Named, Several_are_switched_on_by_their_words) {
-  Checkers checkers(current_driver(), "leaks,misuse");
-  const CUevent twice = event();
-  const CUevent kept = event();
-  need(driver().cuEventDestroy(twice));
-  driver().cuEventDestroy(twice);
-  const std::vector<Finding> findings = checkers.finish();
-  need(driver().cuEventDestroy(kept));
-  ASSERT_EQ(findings.size(), 2u) << words_of(findings);
-  EXPECT_EQ(findings[0].checker, "leaks");
-  EXPECT_EQ(findings[1].checker, "misuse");
-}
-
-struct Last {
-  ~Last() { result = driver().cuCtxSynchronize(); }
-  CUresult &result;
-};
-
-TEST_F(Named, They_see_calls_of_the_last_destructors_of_a_thread) {
-  Checkers checkers(current_driver(), "leaks,misuse,hazards,deadlock");
-  CUresult result = CUDA_ERROR_UNKNOWN;
-  std::thread([&] {
-    thread_local const Last last{result};  // constructed before the checkers' data of the thread, so
-                                           // destroyed after it
-    need(driver().cuCtxSetCurrent(context_));
-    need(driver().cuCtxSynchronize());
-    static_cast<void>(&last);
-  }).join();
-  EXPECT_EQ(result, CUDA_SUCCESS);
-  EXPECT_TRUE(is_clean(checkers.finish()));
-}
-
-TEST_F(Named, A_word_that_is_none_is_refused_with_the_nearest) {
-  try {
-    const Checkers checkers(current_driver(), "leaks,misue");
-    FAIL();
-  } catch (const std::invalid_argument &error) {
-    EXPECT_STREQ(error.what(), "there is no checker \"misue\"; did you mean \"misuse\"?");
-  }
 }
 
 }  // namespace

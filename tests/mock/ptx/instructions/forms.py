@@ -291,9 +291,41 @@ def warp_forms():
            "@%pb match.any.sync.b32 %d, %a, m;}", ("i32", "p"), "b32")
 
 
-def forms():
-    for family in (integer_forms, logic_forms, comparison_forms, float_forms, conversion_forms, video_forms, warp_forms):
-        yield from family()
+def memory_forms():
+    """Atomic arithmetic. Each thread has its own element, so the results do not depend on the order of threads."""
+    def at(space, size):
+        if space == "shared":
+            return f"{{.shared .align 16 .b8 m[{512 * size}]; .reg .b32 p; mov.b32 p, m; mad.lo.u32 p, %i, {size}, p; "
+        return f"{{.reg .b64 p; ld.param.u64 p, [to]; mad.wide.u32 p, %i, {size}, p; "
+    for t, space in product(("f16", "bf16", "f16x2", "bf16x2", "f32", "f64"), ("shared", "global")):
+        b, op = f"b{BITS[t]}", "add" if t in ("f32", "f64") else "add.noftz"
+        before = f"{at(space, BITS[t] // 8)}st.{space}.{b} [p], %a; "
+        yield f"{before}atom.{space}.{op}.{t} %d, [p], %b; ld.{space}.{b} %d, [p];}}", (t, t), b
+        yield f"{before}red.{space}.{op}.{t} [p], %b; ld.{space}.{b} %d, [p];}}", (t, t), b
+    for t, ops in (("f32", ("add",)), ("f16x2", ("add", "min", "max")), ("bf16x2", ("add", "min", "max"))):
+        noftz = "" if t == "f32" else ".noftz"
+        for op in ops:
+            yield (f"{at('global', 8)}.reg .b32 x, y; st.global.v2.b32 [p], {{%a, %b}}; "
+                   f"atom.global.v2.{t}.{op}{noftz} {{x, y}}, [p], {{%c, %a}}; ld.global.b64 %d, [p];}}"), (t,) * 3, "b64"
+            yield (f"{at('global', 8)}st.global.v2.b32 [p], {{%a, %b}}; "
+                   f"red.global.v2.{t}.{op}{noftz} [p], {{%c, %a}}; ld.global.b64 %d, [p];}}"), (t,) * 3, "b64"
+    for t, op in product(("f16", "bf16"), ("add", "min", "max")):
+        yield (f"{at('global', 4)}.reg .b16 x, y; st.global.v2.b16 [p], {{%a, %b}}; "
+               f"atom.global.v2.{t}.{op}.noftz {{x, y}}, [p], {{%c, %a}}; ld.global.b32 %d, [p];}}"), (t,) * 3, "b32"
+    for t, op in product(("u32", "s32", "u64", "s64"), ("add", "min", "max", "inc", "dec")):
+        if op in ("inc", "dec") and t != "u32" or t == "s64" and op == "add":
+            continue
+        yield (f"{at('global', BITS[t] // 8)}st.global.{t} [p], %a; atom.global.{op}.{t} %d, [p], %b; "
+               f"ld.global.{t} %d, [p];}}"), (f"i{BITS[t]}",) * 2, t
+
+
+FAMILIES = {"integer": integer_forms, "logic": logic_forms, "comparison": comparison_forms, "float": float_forms,
+            "conversion": conversion_forms, "video": video_forms, "warp": warp_forms, "memory": memory_forms}
+
+
+def forms(families=tuple(FAMILIES)):
+    for family in families:
+        yield from FAMILIES[family]()
 
 
 if __name__ == "__main__":

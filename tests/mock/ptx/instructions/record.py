@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs each form of forms.py on a GPU and records the results: record.py FOLDER [--ptx FILE]
+"""Runs each form of forms.py on a GPU and records the results: record.py FOLDER [--ptx FILE | FAMILY...]
 
 Writes into FOLDER:
   forms.tsv    a line for each form that the driver accepts: body, input types, output type
@@ -9,6 +9,7 @@ Writes into FOLDER:
   refused.tsv  the forms that the driver refuses, with the message of its compiler
   gpu.txt      the device and the driver
 The two .bin files are stored compressed: zstd -19 --rm data/*.bin.
+With names of families of forms.py, records only these: append the files to those of data/ (results.bin uncompressed).
 With --ptx, writes the kernels of all forms to FILE and needs no GPU.
 """
 import ctypes
@@ -16,7 +17,7 @@ import random
 import struct
 import sys
 
-from forms import BITS, forms
+from forms import BITS, FAMILIES, forms
 
 COUNT = 512
 TARGET = "sm_90a"
@@ -123,8 +124,8 @@ def kernel(name, body, inputs, output):
 HEADER = f".version 9.0\n.target {TARGET}\n.address_size 64\n"
 
 
-def all_forms():
-    return list(dict.fromkeys(forms()))
+def all_forms(families=tuple(FAMILIES)):
+    return list(dict.fromkeys(forms(families)))
 
 
 class Driver:
@@ -177,7 +178,7 @@ class Driver:
         self.check(self.cuda.cuCtxSynchronize())
 
 
-def record(folder):
+def record(folder, families):
     driver = Driver()
     inputs = {}
     with open(f"{folder}/inputs.bin", "wb") as file:
@@ -190,7 +191,7 @@ def record(folder):
     to = driver.allocate(8 * COUNT)
     with open(f"{folder}/forms.tsv", "w") as accepted, open(f"{folder}/refused.tsv", "w") as refused, \
             open(f"{folder}/results.bin", "wb") as results:
-        for body, kinds, output in all_forms():
+        for body, kinds, output in all_forms(families):
             module = driver.load(HEADER + kernel("form", body, kinds, output))
             if isinstance(module, str):
                 print(body, module, sep="\t", file=refused)
@@ -211,4 +212,4 @@ if __name__ == "__main__":
             for number, form in enumerate(all_forms()):
                 file.write(kernel(f"form{number}", *form))
     else:
-        record(sys.argv[1])
+        record(sys.argv[1], tuple(sys.argv[2:]) or tuple(FAMILIES))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // File descriptors that shared memory uses, and the message if shared memory is not available.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -16,14 +15,6 @@ namespace {
 
 constexpr int kMany = 300;
 constexpr std::size_t kBlock = 2 << 20;
-
-int open_files() {
-  int count = 0;
-  DIR *const folder = opendir("/proc/self/fd");
-  while (readdir(folder) != nullptr) ++count;
-  closedir(folder);
-  return count;
-}
 
 void limit_files(rlim_t number) {
   rlimit limit{};

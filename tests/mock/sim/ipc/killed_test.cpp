@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of an exporter and an importer that wait for each other repeatedly. One of them is killed (and reaped
-// or not), or stopped and continued, at any point. The other must come to its end.
-#include <dirent.h>
+// or not), or stopped and continued, at any point. The other must come to its end. And eight processes that
+// map one exported allocation, killed at any step.
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <random>
 #include <string>
@@ -76,17 +78,10 @@ int status_of(Child &child) {
   }
 }
 
-int wanted_pairs() {
-  const char *const pairs = std::getenv("CUSHIM_TEST_PAIRS");
-  return pairs != nullptr ? std::atoi(pairs) : 30;
-}
-
-int open_files() {
-  int count = 0;
-  DIR *const folder = opendir("/proc/self/fd");
-  while (readdir(folder) != nullptr) ++count;
-  closedir(folder);
-  return count;
+// Returns a number from the environment.
+int wanted(const char *variable, int otherwise) {
+  const char *const number = std::getenv(variable);
+  return number != nullptr ? std::atoi(number) : otherwise;
 }
 
 enum class Fate { killed, left_a_zombie, stopped };
@@ -107,7 +102,7 @@ void stop(pid_t process, unsigned yields) {
 TEST(AProcess, That_is_killed_or_stopped_leaves_its_peer_running_and_nothing_behind) {
   std::mt19937 random(std::random_device{}());
   const int files_before = open_files();
-  const int pairs = wanted_pairs();
+  const int pairs = wanted("CUSHIM_TEST_PAIRS", 30);
   ASSERT_GT(pairs, 0);
   int opened = 0;
   for (int pair = 0; pair < pairs; ++pair) {
@@ -143,6 +138,109 @@ TEST(AProcess, That_is_killed_or_stopped_leaves_its_peer_running_and_nothing_beh
   EXPECT_EQ(open_files(), files_before);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process is left over";
   EXPECT_EQ(errno, ECHILD);
+}
+
+// ---- Processes that map one exported allocation ----
+
+constexpr std::size_t kMappers = 8;
+
+CUresult import(CUmemGenericAllocationHandle *memory, int file) {
+  return driver().cuMemImportFromShareableHandle(memory, reinterpret_cast<void *>(std::intptr_t{file}),
+                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+}
+
+CUmemAccessDesc full_access() {
+  CUmemAccessDesc access = {};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
+// Maps the memory and unmaps it, again and again. Reports each step. Writes to its own part only.
+CUSHIM_CHILD(mapper) {
+  const CUstream stream = begin();
+  const int file = parent.receive<int>(), number = parent.receive<int>();
+  const CUmemAccessDesc access = full_access();
+  constexpr std::size_t kSize = 2 << 20;
+  static_assert(kMappers * kPart <= kSize);
+  for (int round = 0; round < 3; ++round) {
+    CUmemGenericAllocationHandle memory = 0;
+    CUdeviceptr at = 0;
+    need(import(&memory, file));
+    parent.send(0);
+    need(driver().cuMemAddressReserve(&at, kSize, 0, 0, 0));
+    need(driver().cuMemMap(at, kSize, 0, memory, 0));
+    parent.send(0);
+    need(driver().cuMemSetAccess(at, kSize, &access, 1));
+    const CUdeviceptr part = at + static_cast<std::size_t>(number) * kPart;
+    need(driver().cuMemsetD8Async(part, static_cast<unsigned char>(number + 1), kPart, stream));
+    parent.send(0);
+    unsigned char byte = 0;
+    need(driver().cuMemcpyDtoHAsync(&byte, part + kPart - 1, 1, stream));
+    need(driver().cuStreamSynchronize(stream));
+    if (byte != number + 1) throw std::runtime_error("the memory has another content");
+    parent.send(0);
+    need(driver().cuMemUnmap(at, kSize));
+    need(driver().cuMemRelease(memory));
+    need(driver().cuMemAddressFree(at, kSize));
+    parent.send(0);
+  }
+}
+
+// CUSHIM_TEST_MAPPINGS sets the number of rounds.
+TEST(EightProcesses, That_map_one_memory_are_killed_at_any_step_and_leave_it_usable) {
+  std::mt19937 random(std::random_device{}());
+  const CUstream stream = begin();
+  const CUmemAccessDesc access = full_access();
+  CUmemAllocationProp properties = {};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  constexpr std::size_t kSize = 2 << 20;
+  const int rounds = wanted("CUSHIM_TEST_MAPPINGS", 3);
+  int files_before = -1;
+  for (int round = 0; round < rounds; ++round) {
+    CUmemGenericAllocationHandle memory = 0;
+    CUdeviceptr at = 0;
+    int file = -1;
+    need(driver().cuMemCreate(&memory, kSize, &properties, 0));
+    need(driver().cuMemExportToShareableHandle(&file, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    ASSERT_EQ(fcntl(file, F_SETFD, 0), 0);  // for exec
+    need(driver().cuMemAddressReserve(&at, kSize, 0, 0, 0));
+    need(driver().cuMemMap(at, kSize, 0, memory, 0));
+    need(driver().cuMemSetAccess(at, kSize, &access, 1));
+    std::deque<Child> mappers;
+    for (std::size_t i = 0; i < kMappers; ++i) {
+      mappers.emplace_back("mapper").send(file);
+      mappers.back().send(static_cast<int>(i));
+    }
+    for (std::size_t i = 0; i < kMappers; ++i) {
+      const unsigned steps = random() % 20;  // of 15: some processes reach their end
+      const bool is_killed = steps < 15;
+      for (unsigned step = 0; is_killed && step < steps; ++step) mappers[i].receive<int>();
+      if (is_killed)
+        mappers[i].kill();
+      else
+        EXPECT_EQ(status_of(mappers[i]), 0);
+      if (steps < 4) continue;  // it may not have written
+      unsigned char byte = 0;
+      need(driver().cuMemcpyDtoH(&byte, at + i * kPart, 1));
+      EXPECT_EQ(byte, i + 1);
+    }
+    mappers.clear();
+    need(driver().cuMemsetD8Async(at, 99, kSize, stream));
+    unsigned char byte = 0;
+    need(driver().cuMemcpyDtoHAsync(&byte, at + kSize - 1, 1, stream));
+    need(driver().cuStreamSynchronize(stream));
+    EXPECT_EQ(byte, 99);
+    need(driver().cuMemUnmap(at, kSize));
+    need(driver().cuMemRelease(memory));
+    need(driver().cuMemAddressFree(at, kSize));
+    close(file);
+    if (round == 0) files_before = open_files();
+  }
+  EXPECT_EQ(open_files(), files_before);
+  need(driver().cuStreamDestroy(stream));
 }
 
 }  // namespace

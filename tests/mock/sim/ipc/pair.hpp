@@ -2,6 +2,8 @@
 // Common parts of the processes of these tests.
 #pragma once
 
+#include <dirent.h>
+
 #include <cushim/testing.hpp>
 
 #include <stdexcept>
@@ -29,6 +31,15 @@ inline constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIM
 
 inline void need(CUresult code) {
   if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + testing::name_of(code));
+}
+
+// Returns the number of open file descriptors of this process, and of entries that do not change.
+inline int open_files() {
+  int count = 0;
+  DIR *const folder = opendir("/proc/self/fd");
+  while (readdir(folder) != nullptr) ++count;
+  closedir(folder);
+  return count;
 }
 
 inline CUstream begin() {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each kind of object, leaked and not leaked.
+#include <functional>
+
+#include "leaked.hpp"
+
+namespace cushim::check {
+namespace {
+
+struct Pair {
+  const char *name;
+  const char *rule;
+  const char *noun;
+  std::function<std::function<void()>()> make;  // returns the function that ends the object
+};
+
+CUDA_ARRAY_DESCRIPTOR flat() { return {16, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1}; }
+CUDA_ARRAY3D_DESCRIPTOR deep() { return {16, 16, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0}; }
+
+const Pair kPairs[] = {
+    {"A_context", "never-destroyed", "context ",
+     [] {
+       CUcontext context = nullptr;
+       need(driver().cuCtxCreate_v2(&context, 0, 0));
+       return [context] { need(driver().cuCtxDestroy(context)); };
+     }},
+    {"A_primary_context", "never-released", "the primary context of device 0",
+     [] {
+       CUcontext context = nullptr;
+       need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+       return [] { need(driver().cuDevicePrimaryCtxRelease(0)); };
+     }},
+    {"A_stream", "never-destroyed", "stream ",
+     [] {
+       CUstream stream = nullptr;
+       need(driver().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
+       return [stream] { need(driver().cuStreamDestroy(stream)); };
+     }},
+    {"An_event", "never-destroyed", "event ",
+     [] {
+       CUevent event = nullptr;
+       need(driver().cuEventCreate(&event, 0));
+       return [event] { need(driver().cuEventDestroy(event)); };
+     }},
+    {"Device_memory", "never-freed", "device memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       need(driver().cuMemAlloc(&memory, 4096));
+       return [memory] { need(driver().cuMemFree(memory)); };
+     }},
+    {"Pitched_memory", "never-freed", "device memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       std::size_t pitch = 0;
+       need(driver().cuMemAllocPitch(&memory, &pitch, 100, 8, 4));
+       return [memory] { need(driver().cuMemFree(memory)); };
+     }},
+    {"Managed_memory", "never-freed", "managed memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       need(driver().cuMemAllocManaged(&memory, 4096, CU_MEM_ATTACH_GLOBAL));
+       return [memory] { need(driver().cuMemFree(memory)); };
+     }},
+    {"Pinned_memory", "never-freed", "pinned memory ",
+     [] {
+       void *memory = nullptr;
+       need(driver().cuMemHostAlloc(&memory, 4096, 0));
+       return [memory] { need(driver().cuMemFreeHost(memory)); };
+     }},
+    {"Registered_memory", "never-freed", "registered memory ",
+     [] {
+       alignas(4096) static char memory[4096];
+       need(driver().cuMemHostRegister(memory, sizeof memory, 0));
+       return [] { need(driver().cuMemHostUnregister(memory)); };
+     }},
+    {"Stream_ordered_memory", "never-freed", "stream-ordered memory ",
+     [] {
+       CUdeviceptr memory = 0;
+       need(driver().cuMemAllocAsync(&memory, 4096, CU_STREAM_LEGACY));
+       return [memory] { need(driver().cuMemFreeAsync(memory, CU_STREAM_LEGACY)); };
+     }},
+    {"An_array", "never-destroyed", "array ",
+     [] {
+       CUarray array = nullptr;
+       const CUDA_ARRAY_DESCRIPTOR shape = flat();
+       need(driver().cuArrayCreate(&array, &shape));
+       return [array] { need(driver().cuArrayDestroy(array)); };
+     }},
+    {"An_array_of_three_dimensions", "never-destroyed", "array ",
+     [] {
+       CUarray array = nullptr;
+       const CUDA_ARRAY3D_DESCRIPTOR shape = deep();
+       need(driver().cuArray3DCreate(&array, &shape));
+       return [array] { need(driver().cuArrayDestroy(array)); };
+     }},
+    {"A_mipmapped_array", "never-destroyed", "mipmapped array ",
+     [] {
+       CUmipmappedArray array = nullptr;
+       const CUDA_ARRAY3D_DESCRIPTOR shape = deep();
+       need(driver().cuMipmappedArrayCreate(&array, &shape, 2));
+       return [array] { need(driver().cuMipmappedArrayDestroy(array)); };
+     }},
+    {"A_reserved_address_range", "never-freed", "address range ",
+     [] {
+       CUdeviceptr range = 0;
+       need(driver().cuMemAddressReserve(&range, 2 << 20, 0, 0, 0));
+       return [range] { need(driver().cuMemAddressFree(range, 2 << 20)); };
+     }},
+    {"Physical_memory", "never-freed", "allocation handle ",
+     [] {
+       CUmemAllocationProp properties{};
+       properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+       properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+       CUmemGenericAllocationHandle memory = 0;
+       need(driver().cuMemCreate(&memory, 2 << 20, &properties, 0));
+       return [memory] { need(driver().cuMemRelease(memory)); };
+     }},
+    {"A_memory_pool", "never-destroyed", "memory pool ",
+     [] {
+       const CUmemoryPool pool = new_pool();
+       return [pool] { need(driver().cuMemPoolDestroy(pool)); };
+     }},
+    {"A_graph", "never-destroyed", "graph ",
+     [] {
+       CUgraph graph = nullptr;
+       need(driver().cuGraphCreate(&graph, 0));
+       return [graph] { need(driver().cuGraphDestroy(graph)); };
+     }},
+    {"A_captured_graph", "never-destroyed", "graph ",
+     [] {
+       CUstream stream = nullptr;
+       CUgraph graph = nullptr;
+       need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+       need(driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+       need(driver().cuStreamEndCapture(stream, &graph));
+       need(driver().cuStreamDestroy(stream));
+       return [graph] { need(driver().cuGraphDestroy(graph)); };
+     }},
+    {"An_executable_graph", "never-destroyed", "executable graph ",
+     [] {
+       CUgraph graph = nullptr;
+       CUgraphExec executable = nullptr;
+       need(driver().cuGraphCreate(&graph, 0));
+       need(driver().cuGraphInstantiateWithFlags(&executable, graph, 0));
+       need(driver().cuGraphDestroy(graph));
+       return [executable] { need(driver().cuGraphExecDestroy(executable)); };
+     }},
+};
+
+class LeakOf : public Leaked, public ::testing::WithParamInterface<Pair> {};
+
+TEST_P(LeakOf, Is_found_and_named) {
+  const std::function<void()> end = GetParam().make();
+  const std::vector<Finding> findings = leaks_.finish();
+  ASSERT_TRUE(is_only(findings, GetParam().rule));
+  EXPECT_TRUE(has(findings[0].what, GetParam().noun)) << findings[0];
+  ASSERT_EQ(findings[0].calls.size(), 1u);
+  EXPECT_FALSE(findings[0].calls[0].call_stack.frames().empty());
+  EXPECT_TRUE(findings[0].calls[0].text.starts_with("cu")) << findings[0];
+  end();
+}
+
+TEST_P(LeakOf, Is_none_where_it_was_ended) {
+  GetParam().make()();
+  EXPECT_TRUE(is_clean(leaks_.finish()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, LeakOf, ::testing::ValuesIn(kPairs),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace cushim::check

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings played on another simulated machine.
+#include <gmock/gmock.h>
+#include <cushim/mock/hook.hpp>
+#include <cushim/replay/player.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "recorded.hpp"
+
+namespace {
+
+using cushim::Driver;
+using cushim::replay::NotReplayed;
+using cushim::replay::play;
+using cushim::replay::RecordData;
+using cushim::replay::Recording;
+using cushim::replay::Report;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char *kAdd =
+    ".version 7.0\n.target sm_52\n.address_size 64\n"
+    ".visible .entry add(.param .u64 a, .param .u32 b) {\n"
+    ".reg .b64 %rd<3>; .reg .b32 %r<3>;\n"
+    "ld.param.u64 %rd1, [a]; ld.param.u32 %r1, [b];\n"
+    "ld.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, %r1; st.global.u32 [%rd1], %r2; ret; }\n";
+
+class Player : public Recorded {
+ protected:
+  // Plays on a machine whose handles and addresses are others.
+  static Report play_elsewhere(const Recording &recording,
+                               const std::function<void(Driver &)> &prepare = {}) {
+    const cushim::sim::Machine machine;
+    CUcontext context = nullptr;
+    CUdeviceptr memory = 0;
+    machine.driver().cuInit(0);
+    machine.driver().cuDevicePrimaryCtxRetain(&context, 0);
+    machine.driver().cuCtxSetCurrent(context);
+    machine.driver().cuMemAlloc(&memory, 12 << 20);
+    CUevent event = nullptr;
+    for (int i = 0; i < 3; ++i) machine.driver().cuEventCreate(&event, 0);
+    if (prepare) prepare(machine.driver());
+    return play(recording, machine.driver());
+  }
+
+  static void expect_equal(const Recording &recording) {
+    const Report report = play_elsewhere(recording);
+    EXPECT_EQ(report.replayed, recording.calls().size());
+    for (const auto &difference : report.differences)
+      ADD_FAILURE() << cushim_entry(recording.calls()[difference.call].slot)->symbol << ": "
+                    << difference.what << ": " << difference.recorded << ", now " << difference.replayed;
+    for (const NotReplayed &one : report.not_replayed) ADD_FAILURE() << one.symbol << ": " << one.reason;
+    EXPECT_FALSE(report.stuck);
+  }
+};
+
+TEST_F(Player, Copies_give_the_same_bytes_through_other_addresses) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    std::vector<unsigned char> bytes(100'000);
+    std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
+    CUdeviceptr memory = 0;
+    void *pinned = nullptr;
+    driver.cuMemAlloc(&memory, 2 * bytes.size());
+    driver.cuMemHostAlloc(&pinned, bytes.size(), 0);
+    std::memset(pinned, 9, bytes.size());
+    driver.cuMemcpyHtoD(memory, bytes.data(), bytes.size());
+    driver.cuMemcpyHtoD(memory + bytes.size(), pinned, bytes.size());
+    driver.cuMemcpyDtoD(memory + 10, memory + bytes.size(), 50);
+    driver.cuMemcpyDtoH(pinned, memory + 5, 100);
+    driver.cuMemcpy(reinterpret_cast<CUdeviceptr>(bytes.data()), memory, bytes.size());
+    driver.cuMemFreeHost(pinned);
+    driver.cuMemFree(memory);
+  })));
+}
+
+TEST_F(Player, Kernels_run_with_the_addresses_of_the_replay) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUdeviceptr memory = 0;
+    unsigned number = 30, more = 12, sum = 0;
+    driver.cuModuleLoadData(&module, kAdd);
+    driver.cuModuleGetFunction(&kernel, module, "add");
+    driver.cuMemAlloc(&memory, 4);
+    driver.cuMemcpyHtoD(memory, &number, 4);
+    void *parameters[] = {&memory, &more};
+    EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+    struct {
+      CUdeviceptr memory;
+      unsigned more;
+    } packed{memory, more};
+    std::size_t size = 12;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
+    driver.cuMemcpyDtoH(&sum, memory, 4);
+    EXPECT_EQ(sum, 54U);
+    driver.cuModuleUnload(module);
+  }));
+#if CUDA_VERSION >= 12040
+  expect_equal(recording);
+#else
+  EXPECT_THAT(play_elsewhere(recording).not_replayed,
+              testing::ElementsAre(testing::Field(&NotReplayed::symbol, "cuLaunchKernel")));
+#endif
+}
+
+TEST_F(Player, Streams_events_graphs_and_host_functions_are_made_again) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUstream stream = nullptr, other = nullptr;
+    CUevent event = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphNode nodes[2] = {}, found[2] = {};
+    CUdeviceptr memory = 0;
+    std::size_t count = 2;
+    float time = 0;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
+    driver.cuEventCreate(&event, 0);
+    driver.cuEventRecord(event, stream);
+    driver.cuStreamWaitEvent(other, event, 0);
+    driver.cuLaunchHostFunc(
+        other, [](void *) {}, &count);
+    driver.cuStreamSynchronize(other);
+    driver.cuEventQuery(event);
+    driver.cuEventElapsedTime(&time, event, event);
+    driver.cuMemAllocAsync(&memory, 100, stream);
+    driver.cuMemsetD8Async(memory, 1, 100, stream);
+    driver.cuStreamWriteValue32(stream, memory + 4, 7, 0);
+    driver.cuMemFreeAsync(memory, stream);
+    driver.cuGraphCreate(&graph, 0);
+    driver.cuGraphAddEmptyNode(&nodes[0], graph, nullptr, 0);
+    driver.cuGraphAddEmptyNode(&nodes[1], graph, nodes, 1);
+    driver.cuGraphGetNodes(graph, found, &count);
+    driver.cuGraphDestroy(graph);
+    driver.cuEventDestroy(event);
+    driver.cuStreamDestroy(stream);
+    driver.cuStreamDestroy(stream == nullptr ? nullptr : other);
+  })));
+}
+
+TEST_F(Player, Threads_have_threads_with_their_own_current_context) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUcontext current = nullptr;
+    std::thread([&] {
+      driver.cuCtxGetCurrent(&current);
+      make_context(driver);
+      driver.cuCtxGetCurrent(&current);
+    }).join();
+    driver.cuCtxGetCurrent(&current);
+    driver.cuCtxSetCurrent(nullptr);
+    std::thread([&] { driver.cuCtxGetDevice(nullptr); }).join();
+  })));
+}
+
+TEST_F(Player, The_first_call_with_another_result_is_named) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    driver.cuMemAlloc(&memory, 64);
+    driver.cuMemsetD8(memory, 1, 64);
+    driver.cuMemFree(memory);
+  }));
+  const cushim::sim::Machine machine;
+  auto fails = cushim::hook::replace<&cuMemsetD8>(
+      machine.driver(), [](CUdeviceptr, unsigned char, std::size_t) { return CUDA_ERROR_LAUNCH_FAILED; });
+  const Report report = play(recording, machine.driver());
+  ASSERT_EQ(report.differences.size(), 1U);
+  EXPECT_EQ(report.differences[0].call, 4U);
+  EXPECT_EQ(report.differences[0].what, "result");
+  EXPECT_EQ(report.differences[0].recorded, "CUDA_SUCCESS");
+  EXPECT_EQ(report.differences[0].replayed, "CUDA_ERROR_LAUNCH_FAILED");
+}
+
+TEST_F(Player, A_value_and_a_byte_that_differ_are_named) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    int count = 0;
+    char bytes[8] = {};
+    driver.cuDeviceGetCount(&count);
+    driver.cuMemAlloc(&memory, 8);
+    driver.cuMemsetD8(memory, 5, 8);
+    driver.cuMemcpyDtoH(bytes, memory, 8);
+  }));
+  const cushim::sim::Machine machine;
+  auto counts = cushim::hook::after<&cuDeviceGetCount>(machine.driver(), [](CUresult result, int *count) {
+    *count = 7;
+    return result;
+  });
+  auto copies = cushim::hook::after<&cuMemcpyDtoH>(machine.driver(),
+                                                   [](CUresult result, void *to, CUdeviceptr, std::size_t) {
+                                                     static_cast<char *>(to)[3] = 6;
+                                                     return result;
+                                                   });
+  const Report report = play(recording, machine.driver());
+  ASSERT_EQ(report.differences.size(), 2U);
+  EXPECT_EQ(report.differences[0].what, "count");
+  EXPECT_EQ(report.differences[0].recorded, "1");
+  EXPECT_EQ(report.differences[0].replayed, "7");
+  EXPECT_EQ(report.differences[1].recorded, "byte 3 is 5");
+  EXPECT_EQ(report.differences[1].replayed, "6");
+  EXPECT_THAT(play(recording, machine.driver(), {.ignored = {"cuDeviceGet*", "cuMemcpyDtoH"}}).differences,
+              IsEmpty());
+}
+
+TEST_F(Player, The_destination_of_an_asynchronous_copy_is_compared_after_it_was_waited_for) {
+  const auto program = [](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    CUstream stream = nullptr;
+    char pageable[8] = {};
+    void *pinned = nullptr;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuMemAlloc(&memory, 8);
+    driver.cuMemHostAlloc(&pinned, 8, 0);
+    driver.cuMemsetD8Async(memory, 5, 8, stream);
+    driver.cuMemcpyDtoHAsync(pageable, memory, 8, stream);
+    driver.cuMemcpyDtoHAsync(pinned, memory, 8, stream);
+    driver.cuStreamSynchronize(stream);
+    driver.cuStreamSynchronize(stream);
+  };
+  for (const RecordData data : {RecordData::full, RecordData::hashes}) {
+    const Recording recording = Recording::read(record(program, data));
+    expect_equal(recording);
+    const cushim::sim::Machine machine;
+    auto sets = cushim::hook::replace<&cuMemsetD8Async>(
+        machine.driver(), [](const auto &next, CUdeviceptr to, unsigned char, std::size_t size,
+                             CUstream stream) { return next(to, 6, size, stream); });
+    const Report report = play(recording, machine.driver());
+    ASSERT_EQ(report.differences.size(), 1U);
+    EXPECT_EQ(report.differences[0].call, recording.calls().size() - 2);
+    EXPECT_EQ(report.differences[0].what, "the destination of an asynchronous copy");
+  }
+}
+
+TEST_F(Player, Calls_whose_memory_was_not_recorded_are_listed_with_the_reason) {
+  const Report report = play_elsewhere(Recording::read(record(
+      [](Driver &driver) {
+        make_context(driver);
+        CUdeviceptr memory = 0;
+        char bytes[8] = {};
+        driver.cuMemAlloc(&memory, 8);
+        for (int i = 0; i < 3; ++i) driver.cuMemcpyHtoD(memory, bytes, 8);
+        driver.cuMemsetD8(memory, 5, 8);
+        driver.cuMemcpyDtoH(bytes, memory, 8);
+      },
+      RecordData::hashes)));
+  EXPECT_THAT(report.differences, IsEmpty()) << "the hash of the bytes that were read";
+  ASSERT_EQ(report.not_replayed.size(), 1U);
+  EXPECT_EQ(report.not_replayed[0].symbol, "cuMemcpyHtoD_v2");
+  EXPECT_EQ(report.not_replayed[0].count, 3U);
+  EXPECT_THAT(report.not_replayed[0].reason, HasSubstr("not recorded"));
+}
+
+TEST_F(Player, A_handle_of_a_call_that_failed_here_is_unknown) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUevent event = nullptr;
+    driver.cuEventCreate(&event, 0);
+    driver.cuEventRecord(event, nullptr);
+  }));
+  const cushim::sim::Machine machine;
+  auto fails = cushim::hook::replace<&cuEventCreate>(
+      machine.driver(), [](CUevent *, unsigned) { return CUDA_ERROR_OUT_OF_MEMORY; });
+  const Report report = play(recording, machine.driver());
+  EXPECT_EQ(report.differences.size(), 1U);
+  ASSERT_EQ(report.not_replayed.size(), 1U);
+  EXPECT_EQ(report.not_replayed[0].reason, "its event is unknown");
+}
+
+}  // namespace

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes of graphs that allocate and free memory.
+#include <algorithm>
+
+#include "graph_calls.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUDA_MEM_ALLOC_NODE_PARAMS allocation(std::size_t bytes) {
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  parameters.bytesize = bytes;
+  return parameters;
+}
+
+struct AllocationNode {
+  CUgraphNode node = nullptr;
+  CUdeviceptr address = 0;
+};
+
+AllocationNode add_allocation(CUgraph graph, std::size_t bytes = 1024) {
+  AllocationNode made;
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = allocation(bytes);
+  need(driver().cuGraphAddMemAllocNode(&made.node, graph, nullptr, 0, &parameters));
+  made.address = parameters.dptr;
+  return made;
+}
+
+cuuint64_t attribute(CUgraphMem_attribute wanted) {
+  cuuint64_t value = 0;
+  need(driver().cuDeviceGetGraphMemAttribute(0, wanted, &value));
+  return value;
+}
+
+std::size_t free_memory() {
+  std::size_t left = 0, total = 0;
+  need(driver().cuMemGetInfo(&left, &total));
+  return left;
+}
+
+TEST(GraphMemory, Is_used_and_reserved_from_the_first_launch_until_it_is_trimmed) {
+  const Running running;
+  const CUgraph graph = make_graph();
+  const CUdeviceptr memory = add_allocation(graph).address;
+  const CUgraphExec executable = instantiate(graph);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  need(driver().cuGraphLaunch(executable, nullptr));
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 1024u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 2u << 20);
+  need(driver().cuMemFree(memory));
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 1024u);
+  need(driver().cuDeviceGraphMemTrim(0));
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 1024u);
+  cuuint64_t zero = 0;
+  need(driver().cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &zero));
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 0u);
+}
+
+TEST(GraphMemory, That_is_allocated_outlives_the_graph) {
+  const Running running;
+  const std::size_t before = free_memory();
+  const CUgraph graph = make_graph();
+  const CUdeviceptr memory = add_allocation(graph).address;
+  const CUgraphExec executable = instantiate(graph);
+  need(driver().cuGraphLaunch(executable, nullptr));
+  need(driver().cuGraphExecDestroy(executable));
+  need(driver().cuGraphDestroy(graph));
+  need(driver().cuDeviceGraphMemTrim(0));
+  need(driver().cuMemsetD32(memory, 7, 1));
+  EXPECT_EQ(word_at(memory), 7u);
+  need(driver().cuMemFree(memory));
+  EXPECT_EQ(driver().cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
+  need(driver().cuDeviceGraphMemTrim(0));
+  EXPECT_EQ(free_memory(), before);
+  EXPECT_EQ(driver().cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST(GraphMemory, Of_destroyed_graphs_does_not_pile_up) {
+  const Running running;
+  const std::size_t before = free_memory();
+  std::size_t least = before;
+  for (int i = 0; i < 1000; ++i) {
+    const CUgraph graph = make_graph();
+    add_allocation(graph, 2 << 20);
+    least = std::min(least, free_memory());
+    need(driver().cuGraphDestroy(graph));
+  }
+  EXPECT_LE(before - least, std::size_t{64} * (2 << 20));
+}
+
+TEST(GraphMemory, Is_freed_at_the_next_launch_with_the_flag) {
+  const Running running;
+  const CUgraph graph = make_graph();
+  const CUdeviceptr memory = add_allocation(graph).address;
+  const CUgraphExec executable = instantiate(graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(driver().cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemFree(memory), CUDA_SUCCESS);
+}
+
+TEST(GraphMemory, Is_freed_by_another_graph) {
+  const Running running;
+  const CUgraph first = make_graph(), second = make_graph();
+  const CUdeviceptr memory = add_allocation(first).address;
+  CUgraphNode freeing = nullptr;
+  need(driver().cuGraphAddMemFreeNode(&freeing, second, nullptr, 0, memory));
+  const CUgraphExec allocates = instantiate(first), frees = instantiate(second);
+  EXPECT_EQ(driver().cuGraphLaunch(frees, nullptr), CUDA_ERROR_INVALID_VALUE);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(driver().cuGraphLaunch(allocates, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuGraphLaunch(frees, nullptr), CUDA_SUCCESS);
+  }
+}
+
+TEST(GraphMemory, Can_have_another_executable_graph_when_the_first_is_destroyed) {
+  const Running running;
+  const CUgraph graph = make_graph();
+  add_allocation(graph);
+  const CUgraphExec first = instantiate(graph);
+  CUgraphExec second = nullptr;
+  EXPECT_EQ(cushim::exact::cuGraphInstantiateWithFlags_v11040(driver())(&second, graph, 0),
+            CUDA_ERROR_NOT_SUPPORTED);
+  need(driver().cuGraphExecDestroy(first));
+  EXPECT_EQ(cushim::exact::cuGraphInstantiateWithFlags_v11040(driver())(&second, graph, 0), CUDA_SUCCESS);
+}
+
+TEST(GraphMemory, Of_a_child_graph_is_not_supported) {
+  const Running running;
+  const CUgraph graph = make_graph(), child = make_graph();
+  add_allocation(child);
+  CUgraphNode node = nullptr;
+  EXPECT_EQ(driver().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(GraphMemory, Is_captured_and_freed_once) {
+  const Running running;
+  const CUstream stream = running.stream();
+  need(driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  CUdeviceptr memory = 0;
+  need(driver().cuMemAllocAsync(&memory, 1024, stream));
+  need(driver().cuMemsetD32Async(memory, 5, 1, stream));
+  need(driver().cuMemFreeAsync(memory, stream));
+  EXPECT_EQ(driver().cuMemFreeAsync(memory, stream), CUDA_ERROR_INVALID_VALUE);
+  CUgraph graph = nullptr;
+  need(driver().cuStreamEndCapture(stream, &graph));
+  const CUgraphExec executable = instantiate(graph);
+  EXPECT_EQ(driver().cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
+}
+
+#if CUDA_VERSION >= 12020
+TEST(GraphMemory, Comes_from_nodes_of_the_generic_call) {
+  const Running running;
+  const CUgraph graph = make_graph();
+  CUgraphNodeParams parameters{};
+  parameters.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  parameters.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  parameters.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  parameters.alloc.bytesize = 64;
+  CUgraphNode made = nullptr, freeing = nullptr;
+  need(driver().cuGraphAddNode(&made, graph, nullptr, nullptr, 0, &parameters));
+  ASSERT_NE(parameters.alloc.dptr, 0u);
+  CUgraphNodeParams free{};
+  free.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
+  free.free.dptr = parameters.alloc.dptr;
+  need(driver().cuGraphAddNode(&freeing, graph, &made, nullptr, 1, &free));
+  EXPECT_EQ(driver().cuGraphLaunch(instantiate(graph), nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphNodeSetParams(made, &parameters), CUDA_ERROR_INVALID_VALUE);
+}
+#endif
+
+}  // namespace
+}  // namespace cushim::sim

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Textures and surfaces: what the documentation leaves open.
+#include <cushim/sim/usage.hpp>
+
+#include <cstring>
+#include <string>
+
+#include "support/machine_fixture.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUarray line(CUarray_format format = CU_AD_FORMAT_FLOAT, unsigned channels = 1, std::size_t height = 0,
+             std::size_t depth = 0, unsigned flags = CUDA_ARRAY3D_SURFACE_LDST) {
+  CUDA_ARRAY3D_DESCRIPTOR shape = {};
+  shape.Width = 8;
+  shape.Height = height;
+  shape.Depth = depth;
+  shape.Format = format;
+  shape.NumChannels = channels;
+  shape.Flags = flags;
+  CUarray made = nullptr;
+  need(driver().cuArray3DCreate(&made, &shape));
+  return made;
+}
+
+// An array whose elements are all `value`.
+CUarray line_of(float value) {
+  const CUarray made = line();
+  const std::vector<float> values(8, value);
+  need(driver().cuMemcpyHtoA(made, 0, values.data(), 32));
+  return made;
+}
+
+CUDA_RESOURCE_DESC of(CUarray array) {
+  CUDA_RESOURCE_DESC made = {};
+  made.resType = CU_RESOURCE_TYPE_ARRAY;
+  made.res.array.hArray = array;
+  return made;
+}
+
+CUresult create(CUtexObject &made, const CUDA_RESOURCE_DESC &resource, unsigned flags = 0,
+                CUfilter_mode filter = CU_TR_FILTER_MODE_POINT) {
+  CUDA_TEXTURE_DESC sampling = {};
+  sampling.flags = flags;
+  sampling.filterMode = filter;
+  return driver().cuTexObjectCreate(&made, &resource, &sampling, nullptr);
+}
+
+CUtexObject texture(const CUDA_RESOURCE_DESC &resource) {
+  CUtexObject made = 0;
+  need(create(made, resource));
+  return made;
+}
+
+constexpr const char *kCode = R"(.version 7.8
+.target sm_52
+.address_size 64
+.global .texref image;
+.visible .entry fetch(.param .u64 handle, .param .u64 to) {
+  .reg .f32 f<4>; .reg .b64 object, out;
+  ld.param.u64 object, [handle]; ld.param.u64 out, [to];
+  tex.1d.v4.f32.s32 {f0, f1, f2, f3}, [object, {3}];
+  st.global.f32 [out], f0;
+  ret;
+}
+.visible .entry store(.param .u64 handle, .param .u64 to) {
+  .reg .b64 object;
+  ld.param.u64 object, [handle];
+  sust.b.1d.b32.trap [object, {32}], {7};
+  ret;
+}
+.visible .entry fetch_reference(.param .u64 handle, .param .u64 to) {
+  .reg .f32 f<4>; .reg .b64 out;
+  ld.param.u64 out, [to];
+  tex.1d.v4.f32.s32 {f0, f1, f2, f3}, [image, {3}];
+  st.global.f32 [out], f0;
+  ret;
+}
+)";
+
+struct Kernels {
+  Kernels() { need(driver().cuModuleLoadData(&module, kCode)); }
+  void launch(const char *name, unsigned long long handle, CUdeviceptr out, CUstream stream = nullptr) const {
+    CUfunction function = nullptr;
+    need(driver().cuModuleGetFunction(&function, module, name));
+    void *arguments[] = {&handle, &out};
+    need(driver().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
+  }
+  CUmodule module = nullptr;
+};
+
+float real_at(CUdeviceptr address) {
+  const std::uint32_t word = word_at(address);
+  float value = 0;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+TEST(Textures, That_were_destroyed_fault_in_kernels) {
+  const Running running;
+  const Kernels kernels;
+  const CUtexObject made = texture(of(line_of(1)));
+  const CUdeviceptr out = running.memory();
+  kernels.launch("fetch", made, out);
+  EXPECT_EQ(real_at(out), 1.0f);
+  need(driver().cuTexObjectDestroy(made));
+  kernels.launch("fetch", made, out);
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST(Textures, Of_a_destroyed_array_fault_in_kernels) {
+  const Running running;
+  const Kernels kernels;
+  const CUarray array = line_of(1);
+  const CUtexObject made = texture(of(array));
+  need(driver().cuArrayDestroy(array));
+  kernels.launch("fetch", made, running.memory());
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST(Textures, Go_with_their_context) {
+  const Running running;
+  CUcontext other = nullptr;
+  need(driver().cuCtxCreate_v2(&other, 0, 0));
+  const CUtexObject made = texture(of(line_of(1)));
+  need(driver().cuCtxDestroy(other));
+  CUDA_RESOURCE_DESC resource = {};
+  EXPECT_EQ(driver().cuTexObjectGetResourceDesc(&resource, made), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST(Textures, That_are_not_destroyed_are_listed) {
+  const Running running;
+  const Kernels kernels;  // a module with a reference of its own
+  const CUDA_RESOURCE_DESC resource = of(line());
+  texture(resource);
+  CUsurfObject surface = 0;
+  need(driver().cuSurfObjectCreate(&surface, &resource));
+  CUtexref reference = nullptr;
+  need(driver().cuTexRefCreate(&reference));
+  std::string alive;
+  for (const Usage::Alive &one : running.machine.usage().alive)
+    alive += one.what + " " + std::to_string(one.count) + "; ";
+  EXPECT_EQ(alive,
+            "modules 1; texture objects 1; surface objects 1; texture references 1; memory of arrays 1; ");
+}
+
+TEST(Textures, That_are_not_simulated_are_refused) {
+  const Running running;
+  CUtexObject made = 0;
+  EXPECT_EQ(create(made, of(line(static_cast<CUarray_format>(0x91), 4, 8, 0, 0))), CUDA_ERROR_NOT_SUPPORTED);
+  const CUarray cube = line(CU_AD_FORMAT_FLOAT, 1, 8, 6, CUDA_ARRAY3D_CUBEMAP);
+  EXPECT_EQ(create(made, of(cube), CU_TRSF_SEAMLESS_CUBEMAP, CU_TR_FILTER_MODE_LINEAR),
+            CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(TextureReferences, Are_read_as_they_were_at_the_launch) {
+  const Running running({.schedule = Schedule::deferred});
+  const Kernels kernels;
+  CUtexref reference = nullptr;
+  need(driver().cuModuleGetTexRef(&reference, kernels.module, "image"));
+  need(driver().cuTexRefSetArray(reference, line_of(1), CU_TRSA_OVERRIDE_FORMAT));
+  const CUdeviceptr out = running.memory();
+  kernels.launch("fetch_reference", 0, out, running.stream());
+  need(driver().cuTexRefSetArray(reference, line_of(2), CU_TRSA_OVERRIDE_FORMAT));
+  need(driver().cuCtxSynchronize());
+  EXPECT_EQ(real_at(out), 1.0f);
+}
+
+TEST(TextureReferences, That_are_not_bound_fault_in_kernels) {
+  const Running running;
+  Kernels().launch("fetch_reference", 0, running.memory());
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST(TextureReferences, Are_no_global_variables) {
+  const Running running;
+  const Kernels kernels;
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  EXPECT_EQ(driver().cuModuleGetGlobal(&address, &size, kernels.module, "image"), CUDA_ERROR_NOT_FOUND);
+}
+
+TEST(Surfaces, Stores_outside_trap) {
+  const Running running;
+  const Kernels kernels;
+  const CUDA_RESOURCE_DESC resource = of(line());
+  CUsurfObject made = 0;
+  need(driver().cuSurfObjectCreate(&made, &resource));
+  kernels.launch("store", made, 0);
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+}
+
+}  // namespace
+}  // namespace cushim::sim
