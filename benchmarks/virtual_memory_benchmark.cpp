@@ -22,11 +22,10 @@ void need(CUresult code) {
   if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
 }
 
-// A range with a mapping for each granule. All mappings are of one physical memory of up to 64 GiB, over and
-// over.
+// A range with a mapping for each granule, each of a physical memory of its own, on two devices.
 class Mapped {
  public:
-  explicit Mapped(std::size_t count) : count_(count), scope_(machine_.driver()) {
+  explicit Mapped(std::size_t count) : memory_(count), scope_(machine_.driver()) {
     CUcontext context = nullptr;
     need(driver().cuInit(0));
     need(driver().cuDevicePrimaryCtxRetain(&context, 0));
@@ -34,17 +33,19 @@ class Mapped {
     CUmemAllocationProp properties = {};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    const std::size_t granules = count < kMost ? count : kMost;
-    need(driver().cuMemCreate(&memory_, granules * kGranule, &properties, 0));
     need(driver().cuMemAddressReserve(&base_, count * kGranule, 0, 0, 0));
-    for (std::size_t i = 0; i < count; ++i) map(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      properties.location.id = static_cast<int>(i / kOfOneDevice);
+      need(driver().cuMemCreate(&memory_[i], kGranule, &properties, 0));
+      map(i);
+    }
   }
 
   void map(std::size_t index) {
     CUmemAccessDesc access = {};
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    need(driver().cuMemMap(at(index), kGranule, index % kMost * kGranule, memory_, 0));
+    need(driver().cuMemMap(at(index), kGranule, 0, memory_[index], 0));
     need(driver().cuMemSetAccess(at(index), kGranule, &access, 1));
   }
   void unmap(std::size_t index) { need(driver().cuMemUnmap(at(index), kGranule)); }
@@ -53,19 +54,18 @@ class Mapped {
   // Returns the indices of 1024 random mappings.
   std::vector<std::size_t> some() const {
     std::mt19937 random(1);
-    std::uniform_int_distribution<std::size_t> draw(0, count_ - 1);
+    std::uniform_int_distribution<std::size_t> draw(0, memory_.size() - 1);
     std::vector<std::size_t> indices(1024);
     for (std::size_t &index : indices) index = draw(random);
     return indices;
   }
 
  private:
-  static constexpr std::size_t kMost = 32768;
+  static constexpr std::size_t kOfOneDevice = 50'000;
 
-  const std::size_t count_;
-  cushim::sim::Machine machine_;
+  std::vector<CUmemGenericAllocationHandle> memory_;
+  cushim::sim::Machine machine_{{.devices = "h200x2"}};
   cushim::ScopedDriver scope_;
-  CUmemGenericAllocationHandle memory_ = 0;
   CUdeviceptr base_ = 0;
 };
 
@@ -88,7 +88,9 @@ void get_address_range(benchmark::State &state) {
 void copy_of_64_bytes(benchmark::State &state) {
   unsigned char bytes[64] = {};
   run(state, [&](Mapped &mapped, std::size_t index) {
-    need(driver().cuMemcpyHtoD(mapped.at(index), bytes, sizeof bytes));
+    // Not at the same offset in each mapping: the bytes would compete for the same lines of the cache.
+    const std::size_t offset = index * sizeof bytes * 65 % kGranule;
+    need(driver().cuMemcpyHtoD(mapped.at(index) + offset, bytes, sizeof bytes));
   });
 }
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures what a recording adds to a call of the simulated driver, and its size: a mix of 8 calls without
+// data, as a program makes them in a loop. Compare the times with and without a Recorder. Processor times,
+// compression and writing included.
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <cushim/driver.hpp>
+#include <cushim/replay/recorder.hpp>
+#include <cushim/sim/machine.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace {
+
+using cushim::Driver;
+using cushim::replay::Recorder;
+using cushim::sim::Machine;
+
+constexpr int kCalls = 8;
+
+struct Program {
+  explicit Program(Driver &of) : driver(of) {
+    CUcontext context = nullptr;
+    driver.cuInit(0);
+    driver.cuDevicePrimaryCtxRetain(&context, 0);
+    driver.cuCtxSetCurrent(context);
+    driver.cuStreamCreate(&streams[0], CU_STREAM_NON_BLOCKING);
+    driver.cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING);
+    driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    driver.cuMemAlloc(&memory, 1 << 20);
+  }
+  void run(unsigned i) {
+    CUcontext context = nullptr;
+    int value = 0;
+    driver.cuCtxGetCurrent(&context);
+    driver.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
+    driver.cuMemsetD8Async(memory + i % 1024, 1, 16, streams[0]);
+    driver.cuEventRecord(event, streams[0]);
+    driver.cuStreamWaitEvent(streams[1], event, 0);
+    driver.cuEventQuery(event);
+    driver.cuStreamQuery(streams[1]);
+    driver.cuStreamWriteValue32(streams[1], memory + 4 * (i % 1024), i, 0);
+  }
+
+  Driver &driver;
+  CUstream streams[2] = {};
+  CUevent event = nullptr;
+  CUdeviceptr memory = 0;
+};
+
+void calls(benchmark::State &state) {
+  Machine machine;
+  const std::string file =
+      std::filesystem::temp_directory_path() / ("cushim-benchmark-" + std::to_string(getpid()) + ".record");
+  std::unique_ptr<Recorder> recorder;
+  if (state.range(0) != 0) recorder = std::make_unique<Recorder>(machine.driver(), file);
+  Program program(machine.driver());
+  unsigned i = 0;
+  for (auto turn : state) program.run(i++);
+  const double made = static_cast<double>(state.iterations()) * kCalls;
+  state.counters["call"] =
+      benchmark::Counter(made, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  if (recorder == nullptr) return;
+  recorder.reset();
+  state.counters["bytes/call"] = static_cast<double>(std::filesystem::file_size(file)) / made;
+  std::filesystem::remove(file);
+}
+BENCHMARK(calls)->Name("not_recorded")->Arg(0)->Iterations(125'000)->Repetitions(5)->ReportAggregatesOnly();
+BENCHMARK(calls)->Name("recorded")->Arg(1)->Iterations(125'000)->Repetitions(5)->ReportAggregatesOnly();
+
+}  // namespace
+
+BENCHMARK_MAIN();
