@@ -28,7 +28,7 @@ install(FILES
   DESTINATION ${package_dir} COMPONENT dev)
 
 if(CUSHIM_BUILD_MOCK)
-  set(libraries cushim_entry_traits cushim_dispatch cushim_hooks cushim_check cushim_faults)
+  set(libraries cushim_entry_traits cushim_dispatch cushim_hooks cushim_check cushim_faults cushim_trace cushim_replay)
     # Installed as sources, built with the GoogleTest of the user's project.
   set(source_folders "${PROJECT_SOURCE_DIR}/mock/gmock")
   if(TARGET cushim_testing)
@@ -39,15 +39,19 @@ if(CUSHIM_BUILD_MOCK)
   endif()
   install(TARGETS ${libraries} EXPORT cushim-mock ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mock)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/mock/include/cushim" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    COMPONENT mock FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inc")
+    COMPONENT mock FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
   install(DIRECTORY ${source_folders} DESTINATION ${CMAKE_INSTALL_DATADIR}/cushim COMPONENT mock)
   install(EXPORT cushim-mock FILE cushim-mock-targets.cmake NAMESPACE cushim::
     DESTINATION ${package_dir} COMPONENT mock)
 endif()
 
 if(TARGET cushim_libcuda)
+  set(recorder "")
+  if(TARGET cushim_ptx_recorder)
+    set(recorder cushim_ptx_recorder)
+  endif()
   # Outside the default library search path. Includes libcuda.so, which some programs open.
-  install(TARGETS cushim_libcuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cushim/sim COMPONENT sim)
+  install(TARGETS cushim_libcuda ${recorder} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/cushim/sim COMPONENT sim)
 endif()
 
 # Relative paths, so that the package can be relocated.

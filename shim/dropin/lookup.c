@@ -46,35 +46,62 @@ typedef int Status;
 typedef CUresult(CUDAAPI *LookupV2)(const char *, void **, int, cuuint64_t, Status *);
 
 #if defined(__clang__)
-#define CALLS_THE_DRIVER __attribute__((visibility("hidden"), no_sanitize("cfi-icall", "function")))
+#define CALLS_A_POINTER __attribute__((no_sanitize("cfi-icall", "function")))
 #else
-#define CALLS_THE_DRIVER __attribute__((visibility("hidden")))
+#define CALLS_A_POINTER
 #endif
+#define CALLS_THE_DRIVER CALLS_A_POINTER __attribute__((visibility("hidden")))
 
 CALLS_THE_DRIVER CUresult CUDAAPI cushim_look_up(const char *base, void **function, int version,
                                                  cuuint64_t flags);
 CALLS_THE_DRIVER CUresult CUDAAPI cushim_look_up_v2(const char *base, void **function, int version,
                                                     cuuint64_t flags, Status *status);
 
-/* Replaces the driver's function by the drop-in's. Keeps the driver's function if the list does not
- * contain it. */
-static void substitute(CUresult result, const char *base, void **function, int version, cuuint64_t flags) {
+/* Returns the release of the newest entry point in the list. */
+static int newest_release(void) {
+  int newest = 0;
+  for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
+    if (cushim_entry(slot)->version > newest) newest = cushim_entry(slot)->version;
+  return newest;
+}
+
+typedef CUresult (*Lookup)(const char *, void **, int, cuuint64_t);
+
+CALLS_A_POINTER static CUresult look_up(const char *base, void **function, int version, cuuint64_t flags) {
+  return cushim_driver()->cuGetProcAddress(base, function, version, flags);
+}
+
+CALLS_A_POINTER static CUresult look_up_v2(const char *base, void **function, int version, cuuint64_t flags) {
+  Status status;
+  return ((LookupV2)cushim_driver()->cuGetProcAddress_v2)(base, function, version, flags, &status);
+}
+
+/* Replaces the driver's function by the drop-in's. Keeps the driver's function if the list does not contain
+ * it: a driver later than the list may return another function than for the list's newest release. A negative
+ * version means the driver's own. */
+static void substitute(CUresult result, const char *base, void **function, int version, cuuint64_t flags,
+                       Lookup again) {
   if (result != CUDA_SUCCESS || base == NULL || function == NULL || *function == NULL) return;
+  if (version < 0) version = cushim_driver_version(cushim_driver());
+  const int newest = newest_release();
+  void *known = *function;
+  if (version > newest) again(base, &known, newest, flags);
+  if (known != *function) return;
   const int slot = cushim_find_version(base, version, (flags & 2) != 0); /* 2 is PER_THREAD_DEFAULT_STREAM */
   if (slot >= 0) memcpy(function, &functions[slot], sizeof functions[slot]);
 }
 
 CUresult CUDAAPI cushim_look_up(const char *base, void **function, int version, cuuint64_t flags) {
-  const CUresult result = cushim_driver()->cuGetProcAddress(base, function, version, flags);
-  substitute(result, base, function, version, flags);
+  const CUresult result = look_up(base, function, version, flags);
+  substitute(result, base, function, version, flags, look_up);
   return result;
 }
 
 CUresult CUDAAPI cushim_look_up_v2(const char *base, void **function, int version, cuuint64_t flags,
                                    Status *status) {
-  const LookupV2 look_up = (LookupV2)cushim_driver()->cuGetProcAddress_v2;
-  const CUresult result = look_up(base, function, version, flags, status);
-  substitute(result, base, function, version, flags);
+  const LookupV2 driver_s = (LookupV2)cushim_driver()->cuGetProcAddress_v2;
+  const CUresult result = driver_s(base, function, version, flags, status);
+  substitute(result, base, function, version, flags, look_up_v2);
   return result;
 }
 

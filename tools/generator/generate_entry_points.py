@@ -82,15 +82,15 @@ class Toolkit:
         if not match:
             raise Failure(f"{cuda_h[0]}: does not define CUDA_VERSION")
         self.version = int(match[1])
-        self.declared = set(re.findall(r"\bCUresult\s+(cu\w+)\s*\(", self._read(DECLARING, INTERNAL)))
+        self.declared = set(re.findall(r"\bCUresult\s+(cu\w+)\s*\(", self.read(DECLARING, INTERNAL)))
         self.typedefs = {m[0]: parameters(m[1]) for m in re.findall(
-            r"\(\s*\*\s*PFN_(cu\w+_v\d+\w*)\)\s*\(([^;]*)\)\s*;", self._read(TYPEDEFS, INTERNAL))}
-        plain = self._read(["cuda.h"])
+            r"\(\s*\*\s*PFN_(cu\w+_v\d+\w*)\)\s*\(([^;]*)\)\s*;", self.read(TYPEDEFS, INTERNAL))}
+        plain = self.read(["cuda.h"])
         self.words = set(re.findall(r"\b\w+\b", plain))
         body = re.search(r"typedef enum cudaError_enum\s*\{(.*?)\}", plain, re.S)
         self.results = {name: int(code) for name, code in re.findall(r"(CUDA_\w+)\s*=\s*(\d+)", body[1])}
 
-    def _read(self, headers, *flags):
+    def read(self, headers, *flags):
         source = "".join(f"#include <{header}>\n" for header in headers)
         done = subprocess.run([self._compiler, "-E", "-P", "-x", "c", *self._flags, *flags, "-"],
                               input=source, capture_output=True, text=True, check=False)
@@ -288,24 +288,37 @@ def committed_slots(path):
     return [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+def read_toolkits(folders, compiler):
+    """Reads the headers of toolkits, oldest first.
+
+    Empty files stand for the headers of GL, EGL and VDPAU. They are deleted at the end: afterwards a toolkit's read()
+    works for headers that do not include them, such as cuda.h.
+    """
+    with tempfile.TemporaryDirectory() as stubs:
+        for header in ("GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"):
+            path = Path(stubs) / header
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("")
+        return sorted((Toolkit(folder, compiler, stubs) for folder in folders), key=lambda t: t.version)
+
+
+def add_toolkit_arguments(parser):
+    """Adds the arguments that read_toolkits() takes."""
     parser.add_argument("toolkits", nargs="+", metavar="FOLDER",
                         help="a toolkit's folder; its headers are looked for below it")
+    parser.add_argument("--compiler", default=os.environ.get("CC", "cc"), help="the C preprocessor to use")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    add_toolkit_arguments(parser)
     parser.add_argument("--check", action="store_true",
                         help="write nothing; exit 1 with the difference if a committed file is not current")
     parser.add_argument("--released", metavar="REVISION",
                         help="also refuse any slot that differs from the slot file of this git revision")
-    parser.add_argument("--compiler", default=os.environ.get("CC", "cc"), help="the C preprocessor to use")
     given = parser.parse_args()
     try:
-        with tempfile.TemporaryDirectory() as stubs:
-            for header in ("GL/gl.h", "EGL/egl.h", "EGL/eglext.h", "vdpau/vdpau.h"):
-                path = Path(stubs) / header
-                path.parent.mkdir(exist_ok=True)
-                path.write_text("")
-            toolkits = sorted((Toolkit(folder, given.compiler, stubs) for folder in given.toolkits),
-                              key=lambda t: t.version)
+        toolkits = read_toolkits(given.toolkits, given.compiler)
         rows = merge(toolkits)
         before = read_slots()
         slots = assign_slots(rows, before)

@@ -25,7 +25,9 @@ MAY_INCLUDE = {
     PUBLIC + "check": ["include", PUBLIC + "mock"],
     PUBLIC + "faults": ["include", PUBLIC + "mock", PUBLIC + "check"],
     PUBLIC + "ptx": [],
-    PUBLIC + "sim": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "faults"],
+    PUBLIC + "trace": ["include"],
+    PUBLIC + "replay": ["include", PUBLIC + "trace"],
+    PUBLIC + "sim": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "faults", PUBLIC + "ptx"],
     PUBLIC + "testing": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "sim"],
     "mock/entry_traits": ["include", PUBLIC + "detail"],
     "mock/dispatch": ["include", PUBLIC + "mock", PUBLIC + "detail"],
@@ -38,14 +40,18 @@ MAY_INCLUDE = {
     "mock/check/deadlock": ["mock/check/core", "mock/check/hazards", "include", PUBLIC + "mock", PUBLIC + "detail",
                             PUBLIC + "check"],
     "mock/faults": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults"],
+    "mock/trace": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "trace"],
+    "mock/replay": ["mock/trace", "include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "trace", PUBLIC + "replay"],
     "mock/ptx": [PUBLIC + "ptx"],
     # The engine implements operations and time; it must not depend on driver calls or on the machine.
     "mock/sim/engine": [PUBLIC + "mock", PUBLIC + "sim"],
     "mock/sim": ["mock/sim/engine", "include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults",
                  PUBLIC + "ptx", PUBLIC + "sim"],
-    "mock/libcuda": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults", PUBLIC + "sim"],
+    "mock/libcuda": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults", PUBLIC + "sim",
+                     PUBLIC + "replay", PUBLIC + "trace"],
+    "mock/ptx_recorder": ["mock/sim"],
     "mock/testing": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "faults", PUBLIC + "sim", PUBLIC + "testing"],
-    "tools": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "sim"],
+    "tools": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "replay", PUBLIC + "sim", PUBLIC + "trace"],
 }
 # Single public headers outside the directory of their target.
 IS_HEADER_OF = {PUBLIC + "testing.hpp": PUBLIC + "testing"}
