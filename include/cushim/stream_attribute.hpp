@@ -2,6 +2,7 @@
 // The attributes of streams.
 #pragma once
 
+#include <cushim/detail/cxx20.hpp>
 #include <cushim/load.h>
 
 namespace cushim {
