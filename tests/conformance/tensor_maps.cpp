@@ -132,6 +132,10 @@ TEST_F(TensorMaps, Get_another_address) {
   EXPECT_ANSWER(driver().cuTensorMapReplaceAddress(&map, reinterpret_cast<void *>(0x20000)), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuTensorMapReplaceAddress(&map, reinterpret_cast<void *>(0x20008)),
                 CUDA_ERROR_INVALID_VALUE);
+}
+// The real driver crashes.
+TEST_F(TensorMaps, Get_another_address_in_a_map) {
+  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   EXPECT_ANSWER(driver().cuTensorMapReplaceAddress(nullptr, reinterpret_cast<void *>(0x20000)),
                 CUDA_ERROR_INVALID_VALUE);
 }

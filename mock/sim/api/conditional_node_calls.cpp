@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditional handles, and the rules of conditional nodes. The rules are from the documentation:
-// CUDA_CONDITIONAL_NODE_PARAMS and cuGraphConditionalHandleCreate in cuda.h, and "Conditional Graph Nodes" in
-// the CUDA C++ Programming Guide. It does not tell all error codes.
+// Conditional handles, and the rules of conditional nodes. Sources: CUDA_CONDITIONAL_NODE_PARAMS and
+// cuGraphConditionalHandleCreate in cuda.h, and "Conditional Graph Nodes" in the CUDA C++ Programming Guide.
+// Error codes: measured on an H200, driver 580.159.
 #include <algorithm>
 
 #include "api/graph_objects.hpp"
@@ -44,7 +44,7 @@ CUresult error_of(Call &call, const GraphNode &node, const GraphCondition &withi
   const bool is_allowed = copy != nullptr || std::holds_alternative<Memset>(command) ||
                           std::holds_alternative<KernelLaunch>(command) ||
                           std::holds_alternative<Conditional>(command);
-  if (!is_allowed) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!is_allowed) return CUDA_ERROR_INVALID_VALUE;
   if (node.context != within.context) return CUDA_ERROR_INVALID_VALUE;
   return copy != nullptr ? error_of(call, node, *copy) : CUDA_SUCCESS;
 }

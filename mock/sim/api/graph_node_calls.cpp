@@ -303,6 +303,7 @@ CUresult add_any_without_data(Call &call, CUgraphNode *out, CUgraph handle, cons
 
 CUresult set_any(Call &call, CUgraphNode handle, CUgraphNodeParams *parameters) {
   GraphNode &node = node_of(call, handle);
+  require(!std::holds_alternative<Conditional>(node.command), CUDA_ERROR_NOT_SUPPORTED);
   require_settable(parameters);
   NodeParameters wanted = parameters_of(call, parameters);
   require(!std::holds_alternative<ChildGraph>(wanted.command));

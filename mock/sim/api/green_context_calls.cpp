@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resources of devices, and green contexts. No answer here is measured: the source is the documentation of
-// the driver API, section Green Contexts, and the tests of cuda.core.
+// Resources of devices, and green contexts. Errors: measured on an H200, driver 580.159. The groups of a
+// split follow the documentation of the driver API, section Green Contexts, and the tests of cuda.core.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -100,12 +100,10 @@ CUresult get_of_device(Call &call, CUdevice number, CUdevResource *out, CUdevRes
 }
 
 CUresult get_of_context(Call &call, CUcontext handle, CUdevResource *out, CUdevResourceType type) {
-  const void *const wanted =
-      handle != nullptr ? handle : reinterpret_cast<const void *>(call.thread().stack.current_handle());
-  if (const auto *found = call.system.handles.find<GreenContext>(wanted))
+  require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+  if (const auto *found = call.system.handles.find<GreenContext>(handle))
     return write(out, type, found->multiprocessors);
-  Context &context = handle != nullptr ? call.context(handle) : call.context();
-  return write(out, type, all_of(*context.device));
+  return write(out, type, all_of(*call.context(handle).device));
 }
 
 CUresult get_of_green_context(Call &call, CUgreenCtx handle, CUdevResource *out, CUdevResourceType type) {
@@ -123,7 +121,7 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
           CUDA_ERROR_NOT_SUPPORTED);  // not implemented: the granularity with them is not documented
   const auto [whole, earlier] = part_of(call, *input);
   require(earlier == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
-  require(least <= whole.count);
+  require(least <= whole.count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   const unsigned size = size_of_part(least, granularity_of(*whole.device));
   unsigned count = whole.count / size;
   if (out == nullptr) {
@@ -140,18 +138,18 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
   return CUDA_SUCCESS;
 }
 
-// Several resources must be adjacent parts of one split: other sets are not implemented.
+// Several resources must overlap or be adjacent, in the order of their multiprocessors: other sets are not
+// implemented.
 CUresult generate_descriptor(Call &call, CUdevResourceDesc *out, CUdevResource *resources, unsigned count) {
   require(out != nullptr && resources != nullptr && count != 0);
   auto made = std::make_unique<ResourceDescriptor>();
-  const auto [first, split] = part_of(call, resources[0]);
-  made->multiprocessors = first;
+  Multiprocessors &all = made->multiprocessors;
+  all = part_of(call, resources[0]).first;
   for (unsigned i = 1; i < count; ++i) {
-    const auto [next, other] = part_of(call, resources[i]);
-    require(next.device == first.device && other == split && split != 0,
-            CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
-    require(next.first == first.first + made->multiprocessors.count, CUDA_ERROR_NOT_SUPPORTED);
-    made->multiprocessors.count += next.count;
+    const Multiprocessors next = part_of(call, resources[i]).first;
+    require(next.device == all.device, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+    require(next.first >= all.first && next.first <= all.first + all.count, CUDA_ERROR_NOT_SUPPORTED);
+    all.count = std::max(all.count, next.first + next.count - all.first);
   }
   *out = reinterpret_cast<CUdevResourceDesc>(call.system.handles.add(std::move(made)).handle);
   return CUDA_SUCCESS;

@@ -20,8 +20,9 @@ CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned 
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::pinned, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
-  // PORTABLE is not reported unless the memory is write-combined. Measured, driver 580.
-  made->flags = CU_MEMHOSTALLOC_DEVICEMAP | ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0 ? flags : 0);
+  // Addressing is unified, so the memory is always mapped. Measured, driver 580; on some machines PORTABLE is
+  // reported for write-combined memory only.
+  made->flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
   *out = reinterpret_cast<void *>(made->base);
   return CUDA_SUCCESS;
 }

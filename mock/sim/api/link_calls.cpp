@@ -67,7 +67,8 @@ CUresult complete(Call &call, CUlinkState handle, void **image, std::size_t *siz
   Link &link = call.link(handle);
   require(image != nullptr);
   LoadError error;
-  // Driver 580 links no inputs to an empty image, and returns UNKNOWN if a symbol is missing.
+  // Driver 580 links no inputs to an empty image, and returns INVALID_SOURCE if a symbol is missing (on some
+  // machines UNKNOWN).
   bool is_linked = link.text.empty();
   if (!is_linked) {
     const auto code =
@@ -79,7 +80,7 @@ CUresult complete(Call &call, CUlinkState handle, void **image, std::size_t *siz
     }
   }
   link.options.write_error_log(error.log);
-  require(is_linked, CUDA_ERROR_UNKNOWN);
+  require(is_linked, CUDA_ERROR_INVALID_SOURCE);
   link.is_complete = true;
   *image = link.text.data();
   if (size != nullptr) *size = link.text.size() + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texture and surface objects. Errors are those of the documentation, cuda.h.
+// Texture and surface objects. Errors: measured on an H200, driver 580.159.
 #include "api/service.hpp"
 #include "api/textures.hpp"
 
@@ -41,6 +41,7 @@ CUresult create_surface(Call &call, CUsurfObject *out, const CUDA_RESOURCE_DESC 
 
 template <class T>
 CUresult destroy(Call &call, unsigned long long handle) {
+  if (handle == 0) return CUDA_SUCCESS;
   call.system.handles.erase(find<T>(call, handle), call.name);
   return CUDA_SUCCESS;
 }
@@ -61,8 +62,8 @@ CUresult get_sampling(Call &call, CUDA_TEXTURE_DESC *out, CUtexObject handle) {
 
 CUresult get_view(Call &call, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle) {
   const TextureObject &texture = find<TextureObject>(call, handle);
-  require(out != nullptr && texture.source.view.has_value());
-  *out = *texture.source.view;
+  require(out != nullptr);
+  *out = texture.source.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
   return CUDA_SUCCESS;
 }
 

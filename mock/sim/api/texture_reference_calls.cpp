@@ -61,12 +61,13 @@ void bind(Call &call, TextureReference &reference, const CUDA_RESOURCE_DESC &res
 
 CUresult set_array(Call &call, CUtexref handle, CUarray array, unsigned flags) {
   TextureReference &reference = texture(call, handle);
-  require(flags == CU_TRSA_OVERRIDE_FORMAT);
+  require((flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT}) == 0);
   const CUDA_ARRAY3D_DESCRIPTOR shape = call.array(array, CUDA_ERROR_INVALID_VALUE).shape;
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_ARRAY;
   resource.res.array.hArray = array;
   bind(call, reference, resource);
+  if (flags == 0) return CUDA_SUCCESS;  // keeps the format of the reference
   reference.format = shape.Format;
   reference.channels = shape.NumChannels;
   return CUDA_SUCCESS;

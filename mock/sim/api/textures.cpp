@@ -43,50 +43,45 @@ ptx::TexelFormat require_memory(Call &call, const Context &context, CUdeviceptr 
   return *texel;
 }
 
-ptx::TexelFormat require_linear(Call &call, const Context &context, const TextureSource &source) {
+void require_linear(Call &call, const Context &context, const TextureSource &source) {
   const auto &linear = source.resource.res.linear;
   const ptx::TexelFormat format = require_memory(call, context, linear.devPtr, linear.sizeInBytes,
                                                  linear.format, linear.numChannels, source.sampling.flags);
-  const std::size_t elements = linear.sizeInBytes / format.bytes();
-  require(elements != 0 &&
-          elements <= Limit{*context.device}(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
-  return format;
+  require(linear.sizeInBytes / format.bytes() <=
+          Limit{*context.device}(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
 }
 
-ptx::TexelFormat require_pitch(Call &call, const Context &context, const TextureSource &source) {
+void require_pitch(Call &call, const Context &context, const TextureSource &source) {
   const Limit limit{*context.device};
   const auto &pitch = source.resource.res.pitch2D;
-  require(pitch.width != 0 && pitch.width <= limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH));
-  require(pitch.height != 0 && pitch.height <= limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT));
+  require(pitch.width <= limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH));
+  require(pitch.height <= limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT));
   require(pitch.pitchInBytes <= limit(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH) &&
           pitch.pitchInBytes % limit(CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT) == 0);
   const std::size_t row = pitch.width * element_of(pitch.format, pitch.numChannels).bytes;
-  require(row <= pitch.pitchInBytes);
-  return require_memory(call, context, pitch.devPtr, (pitch.height - 1) * pitch.pitchInBytes + row,
-                        pitch.format, pitch.numChannels, source.sampling.flags);
+  const std::size_t rows_before = pitch.height != 0 ? pitch.height - 1 : 0;
+  require_memory(call, context, pitch.devPtr, rows_before * pitch.pitchInBytes + row, pitch.format,
+                 pitch.numChannels, source.sampling.flags);
 }
 
-// Checks the view of an array with this shape, and returns its format.
-ptx::TexelFormat require_view(Call &call, const CUDA_ARRAY3D_DESCRIPTOR &shape, std::size_t levels,
-                              const TextureSource &source) {
+// Checks the format of an array with this shape, and its view.
+void require_view(Call &call, const CUDA_ARRAY3D_DESCRIPTOR &shape, std::size_t levels,
+                  const TextureSource &source) {
   const auto own = texel_format(shape.Format, shape.NumChannels, source.sampling.flags);
   if (!own) fail_unsupported(call, "compressed or packed formats");
-  if (!source.view) return *own;
+  if (!source.view) return;
   const CUDA_RESOURCE_VIEW_DESC &view = *source.view;
   const unsigned format = number_of(view.format);
-  require(format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7);
+  require(format != CU_RES_VIEW_FORMAT_NONE && format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7);
   if (format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1) fail_unsupported(call, "views with compressed formats");
   require(view.width == shape.Width && view.height == shape.Height && view.depth == shape.Depth);
   require(view.firstMipmapLevel <= view.lastMipmapLevel && view.lastMipmapLevel < levels);
   const std::size_t layers = is_layered(shape) ? shape.Depth : 1;
   require(view.firstLayer <= view.lastLayer && view.lastLayer < layers);
-  if (format == CU_RES_VIEW_FORMAT_NONE) return *own;
-  const auto viewed = texel_format(view.format, source.sampling.flags);
-  require(viewed->bytes() == own->bytes());
-  return *viewed;
+  require(texel_format(view.format, source.sampling.flags)->bytes() == own->bytes());
 }
 
-ptx::TexelFormat require_array(Call &call, const TextureSource &source) {
+void require_array(Call &call, const TextureSource &source) {
   const CUDA_RESOURCE_DESC &resource = source.resource;
   const unsigned flags = source.sampling.flags;
   const CUDA_ARRAY3D_DESCRIPTOR *shape = nullptr;
@@ -100,7 +95,6 @@ ptx::TexelFormat require_array(Call &call, const TextureSource &source) {
       call.report_misuse(handle, Kind::mipmapped_array);
       fail(CUDA_ERROR_INVALID_VALUE);
     }
-    require((flags & CU_TRSF_NORMALIZED_COORDINATES) != 0);
     shape = &array->shape;
     levels = array->levels.size();
   }
@@ -109,7 +103,7 @@ ptx::TexelFormat require_array(Call &call, const TextureSource &source) {
     if (source.sampling.filterMode == CU_TR_FILTER_MODE_LINEAR)
       fail_unsupported(call, "cubemaps with seamless filtering");
   }
-  return require_view(call, *shape, levels, source);
+  require_view(call, *shape, levels, source);
 }
 
 }  // namespace
@@ -121,18 +115,19 @@ void require_valid(Call &call, const Context &context, const TextureSource &sour
   const unsigned type = number_of(source.resource.resType);
   require(source.resource.flags == 0 && type <= CU_RESOURCE_TYPE_PITCH2D);
   const bool is_array = type == CU_RESOURCE_TYPE_ARRAY || type == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-  require(is_array || !source.view);
   require((sampling.flags & ~known) == 0);
   require(is_array || (sampling.flags & CU_TRSF_SEAMLESS_CUBEMAP) == 0);
   for (const CUaddress_mode &mode : sampling.addressMode)
     require(number_of(mode) <= CU_TR_ADDRESS_MODE_BORDER);
   require(number_of(sampling.filterMode) <= CU_TR_FILTER_MODE_LINEAR);
   require(number_of(sampling.mipmapFilterMode) <= CU_TR_FILTER_MODE_LINEAR);
-  const ptx::TexelFormat format = is_array                          ? require_array(call, source)
-                                  : type == CU_RESOURCE_TYPE_LINEAR ? require_linear(call, context, source)
-                                                                    : require_pitch(call, context, source);
-  require(returns_floats(format) || type == CU_RESOURCE_TYPE_LINEAR ||
-          sampling.filterMode == CU_TR_FILTER_MODE_POINT);
+  if (is_array) {
+    require_array(call, source);
+  } else if (type == CU_RESOURCE_TYPE_LINEAR) {
+    require_linear(call, context, source);
+  } else {
+    require_pitch(call, context, source);
+  }
 }
 
 Array &surface_array(Call &call, CUarray handle) {

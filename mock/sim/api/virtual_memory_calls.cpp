@@ -205,21 +205,15 @@ void check_access_flags(CUmemAccess_flags flags) {
           flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 }
 
-// Returns the device that a description of access names; null for the host, which can access host memory
-// only.
-const Device *accessor(Call &call, const CUmemLocation &location, const std::vector<Allocation *> &mappings) {
-  if (is_host(location.type)) {
-    const bool is_possible =
-        std::ranges::all_of(mappings, [](const Allocation *one) { return one->kind == MemoryKind::pinned; });
-    require(is_possible, CUDA_ERROR_NOT_SUPPORTED);
-    return nullptr;
-  }
+// Returns the device that a description of access names; null for the host.
+const Device *accessor(Call &call, const CUmemLocation &location) {
+  if (is_host(location.type)) return nullptr;
   require(location.type == CU_MEM_LOCATION_TYPE_DEVICE);
   return &call.device(location.id, CUDA_ERROR_INVALID_VALUE);
 }
 
 // Sets the access of the adjacent mappings from `address` on. Addresses without a mapping end them without an
-// error. Measured on an H200, driver 580.159, except access of the host to host memory.
+// error; memory that the host cannot access ends them with an error. Measured on an H200, driver 580.159.
 CUresult set_access(Call &call, CUdeviceptr address, std::size_t size, const CUmemAccessDesc *list,
                     std::size_t count) {
   require(list != nullptr && count != 0);
@@ -228,20 +222,23 @@ CUresult set_access(Call &call, CUdeviceptr address, std::size_t size, const CUm
   std::vector<const Device *> accessors(count);
   for (std::size_t i = 0; i < count; ++i) {
     check_access_flags(list[i].flags);
-    accessors[i] = accessor(call, list[i].location, mappings);
+    accessors[i] = accessor(call, list[i].location);
   }
   CUdeviceptr reached = address;
   for (Allocation *const one : mappings) {
     if (one->base != reached) break;
     reached = one->end();
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < count; ++i) {
+      // The host can access host memory only.
+      require(accessors[i] != nullptr || one->kind == MemoryKind::pinned, CUDA_ERROR_NOT_SUPPORTED);
       if (!one->mapping->set_access(accessors[i], list[i].flags, one->base)) fail_at_limit(call);
+    }
   }
   return CUDA_SUCCESS;
 }
 
 // For the host it returns the access of the memory's own location; for a NUMA node none to memory of a
-// device. Measured on an H200, driver 580.159, except for host memory.
+// device. Measured on an H200, driver 580.159.
 CUresult get_access(Call &call, unsigned long long *flags, const CUmemLocation *location,
                     CUdeviceptr address) {
   require(flags != nullptr && location != nullptr);

@@ -167,7 +167,7 @@ Difference compare(const FlatGraph &executable, const FlatGraph &wanted) {
     if (const auto *const conditional = std::get_if<Conditional>(&after.command)) {
       const auto &known = std::get<Conditional>(before.command);
       if (known.type != conditional->type || known.bodies.size() != conditional->bodies.size())
-        return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, after.id};
+        return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, after.id};
     }
   }
   for (std::size_t i = 0; i < wanted.bodies.size(); ++i)
