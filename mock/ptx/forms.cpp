@@ -306,6 +306,7 @@ bool value_fits(const Operand &operand, Type wanted, Width width, const Context 
     case OperandKind::f64:
       return constant_fits(operand, wanted);
     case OperandKind::symbol:
+    case OperandKind::element:
       return type_class(wanted) != TypeClass::floating && bits(wanted) >= 32;
     default:
       return is_pending(operand);
@@ -329,6 +330,7 @@ bool predicate_value_fits(const Operand &operand, const Context &context) {
 }
 
 bool address_fits(const Operand &operand, const Context &context) {
+  if (operand.kind == OperandKind::element) return true;
   if (operand.kind != OperandKind::address) return is_pending(operand);
   if (operand.base != Base::reg) return true;
   const Register &base = context.body.registers[operand.index];

@@ -333,7 +333,7 @@ void Parser::component(Operand &operand) {
   advance();
 }
 
-// Parses symbol, symbol + 4 or symbol[2].
+// Parses symbol, symbol + 4, symbol[2] or symbol[%r + 2].
 Operand Parser::symbol_operand(const Binding &binding) {
   Operand made;
   made.kind = OperandKind::symbol;
@@ -342,11 +342,12 @@ Operand Parser::symbol_operand(const Binding &binding) {
   if (is_sign(token_)) made.value = offset();
   if (!token_.is('[')) return made;
   advance();
+  const Variable *variable = find_variable(binding);
+  const auto size = variable == nullptr ? 1 : std::max(1u, bits(variable->type) / 8) * variable->vector;
+  if (token_.kind == TokenKind::identifier && !token_.is("WARP_SZ")) return element_operand(made, size);
   const Position position = token_.position;
   const Constant index = expression();
   expect(']');
-  const Variable *variable = find_variable(binding);
-  const auto size = variable == nullptr ? 1 : std::max(1u, bits(variable->type) / 8) * variable->vector;
   if (index.kind != NumberKind::integer ||
       __builtin_mul_overflow(index.bits, std::int64_t{size}, &made.value))
     error(position, "Invalid array index");
@@ -354,6 +355,29 @@ Operand Parser::symbol_operand(const Binding &binding) {
     made.kind = OperandKind::address;
     made.base = Base::symbol;
   }
+  return made;
+}
+
+// Parses the register, the constant and the bracket of symbol[%r + 2].
+Operand Parser::element_operand(Operand array, std::int64_t size) {
+  const Token name = token_;
+  const Operand index = name_operand();
+  const Type type = index.kind == OperandKind::reg ? current_body().registers[index.index].type : Type::none;
+  if (type_class(type) == TypeClass::floating || bits(type) < 16 || bits(type) > 64) {
+    error(name.position,
+          "Illegal to use symbol " + quoted(name.text) + " as array index. Use integer or bit only.");
+    operands_known_ = false;
+  }
+  array.kind = OperandKind::address;
+  array.base = Base::symbol;
+  if (token_.is('+')) array.value = offset() * size;
+  expect(']');
+  const Operand parts[] = {array, index};
+  Operand made;
+  made.kind = OperandKind::element;
+  made.count = 2;
+  made.index = keep(parts);
+  made.value = size;
   return made;
 }
 

@@ -135,6 +135,7 @@ class Parser {
   Operand name_operand();
   Operand special_operand(SpecialRegister special);
   Operand symbol_operand(const Binding &binding);
+  Operand element_operand(Operand array, std::int64_t size);
   const Variable *find_variable(const Binding &binding) const;
   void component(Operand &operand);
   Operand bracket();

@@ -157,6 +157,9 @@ struct FunctionDecoder {
 
   void decode_mov();
 
+  // Decodes mov.v2 and mov.v4.
+  void decode_vector_mov(std::string_view type);
+
   // Decodes mov.b16 of two 8-bit registers, which are 16 bits wide here, to or from one of 16 bits.
   void decode_byte_pair();
 
@@ -185,6 +188,7 @@ struct FunctionDecoder {
   };
 
   Address address(const Operand &one);
+  Address element_address(const Operand &one);
   // Returns the frame offset of the address as 64 bits, without the constant offset.
   std::uint32_t widened(const Address &);
   // Returns the frame offset of an address operand as 64 bits. Refuses parameters.

@@ -140,10 +140,33 @@ void FunctionDecoder::decode_byte_pair() {
   emit("shr.u16", destination(element(to, 1), 2), whole, eight);
 }
 
+void FunctionDecoder::decode_vector_mov(std::string_view type) {
+  const unsigned bytes = width_of(type);
+  const Operand &to = operand(0), &from = operand(1);
+  const std::string move = "mov.b" + std::to_string(8 * bytes);
+  // A component of a register that is a vector, or an element of a list of registers.
+  const auto part = [this](const Operand &whole, std::uint32_t i) {
+    if (whole.kind == OperandKind::vector) return element(whole, i);
+    Operand one = whole;
+    one.index += 1 + i;
+    return one;
+  };
+  const std::uint32_t parts = to.kind == OperandKind::vector ? to.count : from.count;
+  std::vector<std::uint32_t> values;  // copies, because a source may also be a destination
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    values.push_back(allocate(bytes));
+    emit(move, values.back(), source(part(from, i), bytes, type));
+  }
+  for (std::uint32_t i = 0; i < parts; ++i)
+    if (const Operand one = part(to, i); one.kind != OperandKind::sink)
+      emit(move, destination(one, bytes), values[i]);
+}
+
 void FunctionDecoder::decode_mov() {
   Words words = split(mnemonic().text);
   const Operand &to = operand(0);
   const Operand &from = operand(1);
+  if (has(words, "v2") || has(words, "v4")) return decode_vector_mov(words.back());
   normalize_type(words);
   const unsigned bytes = width_of(words.back());
   if (from.kind == OperandKind::vector || to.kind == OperandKind::vector) {

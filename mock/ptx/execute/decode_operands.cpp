@@ -193,6 +193,8 @@ std::uint32_t FunctionDecoder::source(const Operand &one, unsigned bytes, std::s
       special(one, at, bytes);
       return at;
     }
+    case OperandKind::element:
+      return bytes == 8 ? full_address(one) : narrowed(full_address(one), 8, bytes);
     case OperandKind::symbol: {
       StateSpace space{};
       bool frame_local = false;
@@ -286,7 +288,28 @@ Op &FunctionDecoder::bind(const LaneOperation &row, std::string_view type) {
   return op;
 }
 
+// Returns the address of array[r + c].
+FunctionDecoder::Address FunctionDecoder::element_address(const Operand &one) {
+  Address array = address(element(one, 0));
+  const Operand &index = element(one, 1);
+  const Type type = register_type(index);
+  std::uint32_t wide = registers[index.index];
+  if (width(type) != 8) {
+    const bool is_signed = type == Type::s32 || type == Type::s16;
+    const std::uint32_t narrow = wide;
+    wide = allocate(8);
+    emit((is_signed ? "convert.u64.s" : "convert.u64.u") + std::to_string(8 * width(type)), wide, narrow);
+  }
+  const std::uint32_t distance = allocate(8), at = allocate(8);
+  emit("mul.lo.u64", distance, wide, constant(8, static_cast<std::uint64_t>(one.value)));
+  emit("add.u64", at, widened(array), distance);
+  array.at = at;
+  array.bytes = 8;
+  return array;
+}
+
 FunctionDecoder::Address FunctionDecoder::address(const Operand &one) {
+  if (one.kind == OperandKind::element) return element_address(one);
   Address result;
   result.offset = one.value;
   if (one.kind != OperandKind::address) throw UnsupportedInstruction{"has no address"};

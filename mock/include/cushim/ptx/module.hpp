@@ -110,6 +110,8 @@ enum class OperandKind : std::uint8_t {
            // used with
   symbol,  // symbol_kind and index: the address, plus value
   address,  // [base + value]: base is a register (index), a symbol (symbol_kind, index), or none (absolute)
+  element,  // array[r + c]: operands index (an address) and index + 1 (the register); value: the size of an
+            // element
   bracket,  // [a, b, ...]: operands index .. index + count - 1
   vector,   // {a, b, ...}: operands index .. index + count - 1
   list,     // (a, b, ...) of a call: operands index .. index + count - 1
