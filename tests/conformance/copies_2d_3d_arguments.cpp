@@ -202,6 +202,46 @@ const BoxUse box_uses[] = {
     {"on_the_device_with_a_pitch_below_the_width", in_device, in_device,
      [](Copies3D &t) { t.copy.srcPitch = kWidth - 1; },
      every(1)},
+    {"on_the_device_with_a_source_pitch_below_width_and_offset", in_device, in_device,
+     [](Copies3D &t) {
+       t.copy.srcPitch = kWidth;
+       t.copy.srcXInBytes = 1;
+       t.copy.Height = 2;
+       t.copy.Depth = 1;
+     },
+     every(1)},
+    {"on_the_device_with_a_target_pitch_below_width_and_offset", in_device, in_device,
+     [](Copies3D &t) {
+       t.copy.dstPitch = kWidth;
+       t.copy.dstXInBytes = 1;
+       t.copy.Height = 2;
+       t.copy.Depth = 1;
+     },
+     every(1)},
+    {"on_the_device_with_an_offset_of_two_rows", in_device, in_device,
+     [](Copies3D &t) {
+       t.copy.dstPitch = kWidth;
+       t.copy.dstXInBytes = 2 * kWidth;
+       t.copy.Height = 2;
+       t.copy.Depth = 1;
+     },
+     every(1)},
+    {"to_the_device_with_an_offset_of_two_rows", in_pageable, in_device,
+     [](Copies3D &t) {
+       t.copy.dstPitch = kWidth;
+       t.copy.dstXInBytes = 2 * kWidth;
+       t.copy.Height = 2;
+       t.copy.Depth = 1;
+     },
+     every(1)},
+    {"on_the_device_with_an_offset_of_one_row_from_the_source", in_device, in_device,
+     [](Copies3D &t) {
+       t.copy.srcPitch = kWidth;
+       t.copy.srcXInBytes = kWidth;
+       t.copy.Height = 2;
+       t.copy.Depth = 1;
+     },
+     every(1)},
     {"of_an_array_with_a_small_pitch", in_array, in_pageable,
      [](Copies3D &t) { t.copy.srcPitch = 1; },
      every(0)},

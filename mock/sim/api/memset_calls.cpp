@@ -16,7 +16,10 @@ void fill(std::byte *first, const CUDA_MEMSET_NODE_PARAMS &with) {
       std::memcpy(first + y * with.pitch + x * sizeof value, &value, sizeof value);
 }
 
-void fill(std::byte *first, const CUDA_MEMSET_NODE_PARAMS &with) {
+void fill(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t extent) {
+  const bool is_contiguous = with.height == 1 || with.pitch == with.width * with.elementSize;
+  if (is_contiguous && with.value == 0) return memory.clear(with.dst, extent);
+  std::byte *const first = memory.bytes(with.dst, extent);
   switch (with.elementSize) {
     case 1:
       return fill<unsigned char>(first, with);
@@ -46,7 +49,7 @@ PreparedCommand prepare(Call &call, Context &context, const Memset &command) {
   const auto time = static_cast<Time>(static_cast<double>(row * with.height) / costs.set);
   return {{.cost = costs.copy_start + time,
            .resource = &context.device->processors,
-           .run = [&memory, with, extent](Move &) { fill(memory.bytes(with.dst, extent), with); }},
+           .run = [&memory, with, extent](Move &) { fill(memory, with, extent); }},
           {place}};
 }
 

@@ -319,6 +319,25 @@ std::byte *Memory::bytes(CUdeviceptr address, std::size_t size) {
   return arena->bytes + offset;
 }
 
+void Memory::clear(CUdeviceptr address, std::size_t size) {
+  Arena *const arena = arena_of(address);
+  if (arena == nullptr) {
+    std::memset(bytes(address, size), 0, size);
+    return;
+  }
+  const std::size_t offset = address - arena->begin, end = offset + size;
+  for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
+    const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
+    if (to - from == kChunk && !arena->is_shared(chunk)) {
+      if (arena->touched[chunk]) madvise(arena->bytes + from, kChunk, MADV_DONTNEED);
+      arena->touched[chunk] = true;
+    } else {
+      if (!arena->touched[chunk]) touch(*arena, chunk);
+      std::memset(arena->bytes + from, 0, to - from);
+    }
+  }
+}
+
 void Memory::touch(Arena &arena, std::size_t chunk) {
   std::byte *const bytes = arena.bytes + chunk * kChunk;
   if (arena.is_shared(chunk)) {

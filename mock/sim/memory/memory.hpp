@@ -191,6 +191,9 @@ class Memory {
 
   // Returns the bytes at an address of any memory kind. Poisons device memory on first touch.
   std::byte *bytes(CUdeviceptr address, std::size_t size);
+  // Sets bytes to 0. Device memory that is not shared then takes no memory of the machine until it is written
+  // to.
+  void clear(CUdeviceptr address, std::size_t size);
 
   ReservedRanges reserved;
   PhysicalFiles physical_files;

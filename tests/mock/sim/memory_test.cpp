@@ -224,6 +224,29 @@ TEST(DeviceMemory, Of_eight_large_devices_takes_under_10_MB_before_it_is_used) {
   EXPECT_LT(resident_bytes() - before, 10'000'000u);
 }
 
+TEST(DeviceMemory, That_is_set_to_zero_takes_under_10_MB) {
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer's own memory cannot be told apart";
+  const Running running({.devices = "h200"});
+  constexpr std::size_t kBytes = std::size_t{8} << 30;
+  const CUdeviceptr memory = running.memory(kBytes);
+  need(driver().cuCtxSynchronize());
+  const std::size_t before = resident_bytes();
+  EXPECT_EQ(driver().cuMemsetD8(memory, 0, kBytes), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_LT(resident_bytes() - before, 10'000'000u);
+}
+
+TEST(DeviceMemory, That_is_set_to_zero_in_part_keeps_the_rest) {
+  const Running running;
+  constexpr std::size_t kBytes = 1 << 20, kFrom = 100, kTo = kBytes - 5000;
+  const CUdeviceptr memory = running.memory(kBytes);
+  need(driver().cuMemsetD8(memory, 7, kBytes));
+  need(driver().cuMemsetD8(memory + kFrom, 0, kTo - kFrom));
+  std::vector<unsigned char> bytes(kBytes);
+  need(driver().cuMemcpyDtoH(bytes.data(), memory, kBytes));
+  for (std::size_t i = 0; i < kBytes; ++i) ASSERT_EQ(bytes[i], i < kFrom || i >= kTo ? 7 : 0) << "byte " << i;
+}
+
 // Starts a program with this much address space. The exit status is 0 if it succeeds.
 [[noreturn]] void use_a_device_within(std::size_t address_space) {
   const rlimit limit = {address_space, address_space};
