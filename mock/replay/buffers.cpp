@@ -61,11 +61,42 @@ constexpr Untyped kUntyped[] = {
     {"cuPointerSetAttribute", "value", "8", Direction::in},
 };
 
+std::uint64_t size_of_pointer_attribute(std::uint64_t attribute) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return sizeof(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+std::uint64_t size_of_pool_attribute(std::uint64_t attribute) {
+  return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES ? 4 : 8;
+}
+
 // The memory that a void * leads to; nullopt if it is unknown.
 std::optional<Buffer> untyped(const EntryTraits &traits, const Row &row, std::size_t argument) {
   const std::string_view name = row.parameters[argument].name;
   if (name == "image" || name == "fatCubin" || name == "code")
     return Buffer{.content = Content::image, .is_data = true};
+  const bool is_pool = traits.base == "cuMemPoolGetAttribute";
+  if (is_pool || (traits.base == "cuPointerGetAttribute" && name == "data")) {
+    if (is_pool && name != "value") return std::nullopt;
+    Buffer buffer{.direction = Direction::out,
+                  .element = 8,
+                  .size_of_attribute = is_pool ? size_of_pool_attribute : size_of_pointer_attribute};
+    buffer.count = static_cast<std::uint8_t>(*find(row, is_pool ? "attr" : "attribute"));
+    return buffer;
+  }
   for (const Untyped &one : kUntyped) {
     if (one.base != traits.base || one.parameter != name) continue;
     Buffer buffer{.direction = one.direction, .is_data = one.is_data, .element = 1};
@@ -129,6 +160,9 @@ std::optional<Buffer> buffer_at(const EntryTraits &traits, const Row &row, std::
       return buffer;
     }
     case Kind::pointer:
+      if (parameter.type->pointee != nullptr && parameter.type->pointee->kind == Kind::text &&
+          !parameter.type->is_input)
+        return Buffer{.content = Content::returned_text, .direction = Direction::out, .element = 8};
       return parameter.type->pointee != nullptr ? typed(row, argument) : untyped(traits, row, argument);
     default:
       return std::nullopt;

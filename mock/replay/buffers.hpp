@@ -18,6 +18,7 @@ struct Buffer {
     objects,  // `element` bytes each
     text,     // NUL-terminated
     text_out,
+    returned_text,      // the call writes a pointer to a text
     image,              // a module: its headers or its NUL tell where it ends
     kernel_parameters,  // a pointer to each
     launch_options,     // the argument `extra` of a launch
@@ -35,6 +36,8 @@ struct Buffer {
   std::uint8_t count_size = 0;        // bytes of this number
   std::uint32_t element = 0;          // bytes
   const trace::Type *type = nullptr;  // of an element; null: bytes
+  // Returns the number of bytes of the attribute in argument `count`; if it is null, `element` has the size.
+  std::uint64_t (*size_of_attribute)(std::uint64_t attribute) = nullptr;
 
   bool is_read() const noexcept { return direction != Direction::out; }
   bool is_written() const noexcept { return direction != Direction::in; }
@@ -53,6 +56,8 @@ std::uint64_t argument_of(int slot, std::span<const std::uint64_t> words, std::s
 // of elements if an argument points to it, and returns whether it could. Returns 0 if the product overflows.
 template <class Read>
 std::uint64_t size_of(const Buffer &buffer, int slot, std::span<const std::uint64_t> words, Read &&read) {
+  if (buffer.size_of_attribute != nullptr)
+    return buffer.size_of_attribute(argument_of(slot, words, buffer.count) & 0xffffffff);
   if (!buffer.has_count) return buffer.element;
   std::uint64_t count = argument_of(slot, words, buffer.count);
   if (buffer.is_count_behind_pointer) {

@@ -52,6 +52,10 @@ void Capture::after(KernelParameters &kernels, std::uint64_t begin, CUresult res
       case Content::text_out:
         copy_text(buffer, address, std::min(size_of(buffer, slot_, words_, read), kMostText));
         break;
+      case Content::returned_text:
+        read_valid(&address, address, sizeof address);
+        if (address != 0) copy_text(buffer, address, kMostText);
+        break;
       case Content::image:
         // Headers of an image that the driver rejected are not to be trusted.
         if (has_succeeded) {

@@ -28,10 +28,10 @@ struct Call<CUresult(Arguments...)> {
   }
 };
 
-constexpr CUresult (*kInvoke[])(Driver &driver, const std::uint64_t *words) = {
+constexpr CUresult (*kInvoke[])(cushim::Driver &driver, const std::uint64_t *words) = {
 // clang-format off
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) \
-  [](Driver &driver, const std::uint64_t *words) { return Call<CUresult parameters>::make(driver.symbol, words); },
+  [](cushim::Driver &driver, const std::uint64_t *words) { return Call<CUresult parameters>::make(driver.symbol, words); },
 #define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
 #include <cushim/entry_points.inc>
     // clang-format on
@@ -39,7 +39,7 @@ constexpr CUresult (*kInvoke[])(Driver &driver, const std::uint64_t *words) = {
 
 }  // namespace
 
-CUresult invoke(Driver &driver, int slot, const std::uint64_t *words) {
+CUresult invoke(cushim::Driver &driver, int slot, const std::uint64_t *words) {
   const auto function = kInvoke[slot];
   return function != nullptr ? function(driver, words) : CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
 }

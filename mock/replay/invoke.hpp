@@ -9,6 +9,6 @@ namespace cushim::replay {
 
 // Calls an entry point with arguments in words, as a recording has them. Returns
 // CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND if the CUDA headers lack its types.
-CUresult invoke(Driver &driver, int slot, const std::uint64_t *words);
+CUresult invoke(cushim::Driver &driver, int slot, const std::uint64_t *words);
 
 }  // namespace cushim::replay

@@ -16,7 +16,7 @@ class KernelParameters {
  public:
   using Sizes = std::vector<std::size_t>;
 
-  explicit KernelParameters(Driver &driver) : driver_(driver) {}
+  explicit KernelParameters(cushim::Driver &driver) : driver_(driver) {}
   // Returns the sizes of a kernel's parameters, in bytes; null if the driver does not know them.
   std::shared_ptr<const Sizes> sizes(CUfunction kernel);
   // Forgets all kernels: their handles may mean other kernels after a module was unloaded.
@@ -25,7 +25,7 @@ class KernelParameters {
  private:
   std::shared_ptr<const Sizes> ask(CUfunction kernel) const;
 
-  Driver &driver_;
+  cushim::Driver &driver_;
   mock::Mutex mutex_;  // guards the next
   std::map<CUfunction, std::shared_ptr<const Sizes>> known_;
 };

@@ -9,6 +9,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "compare.hpp"
+#include "created_memory.hpp"
 #include "format.hpp"
 #include "invoke.hpp"
 #include "words.hpp"
@@ -24,11 +25,6 @@ using mock::Object;
 constexpr std::size_t kPage = 4096;
 // Behind each buffer: an entry point may write more than its type says.
 constexpr std::size_t kSlack = 256;
-
-const Item *find(std::span<const Item> items, std::size_t argument) {
-  const auto found = std::ranges::find(items, argument, &Item::argument);
-  return found != items.end() ? &*found : nullptr;
-}
 
 bool is_option_of_the_compiler(std::string_view name) {
   constexpr std::string_view kNames[] = {"numOptions",        "options",        "optionValues",
@@ -79,7 +75,7 @@ std::optional<std::string> PlayedCall::prepare_argument(std::size_t argument) {
   if (buffer != nullptr) return word != 0 ? provide(*buffer, word) : std::nullopt;
   if (mock::traits_of(call_.slot).object == Object::registered_memory &&
       parameter.type->kind == Kind::pointer && mock::traits_of(call_.slot).begins_lifetime() && word != 0) {
-    set(argument, kept_.allocate_like(word, size_of_memory()));
+    set(argument, kept_.allocate_like(word, size_of_created_memory(call_)));
     return std::nullopt;
   }
   return mapping_.replace(*parameter.type, &word, parameter.name);
@@ -92,7 +88,7 @@ void PlayedCall::set(std::size_t argument, const void *address) {
 // Requires the recorded words of the count.
 std::uint64_t PlayedCall::size_of_buffer(const Buffer &buffer) const {
   return size_of(buffer, call_.slot, call_.words, [&](void *to, std::uint64_t, std::size_t size) {
-    const Item *const item = find(call_.before, buffer.count);
+    const Item *const item = item_of(call_.before, buffer.count);
     if (item == nullptr || item->bytes.size() < size) return false;
     std::memcpy(to, item->bytes.data(), size);
     return true;
@@ -100,7 +96,7 @@ std::uint64_t PlayedCall::size_of_buffer(const Buffer &buffer) const {
 }
 
 std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64_t address) {
-  const Item *const after = find(call_.after, buffer.argument);
+  const Item *const after = item_of(call_.after, buffer.argument);
   switch (buffer.content) {
     case Content::text:
     case Content::image: {
@@ -117,6 +113,7 @@ std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64
       provide_launch_options(buffer, *after);
       return std::nullopt;
     case Content::text_out:
+    case Content::returned_text:
       set(buffer.argument, allocate(size_of_buffer(buffer)));
       return std::nullopt;
     case Content::objects:
@@ -128,7 +125,7 @@ std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64
 
 std::optional<std::string> PlayedCall::provide_data(const Buffer &buffer, std::uint64_t address,
                                                     std::uint64_t size) {
-  const Item *const item = find(call_.before, buffer.argument);
+  const Item *const item = item_of(call_.before, buffer.argument);
   const bool has_bytes = item != nullptr && !item->is_hash;
   if (const Mapping::Memory *const memory = mapping_.memory_at(address)) {
     char *const to = reinterpret_cast<char *>(*mapping_.address(address));
@@ -152,7 +149,7 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
   set(buffer.argument, to);
   if (!buffer.is_read() || size == 0) return std::nullopt;
   const auto items = buffer.direction == Buffer::Direction::both ? call_.before : call_.after;
-  const Item *const item = find(items, buffer.argument);
+  const Item *const item = item_of(items, buffer.argument);
   if (item == nullptr || item->is_hash || item->bytes.size() < size) return "what it read was not recorded";
   std::ranges::copy(item->bytes.substr(0, size), to);
   const std::string_view name = trace::row_of(call_.slot).parameters[buffer.argument].name;
@@ -163,7 +160,7 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
 }
 
 std::optional<std::string> PlayedCall::provide_parameters(const Buffer &buffer) {
-  const Item *const item = find(call_.after, buffer.argument);
+  const Item *const item = item_of(call_.after, buffer.argument);
   if (item == nullptr) return "the kernel's parameters were not recorded";
   std::vector<const char *> pointers;
   for (std::string_view rest = item->bytes; !rest.empty();) {
@@ -198,40 +195,19 @@ void PlayedCall::provide_launch_options(const Buffer &buffer, const Item &item) 
   set(buffer.argument, array);
 }
 
-CUresult PlayedCall::make(Driver &driver) const { return invoke(driver, call_.slot, words_.data()); }
-
-// Returns the size of memory that the recorded call allocated.
-std::uint64_t PlayedCall::size_of_memory() const {
-  const EntryTraits &traits = mock::traits_of(call_.slot);
-  const std::size_t count = trace::row_of(call_.slot).parameters.size();
-  const auto argument = [&](mock::ArgumentIndex index) {
-    return argument_of(call_.slot, call_.words, mock::position(index, count));
-  };
-  if (traits.bytes == mock::kNoArgument) return 1;
-  if (traits.rows == mock::kNoArgument) return argument(traits.bytes);
-  const Item *const pitch = find(call_.after, mock::position(traits.bytes, count));
-  return pitch != nullptr ? trace::bits_of(pitch->bytes) * argument(traits.rows) : 1;
-}
+CUresult PlayedCall::make(cushim::Driver &driver) const { return invoke(driver, call_.slot, words_.data()); }
 
 void PlayedCall::add_memory() {
-  const EntryTraits &traits = mock::traits_of(call_.slot);
-  const bool has_range = mock::is_memory(traits.object) || traits.object == Object::address_range;
-  if (!traits.begins_lifetime() || !has_range) return;
-  const auto &parameters = trace::row_of(call_.slot).parameters;
-  const std::size_t subject = mock::position(traits.subject, parameters.size());
-  std::uint64_t recorded = argument_of(call_.slot, call_.words, subject);
-  std::uint64_t replayed = words_[parameters[subject].word];
-  if (buffer_of(call_.slot, subject) != nullptr) {
-    const Item *const item = find(call_.after, subject);
-    if (item == nullptr) return;
-    recorded = trace::bits_of(item->bytes);
+  const auto memory = memory_created_by(call_);
+  if (!memory) return;
+  std::uint64_t replayed = argument_of(call_.slot, words_, memory->argument);
+  if (memory->is_written_address) {
+    if (replayed == 0) return;
     std::memcpy(&replayed, reinterpret_cast<const void *>(replayed), sizeof replayed);
   }
-  mapping_.add_memory(recorded, {.size = size_of_memory(),
-                                 .replayed = replayed,
-                                 .is_host_accessible = traits.object == Object::pinned_memory ||
-                                                       traits.object == Object::registered_memory ||
-                                                       traits.object == Object::managed_memory});
+  mapping_.add_memory(
+      memory->address,
+      {.size = memory->size, .replayed = replayed, .is_host_accessible = memory->is_host_accessible});
 }
 
 std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_values) {
@@ -249,7 +225,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
       mapping_.add_copy(call_.begin,
                         {reinterpret_cast<const char *>(argument_of(call_.slot, words_, buffer.argument)),
                          size_of_buffer(buffer)});
-    const Item *const item = find(call_.after, buffer.argument);
+    const Item *const item = item_of(call_.after, buffer.argument);
     const bool was_passed = argument_of(call_.slot, words_, buffer.argument) != 0;
     if (!buffer.is_written() || item == nullptr || !was_passed) continue;
     auto difference = compare_buffer(buffer, *item, compares_values);
@@ -268,8 +244,15 @@ std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const
                       .replayed = std::move(replayed)};
   };
   const char *const replayed = reinterpret_cast<const char *>(words_[parameter.word]);
-  if (buffer.content == Content::text_out) {
-    const std::string text(replayed, strnlen(replayed, size_of_buffer(buffer)));
+  if (buffer.content == Content::text_out || buffer.content == Content::returned_text) {
+    std::string text;
+    if (buffer.content == Content::text_out) {
+      text.assign(replayed, strnlen(replayed, size_of_buffer(buffer)));
+    } else {
+      const char *returned = nullptr;
+      std::memcpy(static_cast<void *>(&returned), replayed, sizeof returned);
+      if (returned != nullptr) text = returned;
+    }
     if (!compares_values || text == item.bytes) return std::nullopt;
     return difference('"' + std::string(item.bytes) + '"', '"' + text + '"');
   }

@@ -36,7 +36,7 @@ class PlayedCall {
 
   // Makes the arguments. Returns the reason if that is not possible.
   std::optional<std::string> prepare();
-  CUresult make(Driver &driver) const;
+  CUresult make(cushim::Driver &driver) const;
   // Compares, and adds the objects that the call made to the mapping.
   std::optional<Difference> finish(CUresult result, bool compares_values);
 
@@ -51,7 +51,6 @@ class PlayedCall {
 
   void set(std::size_t argument, const void *address);
   std::uint64_t size_of_buffer(const Buffer &buffer) const;
-  std::uint64_t size_of_memory() const;
   void add_memory();
   std::optional<Difference> compare_completed_copies() const;
   std::optional<Difference> compare_buffer(const Buffer &buffer, const Item &item, bool compares_values);

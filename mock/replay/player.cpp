@@ -10,15 +10,11 @@
 #include <tuple>
 #include <utility>
 
+#include "ignored.hpp"
 #include "played_call.hpp"
 
 namespace cushim::replay {
 namespace {
-
-bool matches(std::string_view base, std::string_view pattern) {
-  if (pattern.ends_with('*')) return base.starts_with(pattern.substr(0, pattern.size() - 1));
-  return base == pattern;
-}
 
 // Calls whose values differ from run to run.
 bool has_varying_values(std::string_view base) {
@@ -28,7 +24,7 @@ bool has_varying_values(std::string_view base) {
 // Shared with the threads, one of which may hang in the driver when play ends.
 class Player {
  public:
-  Player(const Recording &recording, Driver &driver, PlayOptions options)
+  Player(const Recording &recording, cushim::Driver &driver, PlayOptions options)
       : calls_(recording.calls()), driver_(driver), options_(std::move(options)) {}
 
   // Makes the calls of one thread, in their order.
@@ -99,12 +95,11 @@ class Player {
 
   bool compares_values(const RecordedCall &call) const {
     const std::string_view base = cushim_entry(call.slot)->base;
-    return !has_varying_values(base) &&
-           std::ranges::none_of(options_.ignored, [&](const std::string &one) { return matches(base, one); });
+    return !has_varying_values(base) && !matches_any(base, options_.ignored);
   }
 
   const std::vector<RecordedCall> &calls_;
-  Driver &driver_;
+  cushim::Driver &driver_;
   const PlayOptions options_;
 
   std::mutex mutex_;  // guards the members below
@@ -121,7 +116,7 @@ class Player {
 
 }  // namespace
 
-Report play(const Recording &recording, Driver &driver, const PlayOptions &options) {
+Report play(const Recording &recording, cushim::Driver &driver, const PlayOptions &options) {
   const auto player = std::make_shared<Player>(recording, driver, options);
   std::vector<unsigned> numbers;
   for (const RecordedCall &call : recording.calls()) numbers.push_back(call.thread);

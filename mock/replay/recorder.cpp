@@ -25,7 +25,7 @@ void copy_text(std::span<char> to, std::string_view text) {
   std::memcpy(to.data(), text.data(), std::min(text.size(), to.size() - 1));
 }
 
-FileHeader header_of(const Driver &driver, RecordData data) {
+FileHeader header_of(const cushim::Driver &driver, RecordData data) {
   FileHeader header;
   header.cuda_version = CUDA_VERSION;
   header.entry_count = CUSHIM_ENTRY_COUNT;
@@ -48,7 +48,7 @@ RecordData record_data(std::string_view name) {
 
 class Recorder::State final : public trace::CallObserver {
  public:
-  State(Driver &driver, const std::string &file, RecordData data)
+  State(cushim::Driver &driver, const std::string &file, RecordData data)
       : data_(data), kernels_(driver), writer_(file, header_of(driver, data)) {
     trace::watch_for_fork();
     buffers_of(0);  // makes the table now instead of in the first call
@@ -114,7 +114,7 @@ class Recorder::State final : public trace::CallObserver {
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };
 
-Recorder::Recorder(Driver &driver, const std::string &file, RecordData data)
+Recorder::Recorder(cushim::Driver &driver, const std::string &file, RecordData data)
     : state_(std::make_unique<State>(driver, file, data)) {}
 Recorder::~Recorder() = default;
 void Recorder::flush() { state_->flush(); }

@@ -15,10 +15,10 @@ void append_values(const RecordedCall &call, std::vector<std::uint64_t> &storage
   for (const Item &item : call.after) {
     const Buffer *const buffer = buffer_of(call.slot, item.argument);
     if (buffer == nullptr || item.is_hash || buffer->is_data) continue;
-    const bool is_text =
-        buffer->content == Buffer::Content::text || buffer->content == Buffer::Content::text_out;
-    // The text behind a pointer to a text is not recorded.
-    const bool is_object = buffer->type != nullptr && buffer->type->kind != trace::Type::Kind::text;
+    const bool is_text = buffer->content == Buffer::Content::text ||
+                         buffer->content == Buffer::Content::text_out ||
+                         buffer->content == Buffer::Content::returned_text;
+    const bool is_object = buffer->type != nullptr;
     if (!is_text && (!is_object || item.size < buffer->element)) continue;
     const std::string_view bytes =
         item.bytes.substr(0, is_text ? trace::kMostText : std::size_t{buffer->element});

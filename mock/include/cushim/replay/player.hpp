@@ -54,6 +54,6 @@ struct Report {
 //
 // A call is not made if something that it needs is unknown: memory that was not recorded, a handle of a call
 // that was not made, pointers inside structures. Host functions are replaced by functions that do nothing.
-Report play(const Recording &recording, Driver &driver, const PlayOptions &options = {});
+Report play(const Recording &recording, cushim::Driver &driver, const PlayOptions &options = {});
 
 }  // namespace cushim::replay

@@ -34,7 +34,7 @@ class Recorder {
  public:
   // Creates the file, or truncates it. Throws std::system_error if that fails, and as
   // mock::DriverSlot::over(). If the file system is full later, recording stops with a message on stderr.
-  Recorder(Driver &driver, const std::string &file, RecordData data = RecordData::full);
+  Recorder(cushim::Driver &driver, const std::string &file, RecordData data = RecordData::full);
   ~Recorder();  // as flush()
   Recorder(const Recorder &) = delete;
   Recorder &operator=(const Recorder &) = delete;

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that are answered from a recording.
+#include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
+#include <cushim/cushim.hpp>
+#include <cushim/replay/driver.hpp>
+#include <cushim/replay/gtest.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "recorded.hpp"
+
+namespace {
+
+using cushim::replay::Deviation;
+using cushim::replay::RecordData;
+using cushim::replay::Recording;
+using testing::HasSubstr;
+
+class DriverOfRecording : public Recorded {
+ protected:
+  // Records a program on the simulated driver and answers it from the recording.
+  void expect_equal(const Program &program) {
+    cushim::replay::Driver driver(Recording::read(record(program)));
+    program(driver);
+    EXPECT_EQ(driver.calls_left(), 0U);
+    EXPECT_FALSE(driver.deviation());
+  }
+
+  // Answers another program from the recording of this one, and returns the deviation.
+  Deviation deviation_of(const Program &recorded, const Program &given,
+                         cushim::replay::DriverOptions options = {}, RecordData data = RecordData::full) {
+    int reports = 0;
+    options.on_deviation = [&](const Deviation &) { ++reports; };
+    cushim::replay::Driver driver(Recording::read(record(recorded, data)), std::move(options));
+    given(driver);
+    EXPECT_EQ(reports, 1);
+    return driver.deviation().value_or(Deviation{});
+  }
+};
+
+TEST_F(DriverOfRecording, Gives_values_texts_and_data_as_recorded) {
+  std::vector<std::string> names;
+  expect_equal([&](cushim::Driver &driver) {
+    make_context(driver);
+    char name[64] = {};
+    const char *error = nullptr;
+    std::size_t free = 0, total = 0;
+    CUdeviceptr memory = 0;
+    std::vector<unsigned char> sent(100'000), received(sent.size());
+    std::iota(sent.begin(), sent.end(), static_cast<unsigned char>(0));
+    EXPECT_EQ(driver.cuDeviceGetName(name, sizeof name, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &error), CUDA_SUCCESS);
+    EXPECT_STREQ(error, "CUDA_ERROR_INVALID_VALUE");
+    EXPECT_EQ(driver.cuMemGetInfo(&free, &total), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAlloc(&memory, sent.size()), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemcpyHtoD(memory, sent.data(), sent.size()), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemcpyDtoH(received.data(), memory + 10, 1000), CUDA_SUCCESS);
+    EXPECT_EQ(received[20], 30);
+    EXPECT_EQ(driver.cuMemAlloc(nullptr, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuMemFree(memory), CUDA_SUCCESS);
+    names.push_back(std::string(name) + std::to_string(free) + "/" + std::to_string(total));
+  });
+  ASSERT_EQ(names.size(), 2U);
+  EXPECT_EQ(names[0], names[1]);
+}
+
+TEST_F(DriverOfRecording, Answers_the_typed_wrappers) {
+  const auto program = [](cushim::Driver &driver) {
+    const cushim::ScopedDriver scope(driver);
+    make_context(driver);
+    const cushim::Stream stream = cushim::Stream::create();
+    const cushim::TimedEvent begin = cushim::TimedEvent::create(), end = cushim::TimedEvent::create();
+    begin.record(stream);
+    end.record(stream);
+    end.synchronize();
+    EXPECT_GE((end - begin).count(), 0);
+  };
+  expect_equal(program);
+}
+
+TEST_F(DriverOfRecording, Pinned_memory_is_accessible_and_asynchronous_copies_write_it) {
+  expect_equal([](cushim::Driver &driver) {
+    make_context(driver);
+    void *pinned = nullptr;
+    CUdeviceptr memory = 0, alias = 0;
+    CUstream stream = nullptr;
+    char registered[64] = {};
+    EXPECT_EQ(driver.cuMemHostAlloc(&pinned, 100, CU_MEMHOSTALLOC_DEVICEMAP), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemHostGetDevicePointer(&alias, pinned, 0), CUDA_SUCCESS);
+    EXPECT_EQ(alias, reinterpret_cast<CUdeviceptr>(pinned));
+    unsigned type = 0;
+    CUdeviceptr base = 0;
+    EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, alias), CUDA_SUCCESS);
+    EXPECT_EQ(type, CU_MEMORYTYPE_HOST);
+    EXPECT_EQ(driver.cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, alias + 5),
+              CUDA_SUCCESS);
+    EXPECT_EQ(base, alias);
+    EXPECT_EQ(driver.cuMemHostRegister(registered, sizeof registered, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAlloc(&memory, 100), CUDA_SUCCESS);
+    std::memset(pinned, 7, 100);
+    EXPECT_EQ(driver.cuMemcpyHtoDAsync(memory, pinned, 100, stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemcpyDtoHAsync(registered, memory, 64, stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    EXPECT_EQ(registered[63], 7);
+    EXPECT_EQ(driver.cuMemHostUnregister(registered), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemFreeHost(pinned), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemFree(memory), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamDestroy(stream), CUDA_SUCCESS);
+  });
+}
+
+TEST_F(DriverOfRecording, Kernels_and_graphs_are_answered_without_running) {
+  constexpr const char *kPtx =
+      ".version 7.0\n.target sm_52\n.address_size 64\n.global .u32 counter;\n"
+      ".visible .entry k(.param .u64 a, .param .u32 b) { ret; }\n";
+  expect_equal([&](cushim::Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphNode nodes[2] = {}, found[2] = {};
+    CUdeviceptr memory = 0, counter = 0, again = 0;
+    std::size_t count = 2, size = 0;
+    unsigned number = 5;
+    driver.cuMemAlloc(&memory, 4096);
+    EXPECT_EQ(driver.cuModuleLoadData(&module, kPtx), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "k"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetGlobal(&counter, &size, module, "counter"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetGlobal(&again, nullptr, module, "counter"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemsetD8(counter, 0, size), CUDA_SUCCESS);
+    CUdeviceptr end = memory + 16;
+    void *parameters[] = {&end, &number};
+    EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr),
+              CUDA_SUCCESS);
+    driver.cuGraphCreate(&graph, 0);
+    driver.cuGraphAddEmptyNode(&nodes[0], graph, nullptr, 0);
+    driver.cuGraphAddEmptyNode(&nodes[1], graph, nodes, 1);
+    EXPECT_EQ(driver.cuGraphGetNodes(graph, found, &count), CUDA_SUCCESS);
+    EXPECT_EQ(count, 2U);
+    driver.cuGraphDestroy(graph);
+    driver.cuModuleUnload(module);
+  });
+}
+
+TEST_F(DriverOfRecording, Host_functions_run_before_a_call_that_waits_returns) {
+  expect_equal([](cushim::Driver &driver) {
+    make_context(driver);
+    std::vector<int> order;
+    struct Entry {
+      std::vector<int> *order;
+      int number;
+    } first{&order, 1}, second{&order, 2};
+    const auto append = [](void *data) {
+      const auto *entry = static_cast<Entry *>(data);
+      entry->order->push_back(entry->number);
+    };
+    EXPECT_EQ(driver.cuLaunchHostFunc(nullptr, append, &first), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuLaunchHostFunc(nullptr, append, &second), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(order, (std::vector{1, 2}));
+  });
+}
+
+TEST_F(DriverOfRecording, A_host_function_may_release_a_program_that_makes_no_call) {
+  expect_equal([](cushim::Driver &driver) {
+    make_context(driver);
+    std::atomic<bool> is_released{false};
+    driver.cuLaunchHostFunc(
+        nullptr,
+        [](void *data) {
+          auto &released = *static_cast<std::atomic<bool> *>(data);
+          released = true;
+          released.notify_one();
+        },
+        &is_released);
+    is_released.wait(false);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+}
+
+TEST_F(DriverOfRecording, Looked_up_functions_are_those_of_the_recording) {
+  const auto program = [](cushim::Driver &driver) {
+    int version = 0;
+    EXPECT_EQ(driver.cuDriverGetVersion(&version), CUDA_SUCCESS);
+    EXPECT_EQ(version, driver.version());
+    void *function = nullptr;
+#if CUDA_VERSION >= 12000
+    EXPECT_EQ(driver.cuGetProcAddress("cuDeviceGetCount", &function, version, 0, nullptr), CUDA_SUCCESS);
+#else
+    EXPECT_EQ(driver.cuGetProcAddress("cuDeviceGetCount", &function, version, 0), CUDA_SUCCESS);
+#endif
+    ASSERT_NE(function, nullptr);
+    int count = 0;
+    driver.cuInit(0);
+    EXPECT_EQ(reinterpret_cast<CUresult (*)(int *)>(function)(&count), CUDA_SUCCESS);
+    EXPECT_EQ(count, 1);
+  };
+  expect_equal(program);
+  cushim::replay::Driver driver(Recording::read(record(program)));
+  int count = 0;
+  EXPECT_EQ(driver.driver().cuInit(0), CUDA_SUCCESS) << "lookups are not matched";
+  EXPECT_EQ(driver.driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
+  EXPECT_EQ(driver.calls_left(), 0U);
+}
+
+TEST_F(DriverOfRecording, Another_number_handle_address_or_byte_is_named) {
+  const auto program = [](std::size_t bytes, bool second, unsigned offset, char byte) {
+    return [=](cushim::Driver &driver) {
+      make_context(driver);
+      CUstream streams[2] = {};
+      CUdeviceptr memory = 0;
+      const char sent[] = {1, 2, byte};
+      driver.cuStreamCreate(&streams[0], 0);
+      driver.cuStreamCreate(&streams[1], 0);
+      driver.cuMemAlloc(&memory, bytes);
+      driver.cuMemsetD8Async(memory + offset, 1, 8, streams[second ? 1 : 0]);
+      driver.cuMemcpyHtoD(memory, sent, sizeof sent);
+    };
+  };
+  const auto recorded = program(64, false, 0, 3);
+  Deviation deviation = deviation_of(recorded, program(96, false, 0, 3));
+  EXPECT_EQ(deviation.call, 5U);
+  EXPECT_EQ(deviation.thread, 1U);
+  EXPECT_EQ(deviation.what, "bytesize");
+  EXPECT_EQ(deviation.recorded, "64");
+  EXPECT_EQ(deviation.given, "96");
+  EXPECT_THAT(deviation.text(), HasSubstr("at call 5, thread 1: bytesize: recorded 64, given 96\n"
+                                          "  recorded: cuMemAlloc_v2(dptr -> memory#1, bytesize=64) = "
+                                          "CUDA_SUCCESS\n"
+                                          "  given:    cuMemAlloc_v2(dptr = 0x"));
+  deviation = deviation_of(recorded, program(64, true, 0, 3));
+  EXPECT_EQ(deviation.what, "hStream");
+  EXPECT_THAT(deviation.recorded, HasSubstr("stream 0x"));
+  EXPECT_THAT(deviation.given, HasSubstr("stream 0x"));
+  EXPECT_NE(deviation.given, deviation.recorded);
+  EXPECT_EQ(deviation_of(recorded, program(64, false, 4, 3)).what, "dstDevice");
+  deviation = deviation_of(recorded, program(64, false, 0, 4));
+  EXPECT_EQ(deviation.what, "srcHost");
+  EXPECT_EQ(deviation.recorded, "byte 2 is 3");
+  EXPECT_EQ(deviation.given, "4");
+}
+
+TEST_F(DriverOfRecording, Another_call_is_named_and_later_calls_return_the_error_without_a_report) {
+  const auto deviation = deviation_of(
+      [](cushim::Driver &driver) {
+        driver.cuInit(0);
+        driver.cuCtxGetCurrent(nullptr);
+      },
+      [](cushim::Driver &driver) {
+        int count = 0;
+        EXPECT_EQ(driver.cuInit(0), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuDeviceGetCount(&count), CUDA_ERROR_UNKNOWN);
+        EXPECT_EQ(driver.cuInit(0), CUDA_ERROR_UNKNOWN);
+      },
+      {.answer = CUDA_ERROR_UNKNOWN});
+  EXPECT_EQ(deviation.call, 1U);
+  EXPECT_EQ(deviation.what, "entry point");
+  EXPECT_EQ(deviation.recorded, "cuCtxGetCurrent");
+  EXPECT_EQ(deviation.given, "cuDeviceGetCount");
+}
+
+TEST_F(DriverOfRecording, Arguments_of_ignored_entry_points_are_not_compared) {
+  const auto program = [](unsigned char value) {
+    return [=](cushim::Driver &driver) {
+      make_context(driver);
+      CUdeviceptr memory = 0;
+      driver.cuMemAlloc(&memory, 8);
+      EXPECT_EQ(driver.cuMemsetD8(memory, value, 8), CUDA_SUCCESS);
+    };
+  };
+  cushim::replay::Driver driver(Recording::read(record(program(1))), {.ignored = {"cuMemset*"}});
+  program(2)(driver);
+  EXPECT_EQ(driver.calls_left(), 0U);
+}
+
+TEST_F(DriverOfRecording, A_deviation_fails_the_running_test) {
+  cushim::replay::Driver driver(
+      Recording::read(record([](cushim::Driver &recorded) { recorded.cuInit(0); })));
+  EXPECT_NONFATAL_FAILURE(EXPECT_EQ(driver.driver().cuInit(1), CUDA_ERROR_NOT_SUPPORTED),
+                          "at call 0, thread 1: Flags: recorded 0, given 1");
+}
+
+TEST_F(DriverOfRecording, The_end_of_the_recording_is_told) {
+  const auto deviation = deviation_of([](cushim::Driver &driver) { driver.cuInit(0); },
+                                      [](cushim::Driver &driver) {
+                                        driver.cuInit(0);
+                                        driver.cuInit(0);
+                                      });
+  EXPECT_EQ(deviation.call, 1U);
+  EXPECT_EQ(deviation.what, "recording");
+  EXPECT_EQ(deviation.recorded, "the recording has no more calls of this thread");
+  EXPECT_THAT(deviation.text(), HasSubstr("given:    cuInit(Flags = 0)"));
+}
+
+TEST_F(DriverOfRecording, A_truncated_recording_answers_its_calls_and_then_says_that_it_is_not_complete) {
+  const auto program = [](cushim::Driver &driver) {
+    make_context(driver);
+    const std::string bytes(300'000, 'x');
+    CUdeviceptr memory = 0;
+    driver.cuMemAlloc(&memory, bytes.size());
+    for (int i = 0; i < 8; ++i) driver.cuMemcpyHtoD(memory, bytes.data(), bytes.size());
+  };
+  const std::string bytes = bytes_of(record(program));
+  Recording part = Recording::from_bytes(std::string_view(bytes).substr(0, bytes.size() * 2 / 3));
+  ASSERT_FALSE(part.is_complete());
+  const std::size_t calls = part.calls().size();
+  ASSERT_GT(calls, 4U);
+  ASSERT_LT(calls, 12U);
+  cushim::replay::Driver driver(std::move(part), {.on_deviation = [](const Deviation &) {}});
+  program(driver);
+  ASSERT_TRUE(driver.deviation());
+  EXPECT_THAT(driver.deviation()->recorded, testing::AnyOf(HasSubstr("it is not complete"),
+                                                           HasSubstr("had not returned when the recording")));
+}
+
+TEST_F(DriverOfRecording, Two_threads_are_matched_by_their_first_call_whatever_their_order) {
+  const auto program = [](bool swapped) {
+    return [=](cushim::Driver &driver) {
+      make_context(driver);
+      const auto allocate = [&] {
+        make_context(driver);
+        for (int i = 0; i < 20; ++i) {
+          CUdeviceptr memory = 0;
+          EXPECT_EQ(driver.cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
+          EXPECT_EQ(driver.cuMemsetD8(memory + 8, 1, 8), CUDA_SUCCESS);
+          EXPECT_EQ(driver.cuMemFree(memory), CUDA_SUCCESS);
+        }
+      };
+      const auto create = [&] {
+        int count = 0;
+        EXPECT_EQ(driver.cuDeviceGetCount(&count), CUDA_SUCCESS);
+        allocate();
+      };
+      std::thread first([&] { swapped ? create() : allocate(); });
+      if (!swapped) first.join();
+      std::thread second([&] { swapped ? allocate() : create(); });
+      if (swapped) first.join();
+      second.join();
+    };
+  };
+  cushim::replay::Driver driver(Recording::read(record(program(false))));
+  program(true)(driver);
+  EXPECT_EQ(driver.calls_left(), 0U);
+}
+
+TEST_F(DriverOfRecording, A_thread_that_the_recording_lacks_is_told) {
+  const auto deviation = deviation_of([](cushim::Driver &driver) { driver.cuInit(0); },
+                                      [](cushim::Driver &driver) {
+                                        driver.cuInit(0);
+                                        std::thread([&] { driver.cuInit(0); }).join();
+                                      });
+  EXPECT_EQ(deviation.thread, 0U);
+  EXPECT_EQ(deviation.recorded, "the recording has 1 threads, and the program has another one");
+}
+
+TEST_F(DriverOfRecording, An_address_that_was_used_again_means_another_object) {
+  const auto program = [](bool keeps_first) {
+    return [=](cushim::Driver &driver) {
+      make_context(driver);
+      CUdeviceptr first = 0, second = 0;
+      driver.cuMemAlloc(&first, 4 << 20);
+      driver.cuMemFree(first);
+      driver.cuMemAlloc(&second, 4 << 20);
+      driver.cuMemsetD8(keeps_first ? first : second, 1, 8);
+    };
+  };
+  EXPECT_EQ(deviation_of(program(false), program(true)).what, "dstDevice");
+}
+
+TEST_F(DriverOfRecording, Data_that_was_not_recorded_is_told) {
+  const auto program = [](cushim::Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    int number = 1;
+    driver.cuMemAlloc(&memory, sizeof number);
+    driver.cuMemcpyHtoD(memory, &number, sizeof number);
+    driver.cuMemcpyDtoH(&number, memory, sizeof number);
+  };
+  const auto deviation = deviation_of(program, program, {}, RecordData::hashes);
+  EXPECT_EQ(deviation.what, "dstHost");
+  EXPECT_EQ(deviation.recorded, "what the call wrote was not recorded");
+}
+
+}  // namespace
