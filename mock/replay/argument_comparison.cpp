@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <cushim/detail/entry_traits.hpp>
+#include "bits.hpp"
 #include "created_memory.hpp"
 #include "format.hpp"
 #include "mapping.hpp"
@@ -21,12 +22,6 @@ using trace::Field;
 using trace::Type;
 using Kind = Type::Kind;
 using Content = Buffer::Content;
-
-std::uint64_t bits_at(const void *at, std::size_t size) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, at, std::min(size, sizeof bits));
-  return bits;
-}
 
 std::string address_text(std::uint64_t address) {
   char text[24];

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "bits.hpp"
 #include "format.hpp"
 
 namespace cushim::replay {
@@ -14,12 +15,6 @@ namespace {
 using trace::Field;
 using trace::Type;
 using Kind = Type::Kind;
-
-std::uint64_t bits_at(const char *at, std::size_t size) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, at, std::min(size, sizeof bits));
-  return bits;
-}
 
 std::string hexadecimal(std::uint64_t value) {
   char text[24];

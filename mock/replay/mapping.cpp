@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mapping.hpp"
 
+#include "bits.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -16,12 +18,6 @@ using Kind = Type::Kind;
 // Replaces host functions of the program, which does not run.
 void do_nothing(void *) {}
 void CUDA_CB do_nothing_in_stream(CUstream, CUresult, void *) {}
-
-std::uint64_t bits_at(const void *at, std::size_t size) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, at, std::min(size, sizeof bits));
-  return bits;
-}
 
 // Null, and the legacy and per-thread streams.
 bool is_special(std::uint64_t handle) { return handle <= 2; }

@@ -9,6 +9,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "compare.hpp"
+#include "compiler_options.hpp"
 #include "created_memory.hpp"
 #include "format.hpp"
 #include "invoke.hpp"
@@ -25,13 +26,6 @@ using mock::Object;
 constexpr std::size_t kPage = 4096;
 // Behind each buffer: an entry point may write more than its type says.
 constexpr std::size_t kSlack = 256;
-
-bool is_option_of_the_compiler(std::string_view name) {
-  constexpr std::string_view kNames[] = {"numOptions",        "options",        "optionValues",
-                                         "numJitOptions",     "jitOptions",     "jitOptionsValues",
-                                         "numLibraryOptions", "libraryOptions", "libraryOptionValues"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
-}
 
 bool needs_another_process(std::string_view base) {
   for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport", "cuImportExternal"})

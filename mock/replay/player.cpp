@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -25,16 +27,30 @@ bool has_varying_values(std::string_view base) {
 class Player {
  public:
   Player(const Recording &recording, cushim::Driver &driver, PlayOptions options)
-      : calls_(recording.calls()), driver_(driver), options_(std::move(options)) {}
+      : calls_(recording.calls()), driver_(driver), options_(std::move(options)) {
+    if (options_.calls) {
+      played_ = *options_.calls;
+    } else {
+      played_.resize(calls_.size());
+      std::iota(played_.begin(), played_.end(), std::size_t{0});
+    }
+  }
+
+  // Returns the threads that have calls, by their numbers.
+  std::set<unsigned> threads() const {
+    std::set<unsigned> threads;
+    for (const std::size_t call : played_) threads.insert(thread_of(call));
+    return threads;
+  }
 
   // Makes the calls of one thread, in their order.
   void run(unsigned thread) {
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (calls_[i].thread != thread) continue;
+    for (std::size_t i = 0; i < played_.size(); ++i) {
+      if (thread_of(played_[i]) != thread) continue;
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return is_stopped_ || is_turn_of(i); });
       if (is_stopped_) return;
-      play(i, lock);
+      play(played_[i], lock);
       changed_.notify_all();
     }
   }
@@ -42,7 +58,7 @@ class Player {
   // Waits until all calls were made, or one does not return. Returns whether the threads end.
   bool wait() {
     std::unique_lock lock(mutex_);
-    while (next_ < calls_.size() || !running_.empty()) {
+    while (next_ < played_.size() || !running_.empty()) {
       const std::size_t events = events_;
       if (changed_.wait_for(lock, options_.patience, [&] { return events_ != events; })) continue;
       is_stopped_ = true;
@@ -64,11 +80,13 @@ class Player {
 
  private:
   // Calls begin in the recorded order, and after the calls that had returned before.
-  bool is_turn_of(std::size_t call) const {
-    return next_ == call && std::ranges::all_of(running_, [&](std::size_t other) {
-             return !calls_[other].has_ended() || calls_[other].end > calls_[call].begin;
+  bool is_turn_of(std::size_t position) const {
+    return next_ == position && std::ranges::all_of(running_, [&](std::size_t other) {
+             return !calls_[other].has_ended() || calls_[other].end > calls_[played_[position]].begin;
            });
   }
+
+  unsigned thread_of(std::size_t call) const { return options_.on_one_thread ? 1 : calls_[call].thread; }
 
   void play(std::size_t index, std::unique_lock<std::mutex> &lock) {
     const RecordedCall &call = calls_[index];
@@ -77,6 +95,7 @@ class Player {
     PlayedCall played(call, mapping_, kept_);
     if (auto reason = played.prepare()) {
       ++not_replayed_[{cushim_entry(call.slot)->symbol, std::move(*reason)}];
+      report_.calls_not_replayed.push_back(index);
       return;
     }
     running_.push_back(index);
@@ -101,10 +120,11 @@ class Player {
   const std::vector<RecordedCall> &calls_;
   cushim::Driver &driver_;
   const PlayOptions options_;
+  std::vector<std::size_t> played_;  // indices of the calls to make
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::size_t next_ = 0;    // the next call that begins
+  std::size_t next_ = 0;    // in played_: the next call that begins
   std::size_t events_ = 0;  // begins and ends
   bool is_stopped_ = false;
   std::vector<std::size_t> running_;
@@ -118,13 +138,9 @@ class Player {
 
 Report play(const Recording &recording, cushim::Driver &driver, const PlayOptions &options) {
   const auto player = std::make_shared<Player>(recording, driver, options);
-  std::vector<unsigned> numbers;
-  for (const RecordedCall &call : recording.calls()) numbers.push_back(call.thread);
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<std::thread> threads;
-  threads.reserve(numbers.size());
-  for (const unsigned number : numbers) threads.emplace_back([player, number] { player->run(number); });
+  for (const unsigned number : player->threads())
+    threads.emplace_back([player, number] { player->run(number); });
   const bool have_ended = player->wait();
   for (std::thread &thread : threads) have_ended ? thread.join() : thread.detach();
   return player->report();

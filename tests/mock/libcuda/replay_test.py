@@ -79,6 +79,18 @@ def calls_are_listed_in_words_and_as_json():
     assert [call["call"] for call in calls][:2] == ["cuInit", "cuDevicePrimaryCtxRetain"], calls
 
 
+def a_difference_is_shrunk_to_a_test():
+    file, test = record(), HERE / "test.cpp"
+    done = replay("--shrink", "--output", test, file, CUSHIM_DEVICES="a100")
+    assert done.returncode == 0 and "2 of 7 calls show it" in done.stderr, done
+    text = test.read_text()
+    assert "TEST(Shrunk, cuDeviceGetName_of_call_6)" in text and 'EXPECT_STREQ(name6, "NVIDIA H200");' in text, text
+    done = replay("--shrink", file)
+    assert done.returncode == 1 and "no call differs, and none returned an error" in done.stderr, done
+    done = replay("--shrink", "--driver", LIBRARY, file)
+    assert done.returncode == 2 and "on the simulated driver only" in done.stderr, done
+
+
 def a_file_that_is_none_is_refused_with_an_offset():
     file = HERE / "none"
     file.write_text("no recording\n" * 1000)

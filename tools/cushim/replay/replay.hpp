@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cushim replay: lists the calls of a recording, or makes them again on a driver.
+// cushim replay: lists the calls of a recording, makes them again on a driver, or shrinks them to a test.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,19 @@ struct ReplayOptions {
   std::string driver = "sim";  // sim, real, or the path of a library
   bool lists = false;          // whether to print the calls instead of making them
   bool as_json = false;
+  bool shrinks = false;              // whether to write the few calls that show a difference as a test
+  std::optional<std::size_t> call;   // for `shrinks`: the call with the difference
+  std::string output;                // for `shrinks`: the test's file; empty: standard output
   std::vector<std::string> ignored;  // entry points whose values are not compared
   std::chrono::seconds patience{10};
 };
 
 // Prints the calls of a recording on standard output, in words or as JSON lines. Returns the exit code.
 int list_recording(const ReplayOptions &options);
+
+// Writes the calls that show a difference or an error as a C++ test, and its progress on stderr. Returns the
+// exit code: good; finding if there is none; usage.
+int shrink_recording(const ReplayOptions &options);
 
 struct ReplayOutcome {
   Outcome outcome;

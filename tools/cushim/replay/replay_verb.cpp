@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "replay/replay.hpp"
 
@@ -14,6 +15,7 @@ Verb add_replay(CLI::App &app) {
     ReplayOptions options;
     unsigned patience = 10;
     bool compares = false;
+    std::optional<std::size_t> call;
   };
   const auto given = std::make_shared<Given>();
   ReplayOptions &options = given->options;
@@ -37,15 +39,36 @@ Verb add_replay(CLI::App &app) {
   verb->add_flag("--compare", given->compares,
                  "Compare results and data. This is the default; the flag says so in scripts.")
       ->excludes(lists);
+  auto *const shrinks =
+      verb->add_flag("--shrink", options.shrinks,
+                     "Leave out calls as long as the first difference, or else the first error, stays the "
+                     "same on the simulated driver; print the rest as a C++ test of GoogleTest.")
+          ->excludes(lists);
+  verb->add_option(
+          "--call", given->call,
+          "With --shrink: the number of the call whose difference or error is kept, as `cushim "
+          "replay` prints it. Default: the first that differs, else the first that returned an error.")
+      ->needs(shrinks)
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--output", options.output,
+                   "With --shrink: the file of the test. Default: standard output.")
+      ->needs(shrinks);
   verb->add_flag("--json", options.as_json, "Print JSON; with --list, one object a line. Default: text.");
   verb->add_option("RECORDING", options.recording, "The recording.")->required();
   verb->footer(
       "Exit codes: 0 all calls were made and nothing differs; 1 a difference, a call that could not be made, "
       "or one "
-      "that did not return; 2 the recording cannot be read; 3 no driver.");
+      "that did not return, or --shrink finds nothing; 2 the recording cannot be read; 3 no driver.");
   return {verb, [given] {
             if (given->options.lists) return list_recording(given->options);
             given->options.patience = std::chrono::seconds(given->patience);
+            given->options.call = given->call;
+            if (given->options.shrinks) {
+              const int code = shrink_recording(given->options);
+              // A call that did not return may still run.
+              std::fflush(nullptr);
+              _exit(code);
+            }
             const ReplayOutcome done = replay(given->options);
             const int code = print(done.outcome, given->options.as_json);
             if (done.is_stuck) _exit(code);

@@ -22,6 +22,10 @@ struct PlayOptions {
   std::vector<std::string> ignored{};
   // Play ends if a call does not return for this time.
   std::chrono::milliseconds patience{10'000};
+  // Makes only these calls: indices in Recording::calls(), in their order. Default: all.
+  std::optional<std::vector<std::size_t>> calls{};
+  // Makes all calls on one thread.
+  bool on_one_thread = false;
 };
 
 // A call whose result, or a value or memory that it wrote, was another one than in the recording.
@@ -42,6 +46,7 @@ struct Report {
   std::size_t replayed = 0;               // calls
   std::vector<Difference> differences{};  // in order of the calls, not more than one a call
   std::vector<NotReplayed> not_replayed{};
+  std::vector<std::size_t> calls_not_replayed{};  // their indices, in order
   // A call that did not return within the patience. Its thread still runs, so the process should end.
   std::optional<std::size_t> stuck{};
 };

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes what a call of a test is expected to have written.
+#include "bits.hpp"
+#include "cpp_text.hpp"
+#include "created_memory.hpp"
+#include "parameter_texts.hpp"
+#include "test_writer.hpp"
+
+namespace cushim::replay {
+
+using Content = Buffer::Content;
+using Kind = trace::Type::Kind;
+
+std::string CallWriter::check(std::string_view argument) const {
+  for (const Buffer &buffer : buffers_of(call_.slot)) {
+    const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[buffer.argument];
+    const Item *const item = item_of(call_.after, buffer.argument);
+    const auto output = outputs_.find(buffer.argument);
+    if (parameter.name != argument || item == nullptr || output == outputs_.end()) continue;
+    const std::string &name = output->second;
+    if (buffer.content == Content::text_out || buffer.content == Content::returned_text)
+      return "EXPECT_STREQ(" + name + ", " + text_literal(item->bytes) + ");\n";
+    if (buffer.is_data && !item->is_hash)
+      return "EXPECT_EQ(std::string(static_cast<const char *>(" + name + "), " +
+             std::to_string(item->bytes.size()) + "), std::string(" + text_literal(item->bytes) + ", " +
+             std::to_string(item->bytes.size()) + "));\n";
+    if (buffer.is_data || buffer.type == nullptr) return {};
+    const Kind kind = buffer.type->kind;
+    if (kind == Kind::handle || kind == Kind::pointer || kind == Kind::text) return {};
+    std::string text;
+    for (std::size_t i = 0; (i + 1) * buffer.element <= item->bytes.size(); ++i) {
+      const std::string object = buffer.has_count ? name + "[" + std::to_string(i) + "]" : name;
+      const char *const at = item->bytes.data() + i * buffer.element;
+      if (kind != Kind::structure) {
+        const auto spelling = pointee_type(call_.slot, buffer.argument);
+        text += "EXPECT_EQ(" + object + ", static_cast<" + spelling + ">(" +
+                value(*buffer.type, at, parameter.name, spelling) + "));\n";
+        continue;
+      }
+      for (const trace::Field &field : *buffer.type->fields)
+        if (field.type->kind == Kind::unsigned_number || field.type->kind == Kind::signed_number ||
+            field.type->kind == Kind::enumeration)
+          text += "EXPECT_EQ(got<" + std::string(unsigned_type_of(field.type->size)) + ">(" + object + ", " +
+                  std::to_string(field.offset) + "), " +
+                  unsigned_literal(bits_at(at + field.offset, field.type->size)) + ");  // " + field.name +
+                  "\n";
+    }
+    return text;
+  }
+  return {};
+}
+
+}  // namespace cushim::replay

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace cushim::replay {
+
+// Returns whether a parameter has options of the JIT compiler or their number, which are not replayed.
+inline bool is_option_of_the_compiler(std::string_view name) {
+  constexpr std::string_view kNames[] = {"numOptions",        "options",        "optionValues",
+                                         "numJitOptions",     "jitOptions",     "jitOptionsValues",
+                                         "numLibraryOptions", "libraryOptions", "libraryOptionValues"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+}  // namespace cushim::replay
