@@ -191,6 +191,15 @@ void PlayedCall::provide_launch_options(const Buffer &buffer, const Item &item) 
 
 CUresult PlayedCall::make(cushim::Driver &driver) const { return invoke(driver, call_.slot, words_.data()); }
 
+bool PlayedCall::lacks_context(CUresult result) const {
+  if (result == CUDA_ERROR_INVALID_CONTEXT) return call_.result != CUDA_ERROR_INVALID_CONTEXT;
+  const Item *const item = item_of(call_.after, 0);
+  if (cushim_entry(call_.slot)->base != std::string_view("cuCtxGetCurrent") || item == nullptr) return false;
+  std::uint64_t replayed = 0;
+  std::memcpy(&replayed, reinterpret_cast<const void *>(words_[0]), sizeof replayed);
+  return replayed == 0 && trace::bits_of(item->bytes) != 0;
+}
+
 void PlayedCall::add_memory() {
   const auto memory = memory_created_by(call_);
   if (!memory) return;

@@ -37,6 +37,8 @@ class PlayedCall {
   // Makes the arguments. Returns the reason if that is not possible.
   std::optional<std::string> prepare();
   CUresult make(cushim::Driver &driver) const;
+  // Returns whether the call that was made had no current context although the recorded one had.
+  bool lacks_context(CUresult result) const;
   // Compares, and adds the objects that the call made to the mapping.
   std::optional<Difference> finish(CUresult result, bool compares_values);
 

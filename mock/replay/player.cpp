@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,8 @@
 #include <tuple>
 #include <utility>
 
+#include "bits.hpp"
+#include "created_memory.hpp"
 #include "ignored.hpp"
 #include "played_call.hpp"
 
@@ -34,6 +37,7 @@ class Player {
       played_.resize(calls_.size());
       std::iota(played_.begin(), played_.end(), std::size_t{0});
     }
+    find_contexts();
   }
 
   // Returns the threads that have calls, by their numbers.
@@ -100,8 +104,12 @@ class Player {
     }
     running_.push_back(index);
     changed_.notify_all();
+    const std::optional<std::uint64_t> context = hidden_context(index);
     lock.unlock();
-    const CUresult result = played.make(driver_);
+    CUresult result = played.make(driver_);
+    if (context && played.lacks_context(result) &&
+        driver_.cuCtxSetCurrent(reinterpret_cast<CUcontext>(*context)) == CUDA_SUCCESS)
+      result = played.make(driver_);
     lock.lock();
     std::erase(running_, index);
     ++events_;
@@ -110,6 +118,30 @@ class Player {
       difference->call = index;
       report_.differences.push_back(std::move(*difference));
     }
+  }
+
+  // NVIDIA's runtime library makes contexts current by functions of export tables, which are not recorded.
+  // Returns the context that the recorded call then had, as far as calls tell; nullopt without such tables.
+  std::optional<std::uint64_t> hidden_context(std::size_t call) const {
+    if (contexts_.empty()) return std::nullopt;
+    const auto &seen = contexts_.contains(calls_[call].thread) ? contexts_.at(calls_[call].thread)
+                                                               : contexts_.begin()->second;
+    const auto next = seen.lower_bound(call);
+    return mapping_.handle("context", next != seen.end() ? next->second : std::prev(next)->second);
+  }
+
+  void find_contexts() {
+    const auto base_is = [](const RecordedCall &call, std::string_view base) {
+      return call.result == CUDA_SUCCESS && cushim_entry(call.slot)->base == base;
+    };
+    if (std::ranges::none_of(calls_,
+                             [&](const RecordedCall &call) { return base_is(call, "cuGetExportTable"); }))
+      return;
+    for (std::size_t i = 0; i < calls_.size(); ++i)
+      if (const Item *const item =
+              base_is(calls_[i], "cuCtxGetCurrent") ? item_of(calls_[i].after, 0) : nullptr;
+          item != nullptr && bits_at(item->bytes.data(), item->bytes.size()) != 0)
+        contexts_[calls_[i].thread][i] = bits_at(item->bytes.data(), item->bytes.size());
   }
 
   bool compares_values(const RecordedCall &call) const {
@@ -121,6 +153,8 @@ class Player {
   cushim::Driver &driver_;
   const PlayOptions options_;
   std::vector<std::size_t> played_;  // indices of the calls to make
+  // By thread and call: contexts that were current, if the program had export tables.
+  std::map<unsigned, std::map<std::size_t, std::uint64_t>> contexts_;
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

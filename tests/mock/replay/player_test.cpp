@@ -278,4 +278,36 @@ TEST_F(Player, A_handle_of_a_call_that_failed_here_is_unknown) {
   EXPECT_EQ(report.not_replayed[0].reason, "its event is unknown");
 }
 
+TEST_F(Player, A_context_that_a_function_of_an_export_table_made_current_is_made_current) {
+  {
+    const cushim::sim::Machine machine;
+    Driver &driver = machine.driver();
+    CUcontext context = nullptr, current = nullptr;
+    const void *table = nullptr;
+    // Installed before the recorder, so the recorder does not see the calls inside.
+    auto finds = cushim::hook::replace<&cuGetExportTable>(
+        driver, [](const void **, const CUuuid *) { return CUDA_SUCCESS; });
+    auto hidden =
+        cushim::hook::before<&cuDeviceGetCount>(driver, [&](int *) { driver.cuCtxSetCurrent(context); });
+    const cushim::replay::Recorder recorder(driver, file_);
+    driver.cuInit(0);
+    driver.cuDevicePrimaryCtxRetain(&context, 0);
+    driver.cuGetExportTable(&table, nullptr);
+    int count = 0;
+    driver.cuDeviceGetCount(&count);
+    driver.cuCtxGetCurrent(&current);
+    EXPECT_EQ(current, context);
+    std::thread([&] {
+      driver.cuDeviceGetCount(&count);
+      CUdeviceptr memory = 0;
+      EXPECT_EQ(driver.cuMemAlloc(&memory, 64), CUDA_SUCCESS);
+    }).join();
+  }
+  const Recording recording = Recording::read(file_);
+  const cushim::sim::Machine machine;
+  const Report report = play(recording, machine.driver());
+  ASSERT_EQ(report.differences.size(), 1U);
+  EXPECT_STREQ(cushim_entry(recording.calls()[report.differences[0].call].slot)->symbol, "cuGetExportTable");
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cushim/mock/hook.hpp>
 
 #include <algorithm>
 #include <sstream>
@@ -182,6 +183,35 @@ TEST_F(Recorder, Parameters_of_a_kernel_are_recorded) {
             std::string_view("\x08\0\0\0\x88\x77\x66\x55\x44\x33\x22\x11\x04\0\0\0\7\0\0\0", 20));
 #endif
 }
+
+#if CUDA_VERSION >= 12040
+TEST_F(Recorder, Parameters_of_a_kernel_handle_are_recorded_if_the_driver_takes_it_for_no_function) {
+  constexpr const char *kPtx =
+      ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u32 a) { ret; }\n";
+  const cushim::sim::Machine machine;
+  Driver &driver = machine.driver();
+  const auto refuses = cushim::hook::replace<&cuFuncGetParamInfo>(
+      driver,
+      [](CUfunction, std::size_t, std::size_t *, std::size_t *) { return CUDA_ERROR_INVALID_HANDLE; });
+  {
+    const cushim::replay::Recorder recorder(driver, file_);
+    make_context(driver);
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    EXPECT_EQ(driver.cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuLibraryGetKernel(&kernel, library, "k"), CUDA_SUCCESS);
+    std::uint32_t a = 7;
+    void *parameters[] = {&a};
+    EXPECT_EQ(driver.cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 1, 1, 1, 0, nullptr,
+                                    parameters, nullptr),
+              CUDA_SUCCESS);
+  }
+  const Recording recording = Recording::read(file_);
+  EXPECT_EQ(bytes_of_item(call_of(recording, "cuLaunchKernel").after, 9),
+            std::string_view("\x04\0\0\0\7\0\0\0", 8));
+}
+#endif
 
 TEST_F(Recorder, A_recording_is_written_in_words_as_a_trace_is) {
   const Recording recording = Recording::read(record([](Driver &driver) {
