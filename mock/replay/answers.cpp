@@ -12,6 +12,7 @@
 #include "created_memory.hpp"
 #include "format.hpp"
 #include "ignored.hpp"
+#include "pointees.hpp"
 #include "process.hpp"
 #include "words.hpp"
 
@@ -191,9 +192,27 @@ std::optional<Deviation> Answers::give(const RecordedCall &recorded, const Given
     if (!give_buffer(buffer, recorded, to))
       return lacks(trace::row_of(call.slot).parameters[buffer.argument].name);
   }
+  for (const Buffer &buffer : buffers_of(recorded.slot))
+    if (buffer.has_pointees && !give_rows(buffer, recorded, call))
+      return lacks(trace::row_of(call.slot).parameters[buffer.argument].name);
   update_memory(recorded, call);
   run_host_function(recorded, call);
   return std::nullopt;
+}
+
+// Writes rows of host memory to which a structure leads. Returns false if they were not recorded.
+bool Answers::give_rows(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call) {
+  const std::uint64_t structure = argument_of(call.slot, call.words, buffer.argument);
+  if (structure == 0 || buffer.has_count) return true;
+  for (const Pointee &pointee : pointees_of(*buffer.type, reinterpret_cast<const void *>(structure))) {
+    // An asynchronous copy is not recorded.
+    const bool is_late = mock::traits_of(call.slot).queue == EntryTraits::Queue::stream;
+    if (pointee.content != Pointee::Content::rows_written || is_late || pointee.rows.size() == 0) continue;
+    const Item *const item = pointee_item_of(recorded.after, buffer.argument, pointee.offset);
+    if (item == nullptr || item->is_hash || item->bytes.size() != pointee.rows.size()) return false;
+    pointee.rows.unpack(item->bytes);
+  }
+  return true;
 }
 
 // Returns false if what the call wrote was not recorded.

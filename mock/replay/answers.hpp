@@ -54,6 +54,7 @@ class Answers {
   Deviation end_of_recording() const;
   std::optional<Deviation> give(const RecordedCall &recorded, const GivenCall &call);
   bool give_buffer(const Buffer &buffer, const RecordedCall &recorded, std::uint64_t to);
+  bool give_rows(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call);
   void translate(const trace::Type &type, char *value, std::string_view name, std::uint64_t time);
   void update_memory(const RecordedCall &recorded, const GivenCall &call);
   void run_host_function(const RecordedCall &recorded, const GivenCall &call);

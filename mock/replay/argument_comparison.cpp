@@ -14,6 +14,7 @@
 #include "created_memory.hpp"
 #include "format.hpp"
 #include "mapping.hpp"
+#include "pointees.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -131,14 +132,47 @@ ArgumentComparison::Difference ArgumentComparison::compare_objects(const Buffer 
   const Item &item = *item_of(items, buffer.argument);
   const std::string name(trace::row_of(recorded_.slot).parameters[buffer.argument].name);
   if (buffer.type == nullptr) return compare_bytes(item.bytes, given, name);
-  for (std::size_t at = 0; at + buffer.element <= item.bytes.size(); at += buffer.element)
-    if (auto unequal = compare_value(*buffer.type, item.bytes.data() + at, given + at, name)) {
-      if (buffer.has_count) {
-        const std::string element = "element " + std::to_string(at / buffer.element) + ": ";
-        unequal->recorded.insert(0, element);
-      }
-      return unequal;
+  for (std::size_t at = 0; at + buffer.element <= item.bytes.size(); at += buffer.element) {
+    auto unequal = compare_value(*buffer.type, item.bytes.data() + at, given + at, name);
+    if (!unequal && buffer.has_pointees) unequal = compare_pointees(buffer, at, given + at);
+    if (!unequal) continue;
+    if (buffer.has_count)
+      unequal->recorded.insert(0, "element " + std::to_string(at / buffer.element) + ": ");
+    return unequal;
+  }
+  return std::nullopt;
+}
+
+ArgumentComparison::Difference ArgumentComparison::compare_pointees(const Buffer &buffer, std::size_t at,
+                                                                    const char *given) {
+  using PointeeContent = Pointee::Content;
+  for (const Pointee &pointee : pointees_of(*buffer.type, given)) {
+    const bool is_before = pointee.content == PointeeContent::rows_read;
+    const Item *const item =
+        pointee_item_of(is_before ? recorded_.before : recorded_.after, buffer.argument, at + pointee.offset);
+    if (item == nullptr) continue;
+    Difference unequal;
+    switch (pointee.content) {
+      case PointeeContent::objects:
+        for (std::size_t i = 0; i + pointee.type->size <= item->bytes.size() && !unequal;
+             i += pointee.type->size)
+          unequal = compare_value(*pointee.type, item->bytes.data() + i,
+                                  reinterpret_cast<const char *>(pointee.address) + i, "");
+        break;
+      case PointeeContent::kernel_parameters:
+        unequal = compare_kernel_parameters(*item, pointee.address);
+        break;
+      case PointeeContent::launch_options:
+        unequal = compare_launch_options(*item, pointee.address);
+        break;
+      case PointeeContent::rows_read:
+        unequal = replay::compare_data(*item, pointee.rows.pack());
+        break;
+      case PointeeContent::rows_written:
+        break;
     }
+    if (unequal) return unequal;
+  }
   return std::nullopt;
 }
 

@@ -37,6 +37,7 @@ class ArgumentComparison {
   Difference compare_image(const Item &item, std::uint64_t given) const;
   Difference compare_data(const Buffer &buffer, std::uint64_t given);
   Difference compare_objects(const Buffer &buffer, const char *given);
+  Difference compare_pointees(const Buffer &buffer, std::size_t at, const char *given);
   Difference compare_kernel_parameters(const Item &item, std::uint64_t given);
   Difference compare_launch_options(const Item &item, std::uint64_t given);
   // Compares bytes of unknown type: up to 8 as a value; of more, the addresses of recorded memory in them.

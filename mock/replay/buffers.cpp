@@ -8,6 +8,7 @@
 #include <string>
 
 #include <cushim/detail/entry_traits.hpp>
+#include "pointees.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -177,6 +178,7 @@ std::vector<std::vector<Buffer>> make_table() {
     for (std::size_t i = 0; i < row.parameters.size(); ++i)
       if (auto buffer = buffer_at(mock::traits_of(slot), row, i)) {
         buffer->argument = static_cast<std::uint8_t>(i);
+        buffer->has_pointees = buffer->type != nullptr && buffer->is_read() && has_pointees(*buffer->type);
         buffers.push_back(*buffer);
       }
   }

@@ -28,8 +28,9 @@ struct Buffer {
   std::uint8_t argument = 0;
   Content content = Content::objects;
   Direction direction = Direction::in;
-  bool is_data = false;   // the program's data, which is recorded as RecordData says
-  bool is_async = false;  // written after the call returned
+  bool is_data = false;       // the program's data, which is recorded as RecordData says
+  bool is_async = false;      // written after the call returned
+  bool has_pointees = false;  // whether the objects that the call reads have pointers (pointees.hpp)
   bool has_count = false;
   bool is_count_behind_pointer = false;
   std::uint8_t count = 0;             // argument: the number of elements; without it 1

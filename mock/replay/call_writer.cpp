@@ -14,16 +14,9 @@
 #include "words.hpp"
 
 namespace cushim::replay {
-namespace {
 
 using Content = Buffer::Content;
 using Kind = trace::Type::Kind;
-using mock::EntryTraits;
-
-std::string as_pointer(const std::string &address) { return "reinterpret_cast<void *>(" + address + ")"; }
-
-}  // namespace
-
 CallWriter::CallWriter(const RecordedCall &call, std::size_t number, Variables &variables)
     : call_(call), number_(number), variables_(variables) {
   for (std::size_t i = 0; i < trace::row_of(call.slot).parameters.size(); ++i)
@@ -256,9 +249,11 @@ std::string CallWriter::objects(const Buffer &buffer, std::uint64_t size) {
   declarations_ += spelling + (spelling.ends_with('*') ? "" : " ") + name +
                    (is_array ? "[" + std::to_string(std::max<std::size_t>(count, 1)) + "]" : "") + "{};\n";
   if (buffer.is_read() && item != nullptr)
-    for (std::size_t i = 0; i < count && (i + 1) * buffer.element <= item->bytes.size(); ++i)
-      fill(*buffer.type, item->bytes.data() + i * buffer.element,
-           is_array ? name + "[" + std::to_string(i) + "]" : name, 0, parameter.name);
+    for (std::size_t i = 0; i < count && (i + 1) * buffer.element <= item->bytes.size(); ++i) {
+      const std::string object = is_array ? name + "[" + std::to_string(i) + "]" : name;
+      fill(*buffer.type, item->bytes.data() + i * buffer.element, object, 0, parameter.name);
+      if (buffer.has_pointees) put_pointees(buffer, *item, i * buffer.element, object);
+    }
   if (buffer.is_written()) {
     outputs_[buffer.argument] = name;
     add_objects(buffer, name, is_array);

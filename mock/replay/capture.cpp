@@ -7,6 +7,7 @@
 #include <string>
 
 #include <cushim/detail/entry_traits.hpp>
+#include "pointees.hpp"
 #include "process.hpp"
 
 namespace cushim::replay {
@@ -23,6 +24,16 @@ bool read_valid(void *to, std::uint64_t address, std::size_t size) {
   return true;
 }
 
+// Returns whether the memory of all rows exists, which the driver has not verified yet.
+bool are_there(const HostRows &rows) {
+  return rows.for_each_row([&](std::uint64_t row) {
+    char byte = 0;
+    for (std::uint64_t at = 0; at < rows.width; at += 4096)
+      if (!read(&byte, row + at, 1)) return false;
+    return rows.width == 0 || read(&byte, row + rows.width - 1, 1);
+  });
+}
+
 constexpr std::uint64_t kMostText = std::uint64_t{1} << 16;
 
 }  // namespace
@@ -35,6 +46,7 @@ void Capture::before() {
       copy_data(buffer, address, size_of(buffer, slot_, words_, read));
     else if (buffer.direction == Buffer::Direction::both)
       copy(buffer, address, size_of(buffer, slot_, words_, read), read);
+    if (buffer.has_pointees) copy_pointees(buffer, address, nullptr);
   }
 }
 
@@ -64,10 +76,18 @@ void Capture::after(KernelParameters &kernels, std::uint64_t begin, CUresult res
         }
         break;
       case Content::kernel_parameters:
-        if (has_succeeded) copy_kernel_parameters(buffer, address, kernels);
+        if (!has_succeeded) break;
+        if (const auto parameters = parameters_of(kernel_in_arguments(), address, kernels)) {
+          stream_.put(item_tag(buffer.argument, false));
+          stream_.put(parameters->size());
+          stream_.put(std::string_view(*parameters));
+        }
         break;
       case Content::launch_options:
-        if (has_succeeded) copy_launch_options(buffer, address);
+        if (has_succeeded) {
+          const std::string_view bytes = bytes_of_options(address);
+          copy(buffer, reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size(), read_valid);
+        }
         break;
       case Content::objects: {
         const bool is_data_of_before = buffer.is_data && !buffer.is_written();
@@ -83,6 +103,7 @@ void Capture::after(KernelParameters &kernels, std::uint64_t begin, CUresult res
           copy_data(buffer, address, size);
         else
           copy(buffer, address, size, reader);
+        if (buffer.has_pointees && has_succeeded) copy_pointees(buffer, address, &kernels);
         break;
       }
     }
@@ -156,16 +177,21 @@ void Capture::copy_text(const Buffer &buffer, std::uint64_t address, std::uint64
   stream_.put(std::string_view(text));
 }
 
-void Capture::copy_kernel_parameters(const Buffer &buffer, std::uint64_t address, KernelParameters &kernels) {
-  // The kernel is the one argument with such a handle.
+CUfunction Capture::kernel_in_arguments() const {
+  // The one argument with such a handle.
   const trace::Row &row = trace::row_of(slot_);
   constexpr std::string_view kNoun = mock::noun_of<CUfunction>;
   const auto kernel = std::ranges::find_if(row.parameters, [&](const trace::Parameter &parameter) {
     return parameter.type->kind == trace::Type::Kind::handle && parameter.type->name == kNoun;
   });
-  if (kernel == row.parameters.end()) return;
-  const auto sizes = kernels.sizes(reinterpret_cast<CUfunction>(words_[kernel->word]));
-  if (sizes == nullptr) return;
+  if (kernel == row.parameters.end()) return nullptr;
+  return reinterpret_cast<CUfunction>(words_[kernel->word]);
+}
+
+std::optional<std::string> Capture::parameters_of(CUfunction kernel, std::uint64_t address,
+                                                  KernelParameters &kernels) {
+  const auto sizes = kernel != nullptr ? kernels.sizes(kernel) : nullptr;
+  if (sizes == nullptr) return std::nullopt;
   std::string all;
   for (std::size_t i = 0; i < sizes->size(); ++i) {
     const auto size = static_cast<std::uint32_t>((*sizes)[i]);
@@ -174,20 +200,64 @@ void Capture::copy_kernel_parameters(const Buffer &buffer, std::uint64_t address
     all.append(reinterpret_cast<const char *>(&size), sizeof size);
     all.append(reinterpret_cast<const char *>(from), size);
   }
-  stream_.put(item_tag(buffer.argument, false));
-  stream_.put(all.size());
-  stream_.put(std::string_view(all));
+  return all;
 }
 
-void Capture::copy_launch_options(const Buffer &buffer, std::uint64_t address) {
+std::string_view Capture::bytes_of_options(std::uint64_t address) {
   void *const *const options = reinterpret_cast<void *const *>(address);
-  std::uint64_t bytes = 0, size = 0;
+  const char *bytes = nullptr;
+  std::size_t size = 0;
   for (std::size_t i = 0; options[i] != CU_LAUNCH_PARAM_END; i += 2) {
-    if (options[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) bytes = reinterpret_cast<std::uint64_t>(options[i + 1]);
+    if (options[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) bytes = static_cast<const char *>(options[i + 1]);
     if (options[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && options[i + 1] != nullptr)
       size = *static_cast<const std::size_t *>(options[i + 1]);
   }
-  if (bytes != 0) copy(buffer, bytes, size, read_valid);
+  return {bytes, bytes != nullptr ? size : 0};
+}
+
+void Capture::put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data, std::string_view bytes) {
+  if (is_data && data_ == RecordData::none) return;
+  const bool is_hash = is_data && data_ == RecordData::hashes;
+  stream_.put(item_tag(kPointee, is_hash));
+  stream_.put(bytes.size());
+  stream_.put(std::uint64_t{buffer.argument});
+  stream_.put(offset);
+  if (!is_hash) return stream_.put(bytes);
+  const std::uint64_t sum = hash_of_data(bytes);
+  stream_.put(std::string_view(reinterpret_cast<const char *>(&sum), sizeof sum));
+}
+
+void Capture::copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels) {
+  const bool is_before = kernels == nullptr;
+  std::string object(buffer.element, '\0');
+  const std::uint64_t size = size_of(buffer, slot_, words_, read);
+  for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element) {
+    if (!read(object.data(), address + at, object.size())) return;
+    for (const Pointee &pointee : pointees_of(*buffer.type, object.data())) {
+      const std::uint64_t offset = at + pointee.offset;
+      // An asynchronous copy writes after the call.
+      const bool is_late = mock::traits_of(slot_).queue == mock::EntryTraits::Queue::stream;
+      if (is_before != (pointee.content == Pointee::Content::rows_read)) continue;
+      switch (pointee.content) {
+        case Pointee::Content::objects:
+          put_pointee(buffer, offset, false, {reinterpret_cast<const char *>(pointee.address), pointee.size});
+          break;
+        case Pointee::Content::kernel_parameters:
+          if (const auto parameters = parameters_of(pointee.kernel, pointee.address, *kernels))
+            put_pointee(buffer, offset, false, *parameters);
+          break;
+        case Pointee::Content::launch_options:
+          put_pointee(buffer, offset, false, bytes_of_options(pointee.address));
+          break;
+        case Pointee::Content::rows_read:
+          if (are_there(pointee.rows)) put_pointee(buffer, offset, true, pointee.rows.pack());
+          break;
+        case Pointee::Content::rows_written:
+          if (!is_late) put_pointee(buffer, offset, true, pointee.rows.pack());
+          break;
+      }
+    }
+  }
 }
 
 }  // namespace cushim::replay

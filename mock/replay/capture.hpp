@@ -5,7 +5,10 @@
 #include <cushim/replay/recorder.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "buffers.hpp"
 #include "kernel_parameters.hpp"
@@ -40,8 +43,16 @@ class Capture {
   // Returns the handle of the stream in this argument; the legacy or per-thread stream for 0.
   std::uint64_t stream_in(std::size_t argument) const;
   void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);
-  void copy_kernel_parameters(const Buffer &buffer, std::uint64_t address, KernelParameters &kernels);
-  void copy_launch_options(const Buffer &buffer, std::uint64_t address);
+  // Copies what the pointers in structures lead to; before the call, only the program's data.
+  void copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels);
+  void put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data, std::string_view bytes);
+  // Returns the parameters of the kernel that the call launches, as an item has them; nullopt if their sizes
+  // are unknown.
+  static std::optional<std::string> parameters_of(CUfunction kernel, std::uint64_t address,
+                                                  KernelParameters &kernels);
+  CUfunction kernel_in_arguments() const;
+  // Returns the bytes of the argument `extra` of a launch.
+  static std::string_view bytes_of_options(std::uint64_t address);
 
   ThreadStream &stream_;
   const int slot_;

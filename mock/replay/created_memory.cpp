@@ -5,6 +5,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "buffers.hpp"
+#include "format.hpp"
 #include "words.hpp"
 
 namespace cushim::replay {
@@ -30,6 +31,13 @@ std::optional<CreatedMemory> variable_found_by(const RecordedCall &call) {
 
 const Item *item_of(std::span<const Item> items, std::size_t argument) {
   const auto found = std::ranges::find(items, argument, &Item::argument);
+  return found != items.end() ? &*found : nullptr;
+}
+
+const Item *pointee_item_of(std::span<const Item> items, std::size_t argument, std::uint64_t offset) {
+  const auto found = std::ranges::find_if(items, [&](const Item &item) {
+    return item.argument == kPointee && item.structure == argument && item.offset == offset;
+  });
   return found != items.end() ? &*found : nullptr;
 }
 

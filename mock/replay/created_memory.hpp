@@ -20,6 +20,10 @@ struct CreatedMemory {
 // Returns the item of an argument; null if there is none.
 const Item *item_of(std::span<const Item> items, std::size_t argument);
 
+// Returns the item of the memory behind a pointer, at this offset of the memory of an argument; null if there
+// is none.
+const Item *pointee_item_of(std::span<const Item> items, std::size_t argument, std::uint64_t offset);
+
 // Returns the size that the arguments tell; 1 if they do not.
 std::uint64_t size_of_created_memory(const RecordedCall &call);
 

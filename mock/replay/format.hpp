@@ -11,7 +11,7 @@
 namespace cushim::replay {
 
 inline constexpr std::uint64_t kMagic = 0x3163'6572'6873'7563;  // "cushrec1"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 struct FileHeader {
   std::uint64_t magic = kMagic;
@@ -95,6 +95,9 @@ inline char *put_number(char *to, std::uint64_t value) noexcept {
 
 // Stands for an argument in an item with what an earlier asynchronous copy wrote.
 inline constexpr std::uint8_t kCompletedCopy = 255;
+
+// Stands for an argument in an item with the memory behind a pointer in a structure.
+inline constexpr std::uint8_t kPointee = 254;
 
 // The tag of an item; 0 ends a list of items.
 inline constexpr std::uint64_t item_tag(std::size_t argument, bool is_hash) {

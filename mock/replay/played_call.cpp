@@ -101,11 +101,14 @@ std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64
       return std::nullopt;
     }
     case Content::kernel_parameters:
-      return provide_parameters(buffer);
-    case Content::launch_options:
+    case Content::launch_options: {
       if (after == nullptr) return "the kernel's parameters were not recorded";
-      provide_launch_options(buffer, *after);
+      const bool is_array = buffer.content == Content::kernel_parameters;
+      char *const made = is_array ? make_parameters(after->bytes) : make_launch_options(after->bytes);
+      if (made == nullptr) return "the kernel's parameters are damaged";
+      set(buffer.argument, made);
       return std::nullopt;
+    }
     case Content::text_out:
     case Content::returned_text:
       set(buffer.argument, allocate(size_of_buffer(buffer)));
@@ -148,45 +151,12 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
   std::ranges::copy(item->bytes.substr(0, size), to);
   const std::string_view name = trace::row_of(call_.slot).parameters[buffer.argument].name;
   if (buffer.type == nullptr) return std::nullopt;
-  for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element)
+  for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element) {
+    if (auto reason = provide_pointees(buffer, to + at, at)) return reason;
     if (auto reason = mapping_.replace(*buffer.type, to + at, name)) return reason;
-  return std::nullopt;
-}
-
-std::optional<std::string> PlayedCall::provide_parameters(const Buffer &buffer) {
-  const Item *const item = item_of(call_.after, buffer.argument);
-  if (item == nullptr) return "the kernel's parameters were not recorded";
-  std::vector<const char *> pointers;
-  for (std::string_view rest = item->bytes; !rest.empty();) {
-    std::uint32_t size = 0;
-    if (rest.size() < sizeof size) return "the kernel's parameters are damaged";
-    std::memcpy(&size, rest.data(), sizeof size);
-    rest.remove_prefix(sizeof size);
-    if (rest.size() < size) return "the kernel's parameters are damaged";
-    char *const to = allocate(size);
-    std::ranges::copy(rest.substr(0, size), to);
-    mapping_.replace_words({to, size});
-    pointers.push_back(to);
-    rest.remove_prefix(size);
   }
-  char *const array = allocate(pointers.size() * sizeof(char *));
-  std::memcpy(array, pointers.data(), pointers.size() * sizeof(char *));
-  set(buffer.argument, array);
+  set_pointers();
   return std::nullopt;
-}
-
-void PlayedCall::provide_launch_options(const Buffer &buffer, const Item &item) {
-  char *const bytes = allocate(item.bytes.size());
-  std::ranges::copy(item.bytes, bytes);
-  mapping_.replace_words({bytes, item.bytes.size()});
-  char *const size = allocate(sizeof(std::size_t));
-  const std::size_t number = item.bytes.size();
-  std::memcpy(size, &number, sizeof number);
-  void *const options[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, size,
-                           CU_LAUNCH_PARAM_END};
-  char *const array = allocate(sizeof options);
-  std::memcpy(array, static_cast<const void *>(options), sizeof options);
-  set(buffer.argument, array);
 }
 
 CUresult PlayedCall::make(cushim::Driver &driver) const { return invoke(driver, call_.slot, words_.data()); }
@@ -234,6 +204,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
     auto difference = compare_buffer(buffer, *item, compares_values);
     if (difference && !first) first = std::move(difference);
   }
+  if (!first && compares_values) first = compare_rows();
   if (!first && compares_values) first = compare_completed_copies();
   return first;
 }

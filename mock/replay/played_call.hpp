@@ -14,6 +14,7 @@
 
 #include "buffers.hpp"
 #include "mapping.hpp"
+#include "pointees.hpp"
 
 namespace cushim::replay {
 
@@ -47,8 +48,15 @@ class PlayedCall {
   std::optional<std::string> provide(const Buffer &buffer, std::uint64_t address);
   std::optional<std::string> provide_data(const Buffer &buffer, std::uint64_t address, std::uint64_t size);
   std::optional<std::string> provide_objects(const Buffer &buffer, std::uint64_t size);
-  std::optional<std::string> provide_parameters(const Buffer &buffer);
-  void provide_launch_options(const Buffer &buffer, const Item &item);
+  // Returns an array of pointers to the parameters that an item has; null if it is damaged.
+  char *make_parameters(std::string_view item);
+  char *make_launch_options(std::string_view bytes);
+  // Provides what the pointers in a structure lead to, and sets them to null so that Mapping::replace() takes
+  // no notice of them. `offset` is that of the structure in the argument's memory.
+  std::optional<std::string> provide_pointees(const Buffer &buffer, char *structure, std::uint64_t offset);
+  std::optional<std::string> provide_pointee(const Pointee &pointee, const Item *item, char *&to);
+  void set_pointers();
+  std::optional<Difference> compare_rows() const;
   char *allocate(std::uint64_t size) { return own_.allocate(size); }
 
   void set(std::size_t argument, const void *address);
@@ -62,6 +70,18 @@ class PlayedCall {
   HostMemory &kept_;
   HostMemory own_;
   std::vector<std::uint64_t> words_;
+  // A pointer in a structure, and what it is set to.
+  struct Pointer {
+    char *at;
+    const char *value;
+  };
+  std::vector<Pointer> pointers_;
+  // Rows that the call writes, with the item that has their recorded bytes.
+  struct Rows {
+    HostRows rows;
+    const Item *item;
+  };
+  std::vector<Rows> rows_;
 };
 
 }  // namespace cushim::replay

@@ -233,7 +233,8 @@ class Recording::Reader {
       if (!tag) return false;
       if (*tag == 0) return true;
       const std::uint64_t argument = (*tag - 1) / 2;
-      if (argument >= trace::row_of(call.slot).parameters.size() && argument != kCompletedCopy)
+      if (argument >= trace::row_of(call.slot).parameters.size() && argument != kCompletedCopy &&
+          argument != kPointee)
         cursor.refuse("the call has no argument " + std::to_string(argument));
       const auto size = cursor.number();
       if (!size) return false;
@@ -243,6 +244,14 @@ class Recording::Reader {
         const auto completed = cursor.number();
         if (!completed) return false;
         item.completed = *completed;
+      }
+      if (argument == kPointee) {
+        const auto structure = cursor.number(), offset = cursor.number();
+        if (!offset) return false;
+        if (*structure >= trace::row_of(call.slot).parameters.size())
+          cursor.refuse("the call has no argument " + std::to_string(*structure));
+        item.structure = static_cast<std::uint8_t>(*structure);
+        item.offset = *offset;
       }
       const auto bytes = cursor.bytes(item.is_hash ? sizeof(std::uint64_t) : *size);
       if (!bytes) return false;

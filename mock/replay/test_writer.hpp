@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "buffers.hpp"
+#include "pointees.hpp"
 
 namespace cushim::replay {
 
@@ -73,6 +74,8 @@ class CallWriter {
   void words(std::string_view bytes, const std::string &variable);
   void fill(const trace::Type &type, const char *bytes, const std::string &object, std::size_t offset,
             std::string_view name);
+  void put_pointees(const Buffer &buffer, const Item &structure, std::uint64_t at, const std::string &object);
+  void put_rows(const Pointee &pointee, const Item *item, const std::string &name, const std::string &object);
   void add_objects(const Buffer &buffer, const std::string &variable, bool is_array);
   std::string name_of(std::size_t index) const;
 

@@ -6,10 +6,12 @@
 #include <cushim/replay/driver.hpp>
 #include <cushim/replay/gtest.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "recorded.hpp"
@@ -146,6 +148,39 @@ TEST_F(DriverOfRecording, Kernels_and_graphs_are_answered_without_running) {
     driver.cuGraphDestroy(graph);
     driver.cuModuleUnload(module);
   });
+}
+
+TEST_F(DriverOfRecording, Rows_of_host_memory_are_compared_and_written_without_what_is_between_them) {
+  const auto program = [](unsigned char value) {
+    return [=](cushim::Driver &driver) {
+      make_context(driver);
+      CUdeviceptr memory = 0;
+      std::vector<unsigned char> bytes(4 * 16, value);
+      driver.cuMemAlloc(&memory, 1024);
+      CUDA_MEMCPY2D copy{};
+      copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+      copy.srcHost = bytes.data();
+      copy.srcPitch = 16;
+      copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+      copy.dstDevice = memory;
+      copy.dstPitch = 16;
+      copy.WidthInBytes = 10;
+      copy.Height = 4;
+      if (driver.cuMemcpy2D(&copy) != CUDA_SUCCESS) return;
+      std::swap(copy.srcMemoryType, copy.dstMemoryType);
+      copy.srcDevice = memory;
+      copy.dstHost = bytes.data();
+      std::ranges::fill(bytes, static_cast<unsigned char>(100));
+      EXPECT_EQ(driver.cuMemcpy2D(&copy), CUDA_SUCCESS);
+      EXPECT_EQ(bytes[16], value);
+      EXPECT_EQ(bytes[16 + 10], 100);
+    };
+  };
+  expect_equal(program(7));
+  const Deviation deviation = deviation_of(program(7), program(8));
+  EXPECT_EQ(deviation.what, "pCopy");
+  EXPECT_EQ(deviation.recorded, "byte 0 is 7");
+  EXPECT_EQ(deviation.given, "8");
 }
 
 TEST_F(DriverOfRecording, Host_functions_run_before_a_call_that_waits_returns) {

@@ -126,7 +126,7 @@ TEST_F(Format, Another_version_of_the_format_is_named) {
     FAIL();
   } catch (const RecordingError &error) {
     EXPECT_STREQ(error.what(),
-                 "the recording has version 9 of the format, and this is cushim for version 1, at offset 8");
+                 "the recording has version 9 of the format, and this is cushim for version 2, at offset 8");
   }
 }
 

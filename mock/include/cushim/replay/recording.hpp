@@ -36,6 +36,10 @@ struct Item {
   // RecordedCall::begin of the asynchronous copy whose destination this is, in a call that waited for it; 0
   // if the item belongs to an argument.
   std::uint64_t completed = 0;
+  // For memory behind a pointer in a structure, whose `argument` is 254: the argument that leads to the
+  // structure, and the offset of the pointer in the memory of that argument.
+  std::uint8_t structure = 0;
+  std::uint64_t offset = 0;
 };
 
 // A call with its arguments and the memory that they lead to.

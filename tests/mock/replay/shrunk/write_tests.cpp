@@ -51,8 +51,29 @@ void copy_and_launch(Driver &driver, CUdeviceptr memory, CUstream stream) {
   unsigned number = 12;
   driver.cuModuleLoadData(&module, kPtx);
   driver.cuModuleGetFunction(&kernel, module, "add");
+#if CUDA_VERSION >= 12040  // older headers cannot ask for the sizes of parameters
   void *parameters[] = {&memory, &number};
   driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr);
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUDA_KERNEL_NODE_PARAMS launch{};
+  launch.func = kernel;
+  launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
+  launch.blockDimX = launch.blockDimY = launch.blockDimZ = 1;
+  launch.kernelParams = parameters;
+  driver.cuGraphCreate(&graph, 0);
+  driver.cuGraphAddKernelNode(&node, graph, nullptr, 0, &launch);
+  driver.cuGraphDestroy(graph);
+#endif
   struct {
     CUdeviceptr memory;
     unsigned number;
@@ -133,6 +154,18 @@ void pass_every_kind_of_argument(Driver &driver) {
   copy.dstArray = array;
   copy.WidthInBytes = 64;
   copy.Height = 4;
+  driver.cuMemcpy2D(&copy);
+  const std::string rows(4 * 80, 'r');
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = rows.data();
+  copy.srcPitch = 80;
+  driver.cuMemcpy2D(&copy);
+  std::string back(4 * 64, ' ');
+  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.srcArray = array;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = back.data();
+  copy.dstPitch = 64;
   driver.cuMemcpy2D(&copy);
   CUstreamBatchMemOpParams operations[2]{};
   operations[0].operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pointees.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+#include "bits.hpp"
+
+namespace cushim::replay {
+namespace {
+
+using Content = Pointee::Content;
+
+template <class T>
+bool is(const trace::Type &type) {
+  return &type == &trace::type_of<T>();
+}
+
+template <class T>
+T copied(const void *object) {
+  T copy;
+  std::memcpy(static_cast<void *>(&copy), object, sizeof copy);
+  return copy;
+}
+
+void add(std::vector<Pointee> &all, Pointee pointee, const void *address) {
+  pointee.address = pointee.rows.address = reinterpret_cast<std::uint64_t>(address);
+  if (pointee.address != 0) all.push_back(pointee);
+}
+
+template <class Copy>
+HostRows rows_of(const Copy &copy, std::uint64_t x, std::uint64_t y, std::uint64_t pitch) {
+  return {.first = y * pitch + x,
+          .width = copy.WidthInBytes,
+          .rows = copy.Height,
+          .pitch = pitch != 0 ? pitch : copy.WidthInBytes + x};
+}
+
+// Sets what a copy of three dimensions has in addition.
+template <class Copy>
+HostRows with_slices(HostRows rows, const Copy &copy, std::uint64_t z, std::uint64_t height) {
+  rows.slices = copy.Depth;
+  rows.slice_pitch = rows.pitch * (height != 0 ? height : copy.Height);
+  rows.first += z * rows.slice_pitch;
+  return rows;
+}
+
+std::vector<Pointee> pointees_of(const CUDA_MEMCPY2D &copy) {
+  std::vector<Pointee> all;
+  if (copy.srcMemoryType == CU_MEMORYTYPE_HOST)
+    add(all,
+        {.content = Content::rows_read,
+         .offset = offsetof(CUDA_MEMCPY2D, srcHost),
+         .rows = rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch)},
+        copy.srcHost);
+  if (copy.dstMemoryType == CU_MEMORYTYPE_HOST)
+    add(all,
+        {.content = Content::rows_written,
+         .offset = offsetof(CUDA_MEMCPY2D, dstHost),
+         .rows = rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch)},
+        copy.dstHost);
+  return all;
+}
+
+template <class Copy>
+std::vector<Pointee> pointees_of_3d(const Copy &copy) {
+  std::vector<Pointee> all;
+  if (copy.srcMemoryType == CU_MEMORYTYPE_HOST)
+    add(all,
+        {.content = Content::rows_read,
+         .offset = offsetof(Copy, srcHost),
+         .rows = with_slices(rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch), copy, copy.srcZ,
+                             copy.srcHeight)},
+        copy.srcHost);
+  if (copy.dstMemoryType == CU_MEMORYTYPE_HOST)
+    add(all,
+        {.content = Content::rows_written,
+         .offset = offsetof(Copy, dstHost),
+         .rows = with_slices(rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch), copy, copy.dstZ,
+                             copy.dstHeight)},
+        copy.dstHost);
+  return all;
+}
+
+std::vector<Pointee> pointees_of(const CUDA_KERNEL_NODE_PARAMS_v1 &node, CUfunction kernel) {
+  std::vector<Pointee> all;
+  add(all,
+      {.content = Content::kernel_parameters,
+       .offset = offsetof(CUDA_KERNEL_NODE_PARAMS_v1, kernelParams),
+       .kernel = kernel},
+      static_cast<const void *>(node.kernelParams));
+  add(all, {.content = Content::launch_options, .offset = offsetof(CUDA_KERNEL_NODE_PARAMS_v1, extra)},
+      static_cast<const void *>(node.extra));
+  return all;
+}
+
+std::vector<Pointee> pointees_of(const CUlaunchConfig &config) {
+  std::vector<Pointee> all;
+  if (config.numAttrs != 0)
+    add(all,
+        {.offset = offsetof(CUlaunchConfig, attrs),
+         .size = config.numAttrs * sizeof *config.attrs,
+         .type = &trace::type_of<CUlaunchAttribute>()},
+        config.attrs);
+  return all;
+}
+
+std::vector<Pointee> pointees_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS &node) {
+  std::vector<Pointee> all;
+  if (node.count != 0)
+    add(all,
+        {.offset = offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray),
+         .size = node.count * sizeof *node.paramArray,
+         .type = &trace::type_of<CUstreamBatchMemOpParams>()},
+        node.paramArray);
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t HostRows::extent() const {
+  if (width == 0 || rows == 0 || slices == 0) return 0;
+  std::uint64_t to_slice = 0, to_row = 0, extent = 0;
+  if (__builtin_mul_overflow(slices - 1, slice_pitch, &to_slice) ||
+      __builtin_mul_overflow(rows - 1, pitch, &to_row) || __builtin_add_overflow(to_slice, to_row, &extent) ||
+      __builtin_add_overflow(extent, first, &extent) || __builtin_add_overflow(extent, width, &extent))
+    throw std::bad_alloc();
+  return extent;
+}
+
+std::string HostRows::pack() const {
+  std::string bytes;
+  bytes.reserve(size());
+  for_each_row([&](std::uint64_t row) {
+    bytes.append(reinterpret_cast<const char *>(row), width);
+    return true;
+  });
+  return bytes;
+}
+
+void HostRows::unpack(std::string_view bytes) const {
+  for_each_row([&](std::uint64_t row) {
+    const std::string_view one = bytes.substr(0, width);
+    std::memcpy(reinterpret_cast<void *>(row), one.data(), one.size());
+    bytes.remove_prefix(one.size());
+    return true;
+  });
+}
+
+std::vector<Pointee> pointees_of(const trace::Type &type, const void *object) {
+  if (is<CUDA_MEMCPY2D>(type)) return pointees_of(copied<CUDA_MEMCPY2D>(object));
+  if (is<CUDA_MEMCPY3D>(type)) return pointees_of_3d(copied<CUDA_MEMCPY3D>(object));
+  if (is<CUDA_MEMCPY3D_PEER>(type)) return pointees_of_3d(copied<CUDA_MEMCPY3D_PEER>(object));
+  if (is<CUlaunchConfig>(type)) return pointees_of(copied<CUlaunchConfig>(object));
+  if (is<CUDA_BATCH_MEM_OP_NODE_PARAMS>(type))
+    return pointees_of(copied<CUDA_BATCH_MEM_OP_NODE_PARAMS>(object));
+  if (is<CUDA_KERNEL_NODE_PARAMS_v1>(type)) {
+    const auto node = copied<CUDA_KERNEL_NODE_PARAMS_v1>(object);
+    return pointees_of(node, node.func);
+  }
+#if CUDA_VERSION >= 12000
+  // Begins as the first version does.
+  if (is<CUDA_KERNEL_NODE_PARAMS_v2>(type)) {
+    const auto node = copied<CUDA_KERNEL_NODE_PARAMS_v2>(object);
+    return pointees_of(copied<CUDA_KERNEL_NODE_PARAMS_v1>(object),
+                       node.func != nullptr ? node.func : reinterpret_cast<CUfunction>(node.kern));
+  }
+#endif
+  return {};
+}
+
+bool has_pointees(const trace::Type &type) {
+#if CUDA_VERSION >= 12000
+  if (is<CUDA_KERNEL_NODE_PARAMS_v2>(type)) return true;
+#endif
+  return is<CUDA_MEMCPY2D>(type) || is<CUDA_MEMCPY3D>(type) || is<CUDA_MEMCPY3D_PEER>(type) ||
+         is<CUlaunchConfig>(type) || is<CUDA_BATCH_MEM_OP_NODE_PARAMS>(type) ||
+         is<CUDA_KERNEL_NODE_PARAMS_v1>(type);
+}
+
+}  // namespace cushim::replay
