@@ -195,6 +195,9 @@ std::optional<Deviation> Answers::give(const RecordedCall &recorded, const Given
   for (const Buffer &buffer : buffers_of(recorded.slot))
     if (buffer.has_pointees && !give_rows(buffer, recorded, call))
       return lacks(trace::row_of(call.slot).parameters[buffer.argument].name);
+  for (const Item &item : recorded.after)
+    if (item.argument == kHostMemory && objects_.is_host_accessible(item.offset, recorded.end))
+      std::ranges::copy(item.bytes, reinterpret_cast<char *>(*objects_.address(item.offset, recorded.end)));
   update_memory(recorded, call);
   run_host_function(recorded, call);
   return std::nullopt;

@@ -198,6 +198,18 @@ const Buffer *buffer_of(int slot, std::size_t argument) {
   return found != buffers.end() ? &*found : nullptr;
 }
 
+std::size_t kernel_argument_of(int slot) {
+  // The one argument with such a handle.
+  const Row &row = trace::row_of(slot);
+  constexpr std::string_view kNoun = mock::noun_of<CUfunction>;
+  return static_cast<std::size_t>(std::ranges::find_if(row.parameters,
+                                                       [&](const Parameter &parameter) {
+                                                         return parameter.type->kind == Kind::handle &&
+                                                                parameter.type->name == kNoun;
+                                                       }) -
+                                  row.parameters.begin());
+}
+
 std::uint64_t argument_of(int slot, std::span<const std::uint64_t> words, std::size_t argument) {
   return words[trace::row_of(slot).parameters[argument].word];
 }

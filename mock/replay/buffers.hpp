@@ -50,6 +50,9 @@ std::span<const Buffer> buffers_of(int slot);
 // Returns the buffer of an argument; null if it has none.
 const Buffer *buffer_of(int slot, std::size_t argument);
 
+// Returns the index of the kernel that a call launches; the number of parameters if there is none.
+std::size_t kernel_argument_of(int slot);
+
 // Returns the argument's first word.
 std::uint64_t argument_of(int slot, std::span<const std::uint64_t> words, std::size_t argument);
 

@@ -3,6 +3,7 @@
 #include "bits.hpp"
 #include "cpp_text.hpp"
 #include "created_memory.hpp"
+#include "format.hpp"
 #include "parameter_texts.hpp"
 #include "test_writer.hpp"
 
@@ -10,6 +11,26 @@ namespace cushim::replay {
 
 using Content = Buffer::Content;
 using Kind = trace::Type::Kind;
+
+std::string CallWriter::host_memory(std::span<const Item> items, bool compares) const {
+  std::string text;
+  for (const Item &item : items) {
+    const auto address = variables_.address(item.offset);
+    if (item.argument != kHostMemory || !address) continue;
+    // Zeros at the end are written, too.
+    const std::size_t last = item.bytes.find_last_not_of('\0');
+    const std::string literal = text_literal(item.bytes.substr(0, last + 1));
+    const std::string size = std::to_string(item.bytes.size());
+    std::string bytes = "(std::string(" + literal + ", " + std::to_string(last + 1) + ")";
+    bytes += " + std::string(" + std::to_string(item.bytes.size() - (last + 1)) + ", '\\0'))";
+    if (compares)
+      text += "EXPECT_EQ(std::string(reinterpret_cast<const char *>(" + *address + "), " + size + "), " +
+              bytes + ");\n";
+    else
+      text += "std::memcpy(" + as_pointer(*address) + ", " + bytes + ".data(), " + size + ");\n";
+  }
+  return text;
+}
 
 std::string CallWriter::check(std::string_view argument) const {
   for (const Buffer &buffer : buffers_of(call_.slot)) {

@@ -38,7 +38,8 @@ constexpr std::uint64_t kMostText = std::uint64_t{1} << 16;
 
 }  // namespace
 
-void Capture::before() {
+void Capture::before(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin) {
+  if (data_ == RecordData::full) put_changes(watched.before(call_of_program(begin), kernels));
   for (const Buffer &buffer : buffers_of(slot_)) {
     const std::uint64_t address = argument_of(slot_, words_, buffer.argument);
     if (address == 0 || !buffer.is_read()) continue;
@@ -50,7 +51,7 @@ void Capture::before() {
   }
 }
 
-void Capture::after(KernelParameters &kernels, std::uint64_t begin, CUresult result) {
+void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin, CUresult result) {
   const bool has_succeeded = result == CUDA_SUCCESS;
   // An array of unknown length may be empty.
   const bool are_arrays_known = !trace::row_of(slot_).has_arrays;
@@ -108,7 +109,9 @@ void Capture::after(KernelParameters &kernels, std::uint64_t begin, CUresult res
       }
     }
   }
-  if (has_succeeded) copy_completed();
+  if (!has_succeeded) return;
+  copy_completed();
+  if (data_ == RecordData::full) put_changes(watched.after(call_of_program(begin)));
 }
 
 std::uint64_t Capture::stream_in(std::size_t argument) const {
@@ -178,14 +181,31 @@ void Capture::copy_text(const Buffer &buffer, std::uint64_t address, std::uint64
 }
 
 CUfunction Capture::kernel_in_arguments() const {
-  // The one argument with such a handle.
-  const trace::Row &row = trace::row_of(slot_);
-  constexpr std::string_view kNoun = mock::noun_of<CUfunction>;
-  const auto kernel = std::ranges::find_if(row.parameters, [&](const trace::Parameter &parameter) {
-    return parameter.type->kind == trace::Type::Kind::handle && parameter.type->name == kNoun;
-  });
-  if (kernel == row.parameters.end()) return nullptr;
-  return reinterpret_cast<CUfunction>(words_[kernel->word]);
+  const std::size_t kernel = kernel_argument_of(slot_);
+  if (kernel == trace::row_of(slot_).parameters.size()) return nullptr;
+  return reinterpret_cast<CUfunction>(argument_of(slot_, words_, kernel));
+}
+
+void Capture::put_changes(const std::vector<WatchedMemory::Change> &changes) {
+  for (const WatchedMemory::Change &change : changes) {
+    stream_.put(item_tag(kHostMemory, false));
+    stream_.put(change.bytes.size());
+    stream_.put(change.address);
+    stream_.put(std::string_view(change.bytes));
+  }
+}
+
+WatchedMemory::CallOfProgram Capture::call_of_program(std::uint64_t begin) const {
+  const mock::EntryTraits &traits = mock::traits_of(slot_);
+  const std::string_view base = cushim_entry(slot_)->base;
+  WatchedMemory::CallOfProgram call{.slot = slot_, .words = words_, .begin = begin};
+  if (traits.queue == mock::EntryTraits::Queue::stream)
+    call.stream = stream_in(mock::position(traits.stream, trace::row_of(slot_).parameters.size()));
+  else if (traits.queue == mock::EntryTraits::Queue::null_stream)
+    call.stream = reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
+  else if (base == "cuStreamSynchronize" || base == "cuStreamQuery")
+    call.stream = stream_in(0);
+  return call;
 }
 
 std::optional<std::string> Capture::parameters_of(CUfunction kernel, std::uint64_t address,

@@ -12,6 +12,7 @@
 
 #include "buffers.hpp"
 #include "kernel_parameters.hpp"
+#include "watched_memory.hpp"
 #include "writer.hpp"
 
 namespace cushim::replay {
@@ -24,11 +25,11 @@ class Capture {
 
   // Copies, before the call, what it may overwrite and what other threads may change: objects that it reads
   // and writes, and the program's data.
-  void before();
+  // `begin` is RecordedCall::begin.
+  void before(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin);
   // Copies, after the call, the other arguments that it read, and what it wrote. Arguments of a successful
   // call exist; those of a failed one may not.
-  // `begin` is RecordedCall::begin.
-  void after(KernelParameters &kernels, std::uint64_t begin, CUresult result);
+  void after(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin, CUresult result);
 
  private:
   using Reader = bool (*)(void *to, std::uint64_t address, std::size_t size);
@@ -51,6 +52,8 @@ class Capture {
   static std::optional<std::string> parameters_of(CUfunction kernel, std::uint64_t address,
                                                   KernelParameters &kernels);
   CUfunction kernel_in_arguments() const;
+  WatchedMemory::CallOfProgram call_of_program(std::uint64_t begin) const;
+  void put_changes(const std::vector<WatchedMemory::Change> &changes);
   // Returns the bytes of the argument `extra` of a launch.
   static std::string_view bytes_of_options(std::uint64_t address);
 

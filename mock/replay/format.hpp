@@ -99,6 +99,9 @@ inline constexpr std::uint8_t kCompletedCopy = 255;
 // Stands for an argument in an item with the memory behind a pointer in a structure.
 inline constexpr std::uint8_t kPointee = 254;
 
+// Stands for an argument in an item with memory that the host and devices access.
+inline constexpr std::uint8_t kHostMemory = 253;
+
 // The tag of an item; 0 ends a list of items.
 inline constexpr std::uint64_t item_tag(std::size_t argument, bool is_hash) {
   return 1 + argument * 2 + (is_hash ? 1 : 0);

@@ -40,6 +40,12 @@ std::shared_ptr<const KernelParameters::Sizes> KernelParameters::sizes(CUfunctio
   return known_[kernel] = std::move(sizes);
 }
 
+std::shared_ptr<const KernelParameters::Sizes> KernelParameters::known_sizes(CUfunction kernel) {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(kernel);
+  return known != known_.end() ? known->second : nullptr;
+}
+
 void KernelParameters::forget() {
   const std::lock_guard lock(mutex_);
   known_.clear();

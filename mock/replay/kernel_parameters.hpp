@@ -19,6 +19,8 @@ class KernelParameters {
   explicit KernelParameters(cushim::Driver &driver) : driver_(driver) {}
   // Returns the sizes of a kernel's parameters, in bytes; null if the driver does not know them.
   std::shared_ptr<const Sizes> sizes(CUfunction kernel);
+  // The same without asking the driver: null, too, if it has not been asked.
+  std::shared_ptr<const Sizes> known_sizes(CUfunction kernel);
   // Forgets all kernels: their handles may mean other kernels after a module was unloaded.
   void forget();
 

@@ -55,6 +55,7 @@ std::optional<std::string> PlayedCall::prepare() {
   try {
     for (std::size_t i = 0; i < trace::row_of(call_.slot).parameters.size(); ++i)
       if (auto reason = prepare_argument(i)) return reason;
+    set_host_memory();
   } catch (const std::bad_alloc &) {
     return "there is not enough memory";
   }
@@ -206,6 +207,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
   }
   if (!first && compares_values) first = compare_rows();
   if (!first && compares_values) first = compare_completed_copies();
+  if (!first && compares_values) first = compare_host_memory();
   return first;
 }
 

@@ -57,6 +57,10 @@ class PlayedCall {
   std::optional<std::string> provide_pointee(const Pointee &pointee, const Item *item, char *&to);
   void set_pointers();
   std::optional<Difference> compare_rows() const;
+  // Writes what the host had written to pinned, registered and managed memory.
+  void set_host_memory() const;
+  std::optional<Difference> compare_host_memory() const;
+  char *host_memory_of(const Item &item) const;
   char *allocate(std::uint64_t size) { return own_.allocate(size); }
 
   void set(std::size_t argument, const void *address);

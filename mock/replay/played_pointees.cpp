@@ -5,6 +5,7 @@
 
 #include "compare.hpp"
 #include "created_memory.hpp"
+#include "format.hpp"
 #include "played_call.hpp"
 
 namespace cushim::replay {
@@ -105,6 +106,30 @@ std::optional<Difference> PlayedCall::compare_rows() const {
       return Difference{.what = "the host memory that it copied to",
                         .recorded = std::move(unequal->recorded),
                         .replayed = std::move(unequal->replayed)};
+  return std::nullopt;
+}
+
+// Returns the memory that an item is about; null if it is none of that, or smaller here.
+char *PlayedCall::host_memory_of(const Item &item) const {
+  const Mapping::Memory *const memory =
+      item.argument == kHostMemory ? mapping_.memory_at(item.offset) : nullptr;
+  if (memory == nullptr || !memory->is_host_accessible || mapping_.room_at(item.offset) < item.bytes.size())
+    return nullptr;
+  return reinterpret_cast<char *>(*mapping_.address(item.offset));
+}
+
+void PlayedCall::set_host_memory() const {
+  for (const Item &item : call_.before)
+    if (char *const to = host_memory_of(item)) std::ranges::copy(item.bytes, to);
+}
+
+std::optional<Difference> PlayedCall::compare_host_memory() const {
+  for (const Item &item : call_.after)
+    if (const char *const replayed = host_memory_of(item))
+      if (auto unequal = compare_data(item, {replayed, item.bytes.size()}))
+        return Difference{.what = "memory of the host that a device wrote",
+                          .recorded = std::move(unequal->recorded),
+                          .replayed = std::move(unequal->replayed)};
   return std::nullopt;
 }
 

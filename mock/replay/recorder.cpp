@@ -73,7 +73,7 @@ class Recorder::State final : public trace::CallObserver {
     stream.commit(to);
     stream.sequence = sequence;
     stream.time = time;
-    Capture(stream, slot, words, data_).before();
+    Capture(stream, slot, words, data_).before(watched_, kernels_, sequence);
     stream.put(0);
     return sequence;
   }
@@ -90,7 +90,7 @@ class Recorder::State final : public trace::CallObserver {
     to = put_number(to, static_cast<std::uint64_t>(result));
     stream.commit(to);
     stream.sequence = sequence;
-    Capture(stream, slot, words, data_).after(kernels_, begin, result);
+    Capture(stream, slot, words, data_).after(watched_, kernels_, begin, result);
     stream.put(0);
     const EntryTraits &traits = mock::traits_of(slot);
     if (traits.ends_lifetime() && (traits.object == Object::module || traits.object == Object::library))
@@ -110,6 +110,7 @@ class Recorder::State final : public trace::CallObserver {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_{0};
   KernelParameters kernels_;
+  WatchedMemory watched_;
   Writer writer_;
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };

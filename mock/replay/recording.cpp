@@ -234,7 +234,7 @@ class Recording::Reader {
       if (*tag == 0) return true;
       const std::uint64_t argument = (*tag - 1) / 2;
       if (argument >= trace::row_of(call.slot).parameters.size() && argument != kCompletedCopy &&
-          argument != kPointee)
+          argument != kPointee && argument != kHostMemory)
         cursor.refuse("the call has no argument " + std::to_string(argument));
       const auto size = cursor.number();
       if (!size) return false;
@@ -244,6 +244,11 @@ class Recording::Reader {
         const auto completed = cursor.number();
         if (!completed) return false;
         item.completed = *completed;
+      }
+      if (argument == kHostMemory) {
+        const auto address = cursor.number();
+        if (!address) return false;
+        item.offset = *address;
       }
       if (argument == kPointee) {
         const auto structure = cursor.number(), offset = cursor.number();

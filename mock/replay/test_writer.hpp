@@ -56,6 +56,8 @@ class CallWriter {
   std::string call() const;
   // Statements that compare what the call wrote to `argument` with the recording; empty if it is a handle.
   std::string check(std::string_view argument) const;
+  // Statements that write the items of pinned, registered and managed memory, or compare them.
+  std::string host_memory(std::span<const Item> items, bool compares) const;
   // Bytes of data in the declarations.
   std::size_t data_size() const noexcept { return data_size_; }
 

@@ -113,7 +113,7 @@ void write_test(const Recording &recording, const Shrunk &shrunk, std::ostream &
     if (data > kMostData)
       throw ShrinkError("the test would need more than 4 MiB of data, up to call " + std::to_string(index) +
                         " (" + cushim_entry(call.slot)->symbol + ")");
-    body += writer.declarations();
+    body += writer.declarations() + writer.host_memory(call.before, false);
     const bool is_last = index == last;
     if (is_last && shrunk.difference)
       body += "// The driver that was recorded: " + comment_text(shrunk.difference->recorded) +
@@ -126,7 +126,7 @@ void write_test(const Recording &recording, const Shrunk &shrunk, std::ostream &
     else
       body += expectation;
     if (is_last && shrunk.difference && shrunk.difference->what != "result") {
-      const std::string check = writer.check(shrunk.difference->what);
+      const std::string check = writer.check(shrunk.difference->what) + writer.host_memory(call.after, true);
       body += check.empty() ? "// This test does not check " + comment_text(shrunk.difference->what) + ".\n"
                             : check;
     }

@@ -150,6 +150,26 @@ TEST_F(DriverOfRecording, Kernels_and_graphs_are_answered_without_running) {
   });
 }
 
+TEST_F(DriverOfRecording, What_a_kernel_wrote_to_pinned_memory_is_there_after_the_wait) {
+  constexpr const char *kPtx =
+      ".version 7.0\n.target sm_52\n.address_size 64\n"
+      ".visible .entry k(.param .u64 a) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; st.global.u32 [%rd1], "
+      "42; ret; }\n";
+  expect_equal([&](cushim::Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    void *pinned = nullptr;
+    driver.cuModuleLoadData(&module, kPtx);
+    driver.cuModuleGetFunction(&kernel, module, "k");
+    driver.cuMemHostAlloc(&pinned, 64, CU_MEMHOSTALLOC_DEVICEMAP);
+    void *parameters[] = {&pinned};
+    EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(*static_cast<int *>(pinned), 42);
+  });
+}
+
 TEST_F(DriverOfRecording, Rows_of_host_memory_are_compared_and_written_without_what_is_between_them) {
   const auto program = [](unsigned char value) {
     return [=](cushim::Driver &driver) {

@@ -348,6 +348,61 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
 }
 #endif
 
+#if CUDA_VERSION >= 12040
+TEST_F(Player,
+       Memory_that_the_host_writes_between_calls_is_written_and_what_a_kernel_wrote_there_is_compared) {
+  const auto program = [](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUstream stream = nullptr;
+    CUevent event = nullptr;
+    CUdeviceptr managed = 0, memory = 0;
+    unsigned *pinned = nullptr, more = 1, sum = 0;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuEventCreate(&event, 0);
+    driver.cuModuleLoadData(&module, kAdd);
+    driver.cuModuleGetFunction(&kernel, module, "add");
+    driver.cuMemAlloc(&memory, 64);
+    driver.cuMemHostAlloc(reinterpret_cast<void **>(&pinned), 4096, CU_MEMHOSTALLOC_DEVICEMAP);
+    driver.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL);
+    auto *const shared = reinterpret_cast<unsigned *>(managed);
+    CUdeviceptr alias = reinterpret_cast<CUdeviceptr>(pinned);
+    for (unsigned i = 1; i < 4; ++i) {
+      pinned[0] = 10 * i;
+      *shared = 100 * i;
+      for (CUdeviceptr to : {alias, managed}) {
+        void *parameters[] = {&to, &more};
+        EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr),
+                  CUDA_SUCCESS);
+      }
+      if (i == 2) {
+        driver.cuEventRecord(event, stream);
+        driver.cuEventSynchronize(event);
+      } else {
+        driver.cuStreamSynchronize(stream);
+      }
+      EXPECT_EQ(pinned[0], 10 * i + 1);
+      EXPECT_EQ(*shared, 100 * i + 1);
+      driver.cuMemcpyDtoD(memory, alias, 4);
+      driver.cuMemcpyDtoH(&sum, memory, 4);
+      EXPECT_EQ(sum, 10 * i + 1);
+    }
+  };
+  const Recording recording = Recording::read(record(program));
+  expect_equal(recording);
+  const cushim::sim::Machine machine;
+  auto launches = cushim::hook::replace<&cuLaunchKernel>(
+      machine.driver(), [](const auto &, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+                           unsigned, unsigned, CUstream, void **, void **) { return CUDA_SUCCESS; });
+  const Report report = play(recording, machine.driver());
+  ASSERT_FALSE(report.differences.empty());
+  EXPECT_EQ(report.differences[0].what, "memory of the host that a device wrote");
+  EXPECT_THAT(report.differences[0].recorded, testing::AnyOf("byte 0 is 11", "byte 0 is 101"));
+  EXPECT_THAT(report.differences[0].replayed, testing::AnyOf("10", "100"));
+}
+#endif
+
 TEST_F(Player, Calls_whose_memory_was_not_recorded_are_listed_with_the_reason) {
   const Report report = play_elsewhere(Recording::read(record(
       [](Driver &driver) {

@@ -39,6 +39,7 @@ struct Item {
   // For memory behind a pointer in a structure, whose `argument` is 254: the argument that leads to the
   // structure, and the offset of the pointer in the memory of that argument.
   std::uint8_t structure = 0;
+  // For pinned, registered or managed memory as the host saw it, whose `argument` is 253: its address.
   std::uint64_t offset = 0;
 };
 

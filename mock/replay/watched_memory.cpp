@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watched_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+
+#include <cushim/detail/entry_traits.hpp>
+#include "bits.hpp"
+#include "buffers.hpp"
+#include "format.hpp"
+#include "process.hpp"
+
+namespace cushim::replay {
+namespace {
+
+using mock::EntryTraits;
+using mock::Object;
+
+bool is_host_accessible(Object object) {
+  return object == Object::pinned_memory || object == Object::registered_memory ||
+         object == Object::managed_memory;
+}
+
+std::size_t subject_of(int slot) {
+  return mock::position(mock::traits_of(slot).subject, trace::row_of(slot).parameters.size());
+}
+
+std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
+
+// Returns whether the call waited for earlier work: because it must, or for the data that it wrote to the
+// host.
+bool has_waited(int slot) {
+  const EntryTraits::Wait wait = mock::traits_of(slot).wait;
+  return wait == EntryTraits::Wait::synchronizes || wait == EntryTraits::Wait::polls ||
+         std::ranges::any_of(buffers_of(slot), [](const Buffer &buffer) {
+           return buffer.is_data && buffer.is_written() && !buffer.is_async;
+         });
+}
+
+}  // namespace
+
+void WatchedMemory::create(const CallOfProgram &call) {
+  const EntryTraits &traits = mock::traits_of(call.slot);
+  const std::size_t subject = subject_of(call.slot);
+  std::uint64_t base = argument_of(call.slot, call.words, subject);
+  if (buffer_of(call.slot, subject) != nullptr && base != 0)
+    base = bits_at(reinterpret_cast<const void *>(base), sizeof base);
+  const std::uint64_t size =
+      traits.bytes == mock::kNoArgument
+          ? 0
+          : argument_of(call.slot, call.words,
+                        mock::position(traits.bytes, trace::row_of(call.slot).parameters.size()));
+  if (base == 0 || size == 0 || size > kMostSize) return;
+  const std::lock_guard lock(mutex_);
+  memory_[base] = {.size = size, .hash = hash_of_data(std::string(size, '\0'))};
+  is_empty_ = false;
+}
+
+// Requires the mutex. Returns true if that is unknown.
+bool WatchedMemory::may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
+                            KernelParameters &kernels) {
+  const auto is_inside = [&](std::uint64_t word) { return word - base < memory.size; };
+  const auto &parameters = trace::row_of(call.slot).parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    // Copies from and to the host have their data in the recording.
+    const Buffer *const buffer = buffer_of(call.slot, i);
+    if ((buffer == nullptr || !buffer->is_data) && is_inside(call.words[parameters[i].word])) return true;
+  }
+  if (base_of(call.slot).starts_with("cuGraphLaunch")) return true;
+  for (const Buffer &buffer : buffers_of(call.slot)) {
+    const std::uint64_t address = argument_of(call.slot, call.words, buffer.argument);
+    if (address == 0) continue;
+    if (buffer.content == Buffer::Content::launch_options) return true;
+    if (buffer.content != Buffer::Content::kernel_parameters) continue;
+    const auto sizes = kernels.known_sizes(
+        reinterpret_cast<CUfunction>(argument_of(call.slot, call.words, kernel_argument_of(call.slot))));
+    if (sizes == nullptr) return true;
+    for (std::size_t i = 0; i < sizes->size(); ++i) {
+      const auto from = reinterpret_cast<const char *>(
+          bits_at(reinterpret_cast<const char *>(address) + i * sizeof(void *), sizeof(void *)));
+      for (std::size_t at = 0; at + sizeof(std::uint64_t) <= (*sizes)[i]; at += sizeof(std::uint64_t))
+        if (is_inside(bits_at(from + at, sizeof(std::uint64_t)))) return true;
+    }
+  }
+  return false;
+}
+
+void WatchedMemory::add_if_changed(std::uint64_t base, Memory &memory, std::vector<Change> &changes) {
+  std::string bytes(memory.size, '\0');
+  if (trace::copy_if_there(bytes.data(), base, bytes.size()) != bytes.size()) return;
+  const std::uint64_t hash = hash_of_data(bytes);
+  if (hash == memory.hash) return;
+  memory.hash = hash;
+  changes.push_back({base, std::move(bytes)});
+}
+
+std::vector<WatchedMemory::Change> WatchedMemory::before(const CallOfProgram &call,
+                                                         KernelParameters &kernels) {
+  std::vector<Change> changes;
+  const EntryTraits &traits = mock::traits_of(call.slot);
+  if (is_empty_ || traits.queue == EntryTraits::Queue::none) return changes;
+  const std::lock_guard lock(mutex_);
+  for (auto &[base, memory] : memory_) {
+    if (!may_use(call, base, memory, kernels)) continue;
+    if (memory.uses.empty()) add_if_changed(base, memory, changes);
+    // A call that waits has ended its use when it returns.
+    if (!has_waited(call.slot)) memory.uses.push_back({call.stream, call.begin});
+  }
+  return changes;
+}
+
+// Returns whether the use is complete when the call has waited. `recorded` is where the event was recorded
+// for which the call waited.
+bool WatchedMemory::waits_for(const CallOfProgram &call, const Use &use, const Use &recorded) {
+  const std::string_view base = base_of(call.slot);
+  if (base == "cuCtxSynchronize") return true;
+  if (base.starts_with("cuEvent")) return use.stream == recorded.stream && use.begin < recorded.begin;
+  return call.stream != 0 && use.stream == call.stream;
+}
+
+std::vector<WatchedMemory::Change> WatchedMemory::after(const CallOfProgram &call) {
+  std::vector<Change> changes;
+  const EntryTraits &traits = mock::traits_of(call.slot);
+  if (is_host_accessible(traits.object) && traits.begins_lifetime()) create(call);
+  if (is_empty_) return changes;
+  const std::string_view base = base_of(call.slot);
+  const std::lock_guard lock(mutex_);
+  if (traits.ends_lifetime() && mock::is_memory(traits.object))
+    memory_.erase(argument_of(call.slot, call.words, subject_of(call.slot)));
+  if (base.starts_with("cuEventRecord")) events_[call.words[0]] = {call.stream, call.begin};
+  if (!has_waited(call.slot)) return changes;
+  const auto event = base.starts_with("cuEvent") ? events_.find(call.words[0]) : events_.end();
+  const Use recorded = event != events_.end() ? event->second : Use{};
+  for (auto &[address, memory] : memory_)
+    if (std::erase_if(memory.uses, [&](const Use &use) { return waits_for(call, use, recorded); }) != 0 &&
+        memory.uses.empty())
+      add_if_changed(address, memory, changes);
+  return changes;
+}
+
+}  // namespace cushim::replay

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pinned, registered and managed memory of a program that is recorded. The host writes there without a driver
+// call, so its bytes are recorded with the calls that let a device use them and with those that wait for it.
+#pragma once
+
+#include <cushim/mock/mutex.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel_parameters.hpp"
+
+namespace cushim::replay {
+
+// Thread-safe.
+class WatchedMemory {
+ public:
+  // Memory that is larger is not watched.
+  static constexpr std::uint64_t kMostSize = std::uint64_t{1} << 20;
+
+  struct Change {
+    std::uint64_t address = 0;
+    std::string bytes{};
+  };
+  struct CallOfProgram {
+    int slot = 0;
+    std::span<const std::uint64_t> words{};
+    std::uint64_t stream = 0;  // in which it enqueues work or for which it waits; 0 if none
+    std::uint64_t begin = 0;   // RecordedCall::begin
+  };
+
+  // Returns the memory that the call may let a device use and that has changed since it was last recorded.
+  // Skips memory that earlier calls may still use.
+  std::vector<Change> before(const CallOfProgram &call, KernelParameters &kernels);
+  // Returns the memory that the call waited for and that has changed. Call it after a call that succeeded.
+  std::vector<Change> after(const CallOfProgram &call);
+
+ private:
+  struct Use {
+    std::uint64_t stream, begin;
+  };
+  struct Memory {
+    std::uint64_t size = 0, hash = 0;
+    std::vector<Use> uses{};
+  };
+  void create(const CallOfProgram &call);
+  bool may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
+               KernelParameters &kernels);
+  static bool waits_for(const CallOfProgram &call, const Use &use, const Use &recorded);
+  static void add_if_changed(std::uint64_t base, Memory &memory, std::vector<Change> &changes);
+
+  std::atomic<bool> is_empty_{true};
+  mock::Mutex mutex_;  // guards the members below
+  std::map<std::uint64_t, Memory> memory_;
+  std::map<std::uint64_t, Use> events_;  // by handle: where and when they were recorded
+};
+
+}  // namespace cushim::replay
