@@ -110,7 +110,7 @@ void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint
     }
   }
   if (!has_succeeded) return;
-  copy_completed();
+  copy_completed(begin);
   if (data_ == RecordData::full) put_changes(watched.after(call_of_program(begin)));
 }
 
@@ -121,12 +121,19 @@ std::uint64_t Capture::stream_in(std::size_t argument) const {
                                                                            : CU_STREAM_LEGACY);
 }
 
-void Capture::copy_completed() {
+void Capture::copy_completed(std::uint64_t begin) {
   const std::string_view base = cushim_entry(slot_)->base;
   // Copies that were captured in a graph are not made by the stream.
   if (base == "cuStreamEndCapture") stream_.pending.clear();
-  if (base != "cuStreamSynchronize" && base != "cuStreamQuery") return;
-  for (const PendingCopy &copy : stream_.pending.take(stream_in(0)))
+  if (base == "cuEventRecord") stream_.pending.record(words_[0], stream_in(1), begin);
+  std::vector<PendingCopy> completed;
+  if (base == "cuStreamSynchronize" || base == "cuStreamQuery")
+    completed = stream_.pending.take(stream_in(0));
+  else if (base == "cuEventSynchronize" || base == "cuEventQuery")
+    completed = stream_.pending.take_before(words_[0]);
+  else if (base == "cuCtxSynchronize")
+    completed = stream_.pending.take_all();
+  for (const PendingCopy &copy : completed)
     copy_data(kCompletedCopy, true, copy.address, copy.size, copy.call);
 }
 

@@ -40,7 +40,7 @@ class Capture {
   void copy_data(std::uint8_t argument, bool is_data, std::uint64_t address, std::uint64_t size,
                  std::uint64_t completed_call);
   // Copies what asynchronous copies have written, if the call waited for them.
-  void copy_completed();
+  void copy_completed(std::uint64_t begin);
   // Returns the handle of the stream in this argument; the legacy or per-thread stream for 0.
   std::uint64_t stream_in(std::size_t argument) const;
   void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);

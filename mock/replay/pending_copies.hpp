@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -26,21 +27,41 @@ class PendingCopies {
     if (copies_.size() == kMost) copies_.erase(copies_.begin());
     copies_.push_back(copy);
   }
-  // Removes the copies of a stream, and returns them.
-  std::vector<PendingCopy> take(std::uint64_t stream) {
+  // Removes the copies of a stream that were enqueued before a call, by its RecordedCall::begin, and returns
+  // them.
+  std::vector<PendingCopy> take(std::uint64_t stream, std::uint64_t before = ~std::uint64_t{0}) {
+    return take_if([=](const PendingCopy &copy) { return copy.stream == stream && copy.call < before; });
+  }
+  std::vector<PendingCopy> take_all() {
+    return take_if([](const PendingCopy &) { return true; });
+  }
+  // Tells that the thread recorded an event in a stream, by a call with this RecordedCall::begin.
+  void record(std::uint64_t event, std::uint64_t stream, std::uint64_t call) {
+    events_[event] = {stream, call};
+  }
+  // Removes the copies before the event, if the thread recorded it, and returns them.
+  std::vector<PendingCopy> take_before(std::uint64_t event) {
+    const auto found = events_.find(event);
+    if (found == events_.end()) return {};
+    return take(found->second.first, found->second.second);
+  }
+  void clear() noexcept { copies_.clear(); }
+
+ private:
+  template <class Wanted>
+  std::vector<PendingCopy> take_if(Wanted wanted) {
     std::vector<PendingCopy> taken;
     std::erase_if(copies_, [&](const PendingCopy &copy) {
-      if (copy.stream != stream) return false;
+      if (!wanted(copy)) return false;
       taken.push_back(copy);
       return true;
     });
     return taken;
   }
-  void clear() noexcept { copies_.clear(); }
 
- private:
   static constexpr std::size_t kMost = 256;
   std::vector<PendingCopy> copies_;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> events_;  // stream and call, by handle
 };
 
 }  // namespace cushim::replay

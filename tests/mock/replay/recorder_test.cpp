@@ -107,6 +107,30 @@ TEST_F(Recorder, What_an_asynchronous_copy_wrote_is_recorded_with_the_call_that_
   EXPECT_EQ(waited.after[0].bytes, "bytes");
 }
 
+TEST_F(Recorder, An_event_and_the_context_complete_asynchronous_copies_too) {
+  std::string received[3] = {std::string(5, '\0'), std::string(5, '\0'), std::string(5, '\0')};
+  const Recording recording = Recording::read(record([&](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    CUstream stream = nullptr;
+    CUevent event = nullptr;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuEventCreate(&event, 0);
+    driver.cuMemAlloc(&memory, 5);
+    driver.cuMemcpyHtoD(memory, "bytes", 5);
+    driver.cuMemcpyDtoHAsync(received[0].data(), memory, 5, stream);
+    driver.cuEventRecord(event, stream);
+    driver.cuMemcpyDtoHAsync(received[1].data(), memory, 5, stream);
+    driver.cuMemcpyDtoHAsync(received[2].data(), memory, 5, nullptr);
+    driver.cuEventSynchronize(event);
+    driver.cuCtxSynchronize();
+  }));
+  const RecordedCall &event = call_of(recording, "cuEventSynchronize");
+  ASSERT_EQ(event.after.size(), 1U) << "only the copy before the event";
+  EXPECT_EQ(event.after[0].completed, call_of(recording, "cuMemcpyDtoHAsync_v2").begin);
+  EXPECT_EQ(call_of(recording, "cuCtxSynchronize").after.size(), 2U);
+}
+
 TEST_F(Recorder, Large_data_spans_blocks) {
   std::vector<std::uint32_t> sent(1'000'000);
   for (std::uint32_t i = 0; i < sent.size(); ++i) sent[i] = i * 2654435761U;

@@ -56,9 +56,9 @@ struct DriverOptions {
 // threads. Calls of cuGetProcAddress and cuDriverGetVersion are not matched: they return this driver's own
 // functions and the recorded version.
 //
-// Device memory is address space that the host cannot access; pinned and managed memory is accessible, but
-// what kernels wrote there is not recorded. Host functions run in their order on a thread of the driver; a
-// call that waits for work waits for them.
+// Device memory is address space that the host cannot access. Pinned and managed memory is accessible; what
+// devices wrote there appears when the program waits for them, as far as it was recorded. Host functions run
+// in their order on a thread of the driver; a call that waits for work waits for them.
 class Driver {
  public:
   // Throws mock::PoolExhausted.

@@ -58,7 +58,9 @@ struct Report {
 // (times) and ids are not compared, nor is whether work was complete when a call asked (cuEventQuery).
 //
 // A call is not made if something that it needs is unknown: memory that was not recorded, a handle of a call
-// that was not made, pointers inside structures. Host functions are replaced by functions that do nothing.
+// that was not made, pointers inside structures that are not recorded. Host functions are replaced by
+// functions that do nothing. If the recorded program used export tables of the driver, which may make a
+// context current, a call that has none here although it had one is made with that context.
 Report play(const Recording &recording, cushim::Driver &driver, const PlayOptions &options = {});
 
 }  // namespace cushim::replay
