@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of the host in calls that are made again.
+#include <gmock/gmock.h>
+#include <cushim/mock/hook.hpp>
+#include <cushim/replay/player.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "played.hpp"
+
+namespace {
+
+using cushim::Driver;
+using cushim::replay::play;
+using cushim::replay::RecordData;
+using cushim::replay::Recording;
+using cushim::replay::Report;
+
+TEST_F(Player, The_destination_of_an_asynchronous_copy_is_compared_after_it_was_waited_for) {
+  const auto program = [](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    CUstream stream = nullptr;
+    char pageable[8] = {};
+    void *pinned = nullptr;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuMemAlloc(&memory, 8);
+    driver.cuMemHostAlloc(&pinned, 8, 0);
+    driver.cuMemsetD8Async(memory, 5, 8, stream);
+    driver.cuMemcpyDtoHAsync(pageable, memory, 8, stream);
+    driver.cuMemcpyDtoHAsync(pinned, memory, 8, stream);
+    driver.cuStreamSynchronize(stream);
+    driver.cuStreamSynchronize(stream);
+  };
+  for (const RecordData data : {RecordData::full, RecordData::hashes}) {
+    const Recording recording = Recording::read(record(program, data));
+    expect_equal(recording);
+    const cushim::sim::Machine machine;
+    auto sets = cushim::hook::replace<&cuMemsetD8Async>(
+        machine.driver(), [](const auto &next, CUdeviceptr to, unsigned char, std::size_t size,
+                             CUstream stream) { return next(to, 6, size, stream); });
+    const Report report = play(recording, machine.driver());
+    ASSERT_EQ(report.differences.size(), 1U);
+    EXPECT_EQ(report.differences[0].call, recording.calls().size() - 2);
+    EXPECT_EQ(report.differences[0].what, "the destination of an asynchronous copy");
+  }
+}
+
+TEST_F(Player, Copies_of_rows_of_pageable_memory_are_made_with_their_bytes) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    unsigned char sent[8 * 16], received[8 * 16] = {};
+    std::iota(std::begin(sent), std::end(sent), static_cast<unsigned char>(0));
+    driver.cuMemAlloc(&memory, 1024);
+    CUDA_MEMCPY2D there{};
+    there.srcMemoryType = CU_MEMORYTYPE_HOST;
+    there.srcHost = sent;
+    there.srcPitch = 16;
+    there.srcXInBytes = 2;
+    there.srcY = 1;
+    there.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    there.dstDevice = memory;
+    there.dstPitch = 32;
+    there.WidthInBytes = 10;
+    there.Height = 6;
+    EXPECT_EQ(driver.cuMemcpy2D(&there), CUDA_SUCCESS);
+    CUDA_MEMCPY3D back{};
+    back.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    back.srcDevice = memory;
+    back.srcPitch = 32;
+    back.srcHeight = 3;
+    back.dstMemoryType = CU_MEMORYTYPE_HOST;
+    back.dstHost = received;
+    back.dstPitch = 16;
+    back.dstHeight = 4;
+    back.WidthInBytes = 10;
+    back.Height = 3;
+    back.Depth = 2;
+    EXPECT_EQ(driver.cuMemcpy3D(&back), CUDA_SUCCESS);
+    EXPECT_EQ(received[5 * 16 + 9], sent[5 * 16 + 11]);
+  }));
+  expect_equal(recording);
+  const cushim::sim::Machine machine;
+  auto changes =
+      cushim::hook::after<&cuMemcpy3D>(machine.driver(), [](CUresult result, const CUDA_MEMCPY3D *copy) {
+        static_cast<unsigned char *>(copy->dstHost)[16] = 200;
+        static_cast<unsigned char *>(copy->dstHost)[15] = 201;  // between rows
+        return result;
+      });
+  const Report report = play(recording, machine.driver());
+  ASSERT_EQ(report.differences.size(), 1U);
+  EXPECT_EQ(report.differences[0].what, "the host memory that it copied to");
+  EXPECT_EQ(report.differences[0].recorded, "byte 10 is 34");
+  EXPECT_EQ(report.differences[0].replayed, "200");
+}
+
+#if CUDA_VERSION >= 12040
+TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_their_structures_lead_to) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUdeviceptr memory = 0;
+    CUstream stream = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    CUgraphNode nodes[2] = {};
+    CUcontext context = nullptr;
+    unsigned more = 12, sum = 0;
+    driver.cuCtxGetCurrent(&context);
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuModuleLoadData(&module, kAdd);
+    driver.cuModuleGetFunction(&kernel, module, "add");
+    driver.cuMemAlloc(&memory, 64);
+    driver.cuMemsetD8(memory, 0, 64);
+    void *parameters[] = {&memory, &more};
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.hStream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    EXPECT_EQ(driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr), CUDA_SUCCESS);
+    CUDA_KERNEL_NODE_PARAMS node{};
+    node.func = kernel;
+    node.gridDimX = node.gridDimY = node.gridDimZ = 1;
+    node.blockDimX = node.blockDimY = node.blockDimZ = 1;
+    node.kernelParams = parameters;
+    CUstreamBatchMemOpParams operation{};
+    operation.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operation.writeValue.address = memory + 4;
+    operation.writeValue.value = 77;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS operations{};
+    operations.ctx = context;
+    operations.count = 1;
+    operations.paramArray = &operation;
+    driver.cuGraphCreate(&graph, 0);
+    EXPECT_EQ(driver.cuGraphAddKernelNode(&nodes[0], graph, nullptr, 0, &node), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddBatchMemOpNode(&nodes[1], graph, nodes, 1, &operations), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    driver.cuMemcpyDtoH(&sum, memory, 4);
+    EXPECT_EQ(sum, 24U);
+    driver.cuMemcpyDtoH(&sum, memory + 4, 4);
+    EXPECT_EQ(sum, 77U);
+  })));
+}
+#endif
+
+#if CUDA_VERSION >= 12040
+TEST_F(Player,
+       Memory_that_the_host_writes_between_calls_is_written_and_what_a_kernel_wrote_there_is_compared) {
+  const auto program = [](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUstream stream = nullptr;
+    CUevent event = nullptr;
+    CUdeviceptr managed = 0, memory = 0;
+    unsigned *pinned = nullptr, more = 1, sum = 0;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuEventCreate(&event, 0);
+    driver.cuModuleLoadData(&module, kAdd);
+    driver.cuModuleGetFunction(&kernel, module, "add");
+    driver.cuMemAlloc(&memory, 64);
+    driver.cuMemHostAlloc(reinterpret_cast<void **>(&pinned), 4096, CU_MEMHOSTALLOC_DEVICEMAP);
+    driver.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL);
+    auto *const shared = reinterpret_cast<unsigned *>(managed);
+    CUdeviceptr alias = reinterpret_cast<CUdeviceptr>(pinned);
+    for (unsigned i = 1; i < 4; ++i) {
+      pinned[0] = 10 * i;
+      *shared = 100 * i;
+      for (CUdeviceptr to : {alias, managed}) {
+        void *parameters[] = {&to, &more};
+        EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr),
+                  CUDA_SUCCESS);
+      }
+      if (i == 2) {
+        driver.cuEventRecord(event, stream);
+        driver.cuEventSynchronize(event);
+      } else {
+        driver.cuStreamSynchronize(stream);
+      }
+      EXPECT_EQ(pinned[0], 10 * i + 1);
+      EXPECT_EQ(*shared, 100 * i + 1);
+      driver.cuMemcpyDtoD(memory, alias, 4);
+      driver.cuMemcpyDtoH(&sum, memory, 4);
+      EXPECT_EQ(sum, 10 * i + 1);
+    }
+  };
+  const Recording recording = Recording::read(record(program));
+  expect_equal(recording);
+  const cushim::sim::Machine machine;
+  auto launches = cushim::hook::replace<&cuLaunchKernel>(
+      machine.driver(), [](const auto &, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+                           unsigned, unsigned, CUstream, void **, void **) { return CUDA_SUCCESS; });
+  const Report report = play(recording, machine.driver());
+  ASSERT_FALSE(report.differences.empty());
+  EXPECT_EQ(report.differences[0].what, "memory of the host that a device wrote");
+  EXPECT_THAT(report.differences[0].recorded, testing::AnyOf("byte 0 is 11", "byte 0 is 101"));
+  EXPECT_THAT(report.differences[0].replayed, testing::AnyOf("10", "100"));
+}
+#endif
+
+}  // namespace
