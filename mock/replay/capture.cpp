@@ -39,7 +39,8 @@ constexpr std::uint64_t kMostText = std::uint64_t{1} << 16;
 }  // namespace
 
 void Capture::before(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin) {
-  if (data_ == RecordData::full) put_changes(watched.before(call_of_program(begin), kernels));
+  if (data_ == RecordData::full && !watched.ignores(slot_))
+    put_changes(watched.before(call_of_program(begin), kernels));
   for (const Buffer &buffer : buffers_of(slot_)) {
     const std::uint64_t address = argument_of(slot_, words_, buffer.argument);
     if (address == 0 || !buffer.is_read()) continue;
@@ -110,8 +111,9 @@ void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint
     }
   }
   if (!has_succeeded) return;
-  copy_completed(begin);
-  if (data_ == RecordData::full) put_changes(watched.after(call_of_program(begin)));
+  if (!stream_.pending.is_empty()) copy_completed(begin);
+  if (data_ == RecordData::full && !watched.ignores(slot_))
+    put_changes(watched.after(call_of_program(begin)));
 }
 
 std::uint64_t Capture::stream_in(std::size_t argument) const {

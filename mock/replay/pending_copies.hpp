@@ -45,6 +45,7 @@ class PendingCopies {
     if (found == events_.end()) return {};
     return take(found->second.first, found->second.second);
   }
+  bool is_empty() const noexcept { return copies_.empty(); }
   void clear() noexcept { copies_.clear(); }
 
  private:

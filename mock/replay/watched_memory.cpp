@@ -41,6 +41,12 @@ bool has_waited(int slot) {
 
 }  // namespace
 
+bool WatchedMemory::ignores(int slot) const {
+  if (!is_empty_.load(std::memory_order_relaxed)) return false;
+  const EntryTraits &traits = mock::traits_of(slot);
+  return !is_host_accessible(traits.object) || !traits.begins_lifetime();
+}
+
 void WatchedMemory::create(const CallOfProgram &call) {
   const EntryTraits &traits = mock::traits_of(call.slot);
   const std::size_t subject = subject_of(call.slot);
@@ -100,7 +106,7 @@ std::vector<WatchedMemory::Change> WatchedMemory::before(const CallOfProgram &ca
                                                          KernelParameters &kernels) {
   std::vector<Change> changes;
   const EntryTraits &traits = mock::traits_of(call.slot);
-  if (is_empty_ || traits.queue == EntryTraits::Queue::none) return changes;
+  if (traits.queue == EntryTraits::Queue::none) return changes;
   const std::lock_guard lock(mutex_);
   for (auto &[base, memory] : memory_) {
     if (!may_use(call, base, memory, kernels)) continue;
@@ -124,7 +130,6 @@ std::vector<WatchedMemory::Change> WatchedMemory::after(const CallOfProgram &cal
   std::vector<Change> changes;
   const EntryTraits &traits = mock::traits_of(call.slot);
   if (is_host_accessible(traits.object) && traits.begins_lifetime()) create(call);
-  if (is_empty_) return changes;
   const std::string_view base = base_of(call.slot);
   const std::lock_guard lock(mutex_);
   if (traits.ends_lifetime() && mock::is_memory(traits.object))

@@ -33,6 +33,8 @@ class WatchedMemory {
     std::uint64_t begin = 0;   // RecordedCall::begin
   };
 
+  // Returns whether before() and after() need not be called for an entry point.
+  bool ignores(int slot) const;
   // Returns the memory that the call may let a device use and that has changed since it was last recorded.
   // Skips memory that earlier calls may still use.
   std::vector<Change> before(const CallOfProgram &call, KernelParameters &kernels);
