@@ -37,6 +37,7 @@ void CallWriter::put_rows(const Pointee &pointee, const Item *item, const std::s
                           const std::string &object) {
   const auto known = variables_.address(pointee.address);
   const std::uint64_t extent = pointee.rows.extent();
+  if (extent > kMostTestData) throw ShrinkError("the rows of a copy have more than 4 MiB");
   const bool has_bytes = pointee.content == Pointee::Content::rows_read && item != nullptr &&
                          !item->is_hash && item->bytes.size() == pointee.rows.size();
   if (has_bytes) {

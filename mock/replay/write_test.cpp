@@ -12,8 +12,6 @@
 namespace cushim::replay {
 namespace {
 
-constexpr std::size_t kMostData = std::size_t{4} << 20;
-
 constexpr const char *kHelpers = R"(
 // Sets bytes of an object.
 template <class Object, class Value>
@@ -110,7 +108,7 @@ void write_test(const Recording &recording, const Shrunk &shrunk, std::ostream &
     const RecordedCall &call = calls[index];
     const CallWriter writer(call, index, variables);
     data += writer.data_size();
-    if (data > kMostData)
+    if (data > kMostTestData)
       throw ShrinkError("the test would need more than 4 MiB of data, up to call " + std::to_string(index) +
                         " (" + cushim_entry(call.slot)->symbol + ")");
     body += writer.declarations() + writer.host_memory(call.before, false);

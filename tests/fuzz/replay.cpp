@@ -10,6 +10,7 @@
 
 #include "format.hpp"
 #include "fuzz.hpp"
+#include "objects.hpp"
 
 namespace {
 
@@ -27,6 +28,10 @@ void read(std::string_view bytes) {
     }
     std::ostringstream text;
     cushim::trace::write_text(recording.trace(), text);
+    // What a driver that answers from the recording knows of its objects.
+    const cushim::replay::Objects objects(recording);
+    for (const auto &call : recording.calls())
+      for (const std::uint64_t word : call.words) static_cast<void>(objects.is_in_memory(word, call.begin));
   } catch (const cushim::replay::RecordingError &refusal) {
     fuzz::promise(refusal.offset() <= bytes.size(), "an error has an offset in the file");
   }
