@@ -19,10 +19,11 @@ Verb add_replay(CLI::App &app) {
   };
   const auto given = std::make_shared<Given>();
   ReplayOptions &options = given->options;
-  CLI::App *verb = app.add_subcommand("replay",
-                                      "Make the driver calls of a recording (cushim run --record FILE) "
-                                      "again, and name the first call whose result "
-                                      "or data differs; or list them. See docs/guide/replay.md.");
+  CLI::App *verb =
+      app.add_subcommand("replay",
+                         "Make the driver calls of a recording (cushim run --record FILE) "
+                         "again, and name the first call whose result "
+                         "or data differs; list them; or shrink them to a test. See docs/guide/replay.md.");
   verb->add_option(
       "--driver", options.driver,
       "The driver that receives the calls: sim, the simulated one, with CUSHIM_DEVICES and its other "
@@ -53,7 +54,8 @@ Verb add_replay(CLI::App &app) {
   verb->add_option("--output", options.output,
                    "With --shrink: the file of the test. Default: standard output.")
       ->needs(shrinks);
-  verb->add_flag("--json", options.as_json, "Print JSON; with --list, one object a line. Default: text.");
+  verb->add_flag("--json", options.as_json, "Print JSON; with --list, one object a line. Default: text.")
+      ->excludes(shrinks);
   verb->add_option("RECORDING", options.recording, "The recording.")->required();
   verb->footer(
       "Exit codes: 0 all calls were made and nothing differs; 1 a difference, a call that could not be made, "
