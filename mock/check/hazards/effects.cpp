@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "hazards/access_effects.hpp"
+#include "hazards/allocation_effects.hpp"
 #include "hazards/batch_effects.hpp"
+#include "hazards/graph_effects.hpp"
+#include "hazards/kernel_effects.hpp"
 
 namespace cushim::check {
 
@@ -39,7 +42,11 @@ StreamRef CallView::stream(CUstream handle) const {
   if (!stream.is_named() || model.streams().knows(handle)) return stream;
   unsigned flags = 0;
   CUcontext context = nullptr;
-  if (driver_.cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS &&
+  CUstreamCaptureStatus status{};
+  // In a stream that captures, cuStreamGetFlags would invalidate the capture. Measured, driver 580.
+  const bool is_capturing =
+      driver_.cuStreamIsCapturing(handle, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (!is_capturing && driver_.cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS &&
       driver_.cuStreamGetCtx(handle, &context) == CUDA_SUCCESS)
     model.streams().made(handle, context, (flags & CU_STREAM_NON_BLOCKING) == 0);
   else
@@ -71,6 +78,10 @@ std::uint64_t CallView::element_size(CUarray array) const {
     default:
       return 0;
   }
+}
+
+bool CallView::has_launch_configuration() const noexcept {
+  return std::string_view(cushim_entry(call_.slot)->base) == "cuLaunchKernelEx";
 }
 
 void CallView::work(const StreamRef &stream, std::span<const HazardModel::Use> uses, HazardModel::Host host) {
@@ -153,15 +164,6 @@ void end_capture(CallView &call) { call.model.capture_ended(); }
 void nothing_in_first(CallView &call) { call.model.work(call.stream(std::size_t{0}), {}, {}, Host::goes_on); }
 void nothing_in_last(CallView &call) { call.model.work(call.last_stream(), {}, {}, Host::goes_on); }
 void unknown_in_last(CallView &call) { call.model.unknown_work(call.last_stream()); }
-void unknown_in_null(CallView &call) { call.model.unknown_work(call.null_stream()); }
-void kernel(CallView &call) { call.model.unknown_work(call.stream(8)); }
-void kernel_by_configuration(CallView &call) {
-  call.model.unknown_work(call.stream(call.pointed<CUlaunchConfig>(0)->hStream));
-}
-void kernels(CallView &call) {
-  for (std::uint64_t i = 0; i < call.argument(1); ++i)
-    call.model.unknown_work(call.stream(call.pointed<CUDA_LAUNCH_PARAMS>(0)[i].hStream));
-}
 void signal(CallView &call) { call.model.semaphore_signalled(call.last_stream()); }
 void await(CallView &call) { call.model.semaphore_awaited(call.last_stream()); }
 
@@ -195,59 +197,6 @@ void batch(CallView &call) {
       default:  // barriers, and atomic operations on a value
         call.model.unknown_work(stream);
     }
-}
-
-// ---- Allocation and release of memory ----
-
-void made(CallView &call, std::uint64_t address, std::uint64_t size, MemoryKind kind) {
-  call.model.memory_made(address, size, kind, call.current());
-}
-void allocate(CallView &call) { made(call, call.written(0), call.argument(1), MemoryKind::device); }
-void allocate_rows(CallView &call) {
-  made(call, call.written(0), call.written(1) * call.argument(3), MemoryKind::device);
-}
-void allocate_managed(CallView &call) { made(call, call.written(0), call.argument(1), MemoryKind::managed); }
-void allocate_pinned(CallView &call) { made(call, call.written(0), call.argument(1), MemoryKind::pinned); }
-void register_memory(CallView &call) {
-  made(call, call.argument(0), call.argument(1), MemoryKind::registered);
-}
-void map(CallView &call) {
-  call.model.memory_mapped({.begin = call.argument(0),
-                            .size = call.argument(1),
-                            .physical = call.argument(3),
-                            .offset = call.argument(2)},
-                           call.current());
-}
-void create_physical(CallView &call) { call.model.physical_memory_made(call.written(0)); }
-void open_memory(CallView &call) {
-  const std::uint64_t address = call.written(0);
-  if (call.model.is_pageable(address)) made(call, address, call.size_of(address), MemoryKind::device);
-}
-void find_global(CallView &call) {
-  if (call.argument(0) != 0 && call.model.is_pageable(call.written(0)))
-    made(call, call.written(0), call.size_of(call.written(0)), MemoryKind::device);
-}
-void device_address(CallView &call) { call.model.map_host_memory(call.written(0), call.argument(1)); }
-
-void allocate_in_order(CallView &call) {
-  call.model.memory_made_in_order(call.written(0), call.argument(1), call.last_stream(), call.access());
-}
-void free_in_order(CallView &call) {
-  call.model.memory_freed_in_order(call.argument(0), call.last_stream(), call.access());
-}
-
-// Waits for all work that may use the memory.
-void free(CallView &call, VectorClock &host_learns) {
-  call.model.before_memory_freed(call.argument(0));
-  call.model.memory_freed(call.argument(0));
-  host_learns = call.model.work_of_all();
-}
-void unmap(CallView &call, VectorClock &) {
-  call.model.memory_unmapped({call.argument(0), call.argument(0) + call.argument(1)});
-}
-void destroy_array(CallView &call, VectorClock &host_learns) {
-  call.model.array_gone(call.handle<CUarray>(0));
-  host_learns = call.model.work_of_all();
 }
 
 constexpr Effect kEffects[] = {
@@ -292,14 +241,39 @@ constexpr Effect kEffects[] = {
     {"cuMemPrefetchBatchAsync", nullptr, nothing_in_last},
     {"cuGraphicsMapResources", nullptr, await},
     {"cuGraphicsUnmapResources", nullptr, signal},
-    {"cuLaunch", nullptr, unknown_in_null},
-    {"cuLaunchGrid", nullptr, unknown_in_null},
-    {"cuLaunchGridAsync", nullptr, unknown_in_last},
-    {"cuLaunchKernel", nullptr, kernel},
-    {"cuLaunchCooperativeKernel", nullptr, kernel},
-    {"cuLaunchKernelEx", nullptr, kernel_by_configuration},
-    {"cuLaunchCooperativeKernelMultiDevice", nullptr, kernels},
-    {"cuGraphLaunch", nullptr, unknown_in_last},
+    {.base = "cuLaunch", .after = launch_in_null, .enqueues_kernels = true},
+    {.base = "cuLaunchGrid", .after = launch_in_null, .enqueues_kernels = true},
+    {.base = "cuLaunchGridAsync", .after = launch_in_last, .enqueues_kernels = true},
+    {.base = "cuLaunchKernel", .after = launch, .enqueues_kernels = true},
+    {.base = "cuLaunchCooperativeKernel", .after = launch_cooperative, .enqueues_kernels = true},
+    {.base = "cuLaunchKernelEx", .after = launch_by_configuration, .enqueues_kernels = true},
+    {.base = "cuLaunchCooperativeKernelMultiDevice", .after = launch_several, .enqueues_kernels = true},
+    {"cuModuleUnload", nullptr, forget_kernels},
+    {"cuLibraryUnload", nullptr, forget_kernels},
+    {"cuGraphAddBatchMemOpNode", nullptr, add_node},
+    {"cuGraphAddChildGraphNode", nullptr, add_node},
+    {"cuGraphAddHostNode", nullptr, add_node},
+    {"cuGraphAddKernelNode", nullptr, add_node},
+    {"cuGraphAddMemAllocNode", nullptr, add_node},
+    {"cuGraphAddMemFreeNode", nullptr, add_node},
+    {"cuGraphAddMemcpyNode", nullptr, add_node},
+    {"cuGraphAddMemsetNode", nullptr, add_node},
+    {"cuGraphAddNode", nullptr, add_node},
+    {"cuGraphDestroy", destroy_graph, nullptr, false, true},
+    {"cuGraphInstantiate", nullptr, instantiate_graph},
+    {"cuGraphInstantiateWithFlags", nullptr, instantiate_graph},
+    {"cuGraphInstantiateWithParams", nullptr, instantiate_graph},
+    {"cuGraphExecDestroy", destroy_executable, nullptr, false, true},
+    {"cuGraphExecUpdate", nullptr, update_executable},
+    {"cuGraphExecKernelNodeSetParams", nullptr, set_kernel_node},
+    {"cuGraphExecMemcpyNodeSetParams", nullptr, set_copy_node},
+    {"cuGraphExecMemsetNodeSetParams", nullptr, set_memset_node},
+    {"cuGraphExecEventRecordNodeSetEvent", nullptr, set_record_node},
+    {"cuGraphExecEventWaitNodeSetEvent", nullptr, set_wait_node},
+    {"cuGraphExecChildGraphNodeSetParams", nullptr, set_child_graph},
+    {"cuGraphExecNodeSetParams", nullptr, set_any_node},
+    {"cuGraphNodeSetEnabled", nullptr, enable_node},
+    {.base = "cuGraphLaunch", .after = launch_graph, .enqueues_kernels = true},
     {"cuMemBatchDecompressAsync", nullptr, unknown_in_last},
     {"cuMemDiscardBatchAsync", nullptr, discard_batch},
     {"cuMemDiscardAndPrefetchBatchAsync", nullptr, discard_batch},
@@ -318,12 +292,12 @@ constexpr Effect kEffects[] = {
     {"cuMemAllocAsync", nullptr, allocate_in_order},
     {"cuMemAllocFromPoolAsync", nullptr, allocate_in_order},
     {"cuMemFreeAsync", nullptr, free_in_order},
-    {"cuMemFree", free},
-    {"cuMemFreeHost", free},
-    {"cuMemHostUnregister", free},
+    {"cuMemFree", free_memory},
+    {"cuMemFreeHost", free_memory},
+    {"cuMemHostUnregister", free_memory},
     {"cuMemCreate", nullptr, create_physical},
     {"cuMemImportFromShareableHandle", nullptr, create_physical},
-    {"cuMemMap", nullptr, map},
+    {"cuMemMap", nullptr, map_memory},
     {"cuMemUnmap", unmap},
     {"cuIpcOpenMemHandle", nullptr, open_memory},
     {"cuModuleGetGlobal", nullptr, find_global},

@@ -4,22 +4,38 @@
 #pragma once
 
 #include <cushim/detail/entry_traits.hpp>
+#include <cushim/detail/launch_watch.hpp>
 
 #include "core/watch.hpp"
+#include "hazards/graphs.hpp"
 #include "hazards/hazard_model.hpp"
+#include "hazards/kernel_knowledge.hpp"
 
 namespace cushim::check {
 
 // A view of a call that is about to be made, has succeeded, or was rejected by the driver.
 class CallView {
  public:
-  CallView(HazardModel &model, Driver &driver, const WatchedCall &call, bool is_refused = false)
-      : model(model), driver_(driver), call_(call), is_refused_(is_refused) {}
+  CallView(HazardModel &model, KernelKnowledge &kernels, Graphs &graphs, const WatchedCall &call,
+           bool is_refused = false)
+      : model(model),
+        kernels(kernels),
+        graphs(graphs),
+        driver_(kernels.driver),
+        call_(call),
+        is_refused_(is_refused) {}
 
   HazardModel &model;
+  KernelKnowledge &kernels;
+  Graphs &graphs;
+  // The kernels that a driver of this process has enqueued in the call.
+  std::span<const mock::EnqueuedKernel> enqueued{};
 
   const mock::EntryTraits &traits() const { return mock::traits_of(call_.slot); }
+  int version() const noexcept { return cushim_entry(call_.slot)->version; }
   std::size_t count() const noexcept { return call_.arguments.size(); }
+  // Returns whether argument 0 is a CUlaunchConfig.
+  bool has_launch_configuration() const noexcept;
   std::uint64_t argument(std::size_t index) const { return call_.arguments[index].bits; }
   // Returns the value that the call wrote through this argument.
   std::uint64_t written(std::size_t index) const { return call_.arguments[index].written(); }
@@ -66,6 +82,7 @@ struct Effect {
   // Whether the call only waits for `host_learns`: if the host already knows that to be done, the call does
   // not block.
   bool only_waits = false;
+  bool enqueues_kernels = false;  // CallView::enqueued is set
 };
 
 // Returns whether after() also runs for calls that the driver rejected as invalid: asynchronous copies and

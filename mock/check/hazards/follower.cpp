@@ -27,14 +27,18 @@ struct ToLearn {
   const Call &pop() { return calls[--depth]; }
 };
 
+// The watches of the calls that this thread is inside of, innermost last.
+using LaunchWatches = std::deque<mock::LaunchWatch>;
+
 }  // namespace
 
 void Follower::before(WatchedCall &call) {
   const Effect &effect = *effect_of(call.slot);
+  if (effect.enqueues_kernels && model.reports()) of_thread<LaunchWatches>().emplace_back();
   if (effect.before == nullptr) return;
   ToLearn::Call &learns = of_thread<ToLearn>().push();
   const std::lock_guard lock(mutex);
-  CallView view(model, driver, call);
+  CallView view(model, kernels, graphs, call);
   effect.before(view, learns.clock);
   learns.is_known = effect.only_waits && model.host_knows(learns.clock);
   if (!learns.is_known) wait_begins(call);
@@ -42,10 +46,16 @@ void Follower::before(WatchedCall &call) {
 
 void Follower::after(WatchedCall &call, CUresult result) {
   const Effect &effect = *effect_of(call.slot);
+  std::vector<mock::EnqueuedKernel> enqueued;
+  if (effect.enqueues_kernels && model.reports()) {
+    LaunchWatches &watches = of_thread<LaunchWatches>();
+    enqueued = std::move(watches.back().kernels);
+    watches.pop_back();
+  }
   const bool is_effective = result == CUDA_SUCCESS || effect.is_for_any_result;
   if (result == CUDA_ERROR_INVALID_VALUE && is_checked_if_rejected(call.slot)) {
     const std::lock_guard lock(mutex);
-    CallView view(model, driver, call, true);
+    CallView view(model, kernels, graphs, call, true);
     return effect.after(view);
   }
   if (!is_effective && effect.before == nullptr) return;
@@ -57,9 +67,27 @@ void Follower::after(WatchedCall &call, CUresult result) {
     if (result == CUDA_SUCCESS) model.host_learns(learns->clock);
   }
   if (!is_effective || effect.after == nullptr) return;
-  CallView view(model, driver, call);
+  CallView view(model, kernels, graphs, call);
+  view.enqueued = enqueued;
   effect.after(view);
+  if (model.is_capturing() && model.reports()) note_captured(view);
+  graphs.review();
   model_changed();
+}
+
+// Notes the call as that which added the last node of its stream, if the stream captures.
+void Follower::note_captured(CallView &call) {
+  const mock::EntryTraits &traits = call.traits();
+  CUstream stream = nullptr;
+  if (traits.queue == mock::EntryTraits::Queue::stream)
+    stream = call.handle<CUstream>(mock::position(traits.stream, call.count()));
+  else if (call.has_launch_configuration())
+    stream = call.pointed<CUlaunchConfig>(0)->hStream;
+  const StreamRef named = call.stream(stream);
+  if (named.is_legacy()) return;
+  const Access made = call.access();
+  graphs.captured(driver, {static_cast<int>(made.entry), made.call_stack},
+                  named.is_threads_own() ? CU_STREAM_PER_THREAD : stream);
 }
 
 void Follower::follow() {

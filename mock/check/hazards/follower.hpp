@@ -15,7 +15,8 @@ namespace cushim::check {
 
 class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
  public:
-  Follower(Driver &driver, HazardModel::Report report) : driver(driver), model(std::move(report)) {}
+  Follower(Driver &driver, HazardModel::Report report, HazardOptions options = {})
+      : driver(driver), model(std::move(report)), kernels(driver, std::move(options)) {}
 
   // Installs the hooks. Host functions may outlive the checker, so they hold only a weak pointer.
   void follow();
@@ -35,10 +36,14 @@ class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
   virtual void host_function_ends() {}
 
   Driver &driver;
-  mock::Mutex mutex;  // guards the model
+  mock::Mutex mutex;  // guards the next three
   HazardModel model;
+  KernelKnowledge kernels;
+  Graphs graphs;
 
  private:
+  void note_captured(CallView &call);
+
   std::vector<hook::Hook> hooks_;
 };
 

@@ -21,6 +21,7 @@ void HazardModel::context_ended(ContextKey context) {
   std::erase_if(memory_, [&](const auto &memory) {
     if (memory.second.context != context) return false;
     touched_.forget({memory.first, memory.second.end});
+    launches_.erase(memory.first);
     return true;
   });
 }
@@ -99,6 +100,7 @@ void HazardModel::host_learns(CUevent handle) {
 void HazardModel::host_learns(const VectorClock &clock) {
   if (!order_.host_learns(clock)) return;
   if (!sources_.empty()) check_sources();
+  if (!unconfirmed_.empty()) review_unconfirmed();
   if (!held_.empty()) review();
   if (!open_waits_.empty())
     std::erase_if(open_waits_, [&](const OpenWait &wait) { return order_.is_done(wait.epoch); });
@@ -158,6 +160,25 @@ void HazardModel::refused_work(const StreamRef &stream, Access access, std::span
   }
 }
 
+namespace {
+
+// Of the conflicts with one stream, drops those with work before a kernel whose extent is a guess: the
+// missing order is the same, and the kernel may use the same bytes.
+void drop_older_conflicts(std::vector<Conflict> &conflicts) {
+  std::vector<Epoch> kernels;
+  for (const Conflict &conflict : conflicts)
+    if (conflict.first.has_guessed_extent()) kernels.push_back(conflict.first.epoch);
+  if (kernels.empty()) return;
+  std::erase_if(conflicts, [&](const Conflict &conflict) {
+    const Epoch epoch = conflict.first.epoch;
+    return std::ranges::any_of(kernels, [&](const Epoch &kernel) {
+      return kernel.stream_index == epoch.stream_index && kernel.sequence > epoch.sequence;
+    });
+  });
+}
+
+}  // namespace
+
 void HazardModel::use(const Access &access, const Use &use) {
   if (use.extent.is_empty()) return;
   Extent extent = use.extent;
@@ -177,17 +198,18 @@ void HazardModel::use(const Access &access, const Use &use) {
   }
   conflicts_.clear();
   touched(use.array).touch(extent, access, conflicts_);
-  if (!report_) return;
+  if (!reports()) return;
+  drop_older_conflicts(conflicts_);
+  if (use.array == nullptr && !launches_.empty()) match_launches(extent, access);
   for (Conflict &conflict : conflicts_) {
     conflict.array = use.array;
     report_or_hold(conflict);
   }
 }
 
-void HazardModel::unknown_work(const StreamRef &stream) {
-  const StreamIndex stream_index = names_.stream_index(stream);
-  order_.submit(stream_index);
-  if (captures_ != 0) return;
+Epoch HazardModel::submit_unknown(StreamIndex stream_index) {
+  const Epoch epoch = order_.submit(stream_index);
+  if (captures_ != 0) return epoch;
   check_sources_now([](const Source &) { return true; });  // it may also write them
   unknown_.join(order_.clock(stream_index));
   // It may write any value that a stream waits for, and any that the host reads.
@@ -196,6 +218,7 @@ void HazardModel::unknown_work(const StreamRef &stream) {
       return order_.is_before(excuse.other, stream_index);
     });
   });
+  return epoch;
 }
 
 void HazardModel::write_word(const StreamRef &stream, std::uint64_t given) {
@@ -308,6 +331,7 @@ void HazardModel::word_changed(StreamIndex stream_index, const Extent &extent) {
 
 void HazardModel::finish() {
   for (const Held &held : std::exchange(held_, {})) report(held.conflict);
+  review_unconfirmed();
 }
 
 }  // namespace cushim::check

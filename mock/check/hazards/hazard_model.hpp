@@ -7,7 +7,12 @@
 //   The host is assumed to have seen every value that a stream wrote to host memory, and every host
 //   function that returned. A wait that the host may end (a memory value, a host function) is assumed to be
 //   ended by the host, with all that it knew by the end of the wait.
-// In doubt nothing is reported. The memory that kernels and graphs access is unknown.
+//   A kernel that may write host memory may inform the host of all work before it.
+// In doubt nothing is reported.
+//
+// Of a kernel, the addresses in its parameters are known. If the driver records what the kernel accesses when
+// it runs, a conflict of that kernel with other work in the same allocations is reported once the record
+// confirms it. Else the kernel is assumed to use the byte at each address.
 #pragma once
 
 #include <cushim/check/finding.hpp>
@@ -35,6 +40,9 @@ class HazardModel {
 
   // Without a report callback it checks nothing and only tracks which work waits for what.
   explicit HazardModel(Report report) : report_(std::move(report)) {}
+  // Gets the conflicts instead of findings.
+  using ConflictReport = std::function<void(const Conflict &)>;
+  explicit HazardModel(ConflictReport report) : report_conflict_(std::move(report)) {}
 
   // ---- Streams, events and contexts ----
   StreamNames &streams() noexcept { return names_; }
@@ -104,8 +112,34 @@ class HazardModel {
   // Work that the driver rejected as invalid: it accesses nothing. Reported only if it names memory that
   // another stream has freed in stream order; check::Misuse covers the same stream.
   void refused_work(const StreamRef &stream, Access access, std::span<const Use> uses);
-  // Work whose memory accesses are unknown: kernels, graphs, external objects.
-  void unknown_work(const StreamRef &stream);
+  // Work whose memory accesses are unknown: external objects.
+  void unknown_work(const StreamRef &stream) { submit_unknown(names_.stream_index(stream)); }
+  // An address in the parameters of a kernel, and what the kernel does there.
+  struct PointerUse {
+    std::uint64_t address = 0;
+    Access::Kind kind = Access::Kind::unknown;
+  };
+  void launch(const StreamRef &stream, Access access, std::span<const PointerUse> uses) {
+    add_uses(submit_launch(stream, std::move(access)), uses);
+  }
+  // Adds a launch without accesses, to which add_uses() may add some at once. Returns it as an access.
+  Access submit_launch(const StreamRef &stream, Access access);
+  void add_uses(const Access &launch, std::span<const Use> uses);
+  void add_uses(const Access &launch, std::span<const PointerUse> uses);
+  // Notes that the work of the stream may tell the host that all work before it is done.
+  void host_may_learn_all_of(const StreamRef &stream) { host_may_know_.join(work_of(stream)); }
+  // Returns whether the address is in memory that the driver manages.
+  bool is_known(std::uint64_t address) const { return memory_at(at_host(address)) != nullptr; }
+  // Returns the number of bytes from the address to the end of its allocation; 0 if it is not known.
+  std::uint64_t known_size(std::uint64_t address) const;
+  void copy_memory_to(HazardModel &other, std::uint64_t address) const;
+  bool reports() const noexcept { return report_ != nullptr || report_conflict_ != nullptr; }
+  bool is_capturing() const noexcept { return captures_ != 0; }
+  // Conflicts with kernels that have not run yet.
+  bool has_unconfirmed() const noexcept { return !unconfirmed_.empty(); }
+  void review_unconfirmed();
+  // Reports a conflict between two nodes of a graph, and the launch.
+  void report_in_graph(const Conflict &conflict, const Access &launch);
   void write_word(const StreamRef &stream, std::uint64_t address);
   // A stream's wait for a memory value: the call, and its address, value and comparison
   // (CUstreamWaitValue_flags).
@@ -130,7 +164,8 @@ class HazardModel {
   bool has_open_waits() const noexcept { return !open_waits_.empty(); }
   std::vector<Finding::Call> open_waits() const;
 
-  // Reports the held-back conflicts that can no longer be excused.
+  // Reports the held-back conflicts that can no longer be excused. Conflicts with kernels that have not run
+  // are dropped.
   void finish();
 
  private:
@@ -189,6 +224,13 @@ class HazardModel {
     Sequence sequence = 0;
   };
 
+  Epoch submit_unknown(StreamIndex stream_index);
+  void use_pointer(const Access &access, const PointerUse &pointer);
+  void match_launches(const Extent &extent, const Access &access);
+  // What the records of the kernels in a conflict say of it. Narrows its bytes.
+  enum class Verdict { pending, confirmed, refuted };
+  static Verdict confirm(Conflict &conflict);
+
   Event &event(CUevent event);
   const Memory *memory_at(std::uint64_t address) const;
   Memory *memory_at(std::uint64_t address) {
@@ -213,10 +255,15 @@ class HazardModel {
   bool may_wait_for_host(StreamIndex stream_index) const;
 
   std::string bytes_text(ByteRange bytes) const;
+  // Describes the memory that both accesses use.
+  std::string place_text(const Conflict &conflict) const;
+  // Returns " of device memory"; empty for unknown memory.
+  std::string kind_text(std::uint64_t address) const;
   std::string ordering_event_text(const Conflict &conflict) const;
   void report(const Conflict &conflict);
 
   Report report_;
+  ConflictReport report_conflict_;
   Order order_;
   StreamNames names_{order_};
   std::unordered_map<CUevent, Event> events_;
@@ -243,6 +290,9 @@ class HazardModel {
   std::uint64_t ticks_ = 0;
   int captures_ = 0;
   std::vector<Conflict> conflicts_;  // of the current call
+  // Kernels whose accesses the driver records, by the beginning of each allocation that they may use.
+  std::map<std::uint64_t, std::deque<Access>> launches_;
+  std::deque<Conflict> unconfirmed_;
 };
 
 }  // namespace cushim::check

@@ -5,7 +5,10 @@
 namespace cushim::check {
 namespace {
 
-std::string symbol(const Access &access) { return cushim_entry(static_cast<int>(access.entry))->symbol; }
+std::string symbol(const Access &access) {
+  const std::string call = cushim_entry(static_cast<int>(access.entry))->symbol;
+  return access.work != nullptr ? call + " (" + access.work->name + ")" : call;
+}
 
 const char *verb(Access::Kind kind) {
   switch (kind) {
@@ -17,6 +20,8 @@ const char *verb(Access::Kind kind) {
       return "allocates";
     case Access::Kind::free:
       return "frees";
+    case Access::Kind::unknown:
+      return "uses";
   }
   return "";
 }
@@ -31,6 +36,8 @@ const char *role(Access::Kind kind) {
       return "allocated by";
     case Access::Kind::free:
       return "freed by";
+    case Access::Kind::unknown:
+      return "used by";
   }
   return "";
 }
@@ -82,13 +89,23 @@ std::string condition_text(const HazardModel::ValueWait &wait) {
 
 }  // namespace
 
-std::string HazardModel::bytes_text(ByteRange bytes) const {
+std::string HazardModel::kind_text(std::uint64_t address) const {
   static constexpr const char *kKinds[] = {"device memory", "pinned memory", "registered memory",
                                            "managed memory"};
-  std::string text = count_of_bytes(bytes) + " from " + hex(bytes.begin) + " to " + hex(bytes.end - 1);
-  if (const Memory *const memory = memory_at(bytes.begin))
-    text += std::string(" of ") + kKinds[static_cast<int>(memory->kind)];
-  return text;
+  const Memory *const memory = memory_at(address);
+  return memory != nullptr ? std::string(" of ") + kKinds[static_cast<int>(memory->kind)] : "";
+}
+
+std::string HazardModel::bytes_text(ByteRange bytes) const {
+  return count_of_bytes(bytes) + " from " + hex(bytes.begin) + " to " + hex(bytes.end - 1) +
+         kind_text(bytes.begin);
+}
+
+std::string HazardModel::place_text(const Conflict &conflict) const {
+  if (conflict.array != nullptr) return array_text(conflict);
+  if (conflict.first.has_guessed_extent() || conflict.second.has_guessed_extent())
+    return hex(conflict.bytes.begin) + kind_text(conflict.bytes.begin) + ", an address that the kernel gets";
+  return bytes_text(conflict.bytes);
 }
 
 // Describes the event that comes closest to ordering the two accesses, and why it does not; empty if none
@@ -123,14 +140,18 @@ std::vector<Finding::Call> HazardModel::open_waits() const {
   return calls;
 }
 
-void HazardModel::report(const Conflict &conflict) {
+void HazardModel::report(const Conflict &given) {
+  Conflict conflict = given;
+  const Verdict verdict = confirm(conflict);
+  if (verdict == Verdict::pending) unconfirmed_.push_back(given);
+  if (verdict != Verdict::confirmed) return;
+  if (report_conflict_) return report_conflict_(conflict);
   const Access &first = conflict.first, &second = conflict.second;
   const std::string one = names_.text(first.stream), other = names_.text(second.stream);
   const bool is_freed = first.kind == Access::Kind::free;
   std::string what = other + " " + verb(second.kind) + " memory that " + one + " " +
                      (is_freed ? "has freed" : verb(first.kind)) + ": ";
-  what += (conflict.array == nullptr ? bytes_text(conflict.bytes) : array_text(conflict)) +
-          ordering_event_text(conflict);
+  what += place_text(conflict) + ordering_event_text(conflict);
   const std::string earlier = without_handle(one), later = without_handle(other);
   std::string advice;
   if (is_freed)
@@ -147,6 +168,24 @@ void HazardModel::report(const Conflict &conflict) {
            .calls = {{role(first.kind), symbol(first) + " in " + one, first.call_stack},
                      {role(second.kind), symbol(second) + " in " + other, second.call_stack}},
            .advice = std::move(advice)});
+}
+
+void HazardModel::report_in_graph(const Conflict &conflict, const Access &launch) {
+  const Access &first = conflict.first, &second = conflict.second;
+  const std::string &one = first.work->name, &other = second.work->name;
+  const auto node_text = [](const NamedWork &node) {
+    return node.made_by.empty() ? node.name : node.name + ", added by " + node.made_by;
+  };
+  const std::string stream = names_.text(launch.stream);
+  report_({.checker = "hazards",
+           .rule = rule(conflict),
+           .what = other + " " + verb(second.kind) + " memory that " + one + " " + verb(first.kind) +
+                   ", and no path of edges orders them: " + place_text(conflict),
+           .calls = {{role(first.kind), node_text(*first.work), first.call_stack},
+                     {role(second.kind), node_text(*second.work), second.call_stack},
+                     {"launched by", symbol(launch) + " in " + stream, launch.call_stack}},
+           .advice = "add a dependency between the two nodes (cuGraphAddDependencies); in a capture, let the "
+                     "stream of the later one wait for an event that is recorded after the earlier one"});
 }
 
 }  // namespace cushim::check

@@ -6,13 +6,17 @@
 namespace cushim::check {
 
 struct Hazards::State final : Follower {
-  explicit State(Driver &driver)
-      : Follower(driver, [this](Finding finding) { findings.add(std::move(finding)); }) {}
+  State(Driver &driver, HazardOptions options)
+      : Follower(
+            driver, [this](Finding finding) { findings.add(std::move(finding)); }, std::move(options)) {}
 
   Findings findings;
 };
 
-Hazards::Hazards(Driver &driver) : state_(std::make_shared<State>(driver)) { state_->follow(); }
+Hazards::Hazards(Driver &driver, HazardOptions options)
+    : state_(std::make_shared<State>(driver, std::move(options))) {
+  state_->follow();
+}
 
 Hazards::~Hazards() { state_->leave(); }
 
@@ -22,6 +26,7 @@ std::vector<Finding> Hazards::finish() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->model.finish();
+    state_->graphs.review();
   }
   return findings();
 }

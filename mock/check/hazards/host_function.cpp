@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hazards/host_function.hpp"
 
+#include <cushim/exact.hpp>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,11 +69,23 @@ CUresult refused(CUresult result, Wrapped *wrapped) {
 
 using Made = std::function<HostFunction(int, CUstream)>;
 
+// Returns whether the function becomes a node of a graph, which runs any number of times.
+template <Entry entry>
+bool is_captured(Driver &driver, CUstream stream) {
+  if (stream == nullptr && cushim_entry(static_cast<int>(entry))->thread[0] != '\0')
+    stream = CU_STREAM_PER_THREAD;
+  if (stream == nullptr || stream == CU_STREAM_LEGACY) return false;
+  CUstreamCaptureStatus status{};
+  return exact::cuStreamIsCapturing_v10000(driver)(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 template <Entry entry>
 hook::Hook wrap_function(Driver &driver, const Made &made) {
-  return hook::replace<entry>(driver, [made](const auto &next, CUstream stream, CUhostFn function, void *data,
-                                             auto... rest) {
-    if (function == nullptr) return next(stream, function, data, rest...);
+  return hook::replace<entry>(driver, [made, &driver](const auto &next, CUstream stream, CUhostFn function,
+                                                      void *data, auto... rest) {
+    if (function == nullptr || is_captured<entry>(driver, stream))
+      return next(stream, function, data, rest...);
     Wrapped *const wrapped =
         pending().add({.told = made(static_cast<int>(entry), stream), .function = function, .data = data});
     return refused(next(stream, run_function, wrapped, rest...), wrapped);
@@ -80,9 +94,9 @@ hook::Hook wrap_function(Driver &driver, const Made &made) {
 
 template <Entry entry>
 hook::Hook wrap_callback(Driver &driver, const Made &made) {
-  return hook::replace<entry>(driver, [made](const auto &next, CUstream stream, CUstreamCallback callback,
-                                             void *data, unsigned flags) {
-    if (callback == nullptr) return next(stream, callback, data, flags);
+  return hook::replace<entry>(driver, [made, &driver](const auto &next, CUstream stream,
+                                                      CUstreamCallback callback, void *data, unsigned flags) {
+    if (callback == nullptr || is_captured<entry>(driver, stream)) return next(stream, callback, data, flags);
     Wrapped *const wrapped =
         pending().add({.told = made(static_cast<int>(entry), stream), .callback = callback, .data = data});
     return refused(next(stream, run_callback, wrapped, flags), wrapped);

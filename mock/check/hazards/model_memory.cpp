@@ -26,8 +26,21 @@ std::uint64_t HazardModel::at_host(std::uint64_t address) const {
   return address < where.first ? where.second + (address - begin) : address;
 }
 
+std::uint64_t HazardModel::known_size(std::uint64_t address) const {
+  const Memory *const memory = memory_at(address);
+  return memory != nullptr ? memory->end - address : 0;
+}
+
+void HazardModel::copy_memory_to(HazardModel &other, std::uint64_t given) const {
+  const std::uint64_t address = at_host(given);
+  if (memory_at(address) == nullptr || other.memory_at(address) != nullptr) return;
+  const auto &[begin, memory] = *std::prev(memory_.upper_bound(address));
+  other.memory_made(begin, memory.end - begin, memory.kind, nullptr);
+}
+
 void HazardModel::memory_made(std::uint64_t begin, std::uint64_t size, MemoryKind kind, ContextKey context) {
   touched_.forget({begin, begin + size});
+  launches_.erase(begin);
   memory_[begin] = {.end = begin + size, .kind = kind, .context = context, .changed_by = {}};
 }
 
@@ -64,6 +77,7 @@ void HazardModel::memory_freed(std::uint64_t begin) {
   if (found == memory_.end()) return;
   const std::uint64_t end = found->second.end;
   touched_.forget({begin, end});
+  launches_.erase(begin);
   words_.erase(words_.lower_bound(begin), words_.lower_bound(end));
   const auto gone = also_at_of_.lower_bound(begin), gone_end = also_at_of_.lower_bound(end);
   for (auto also = gone; also != gone_end; ++also) also_at_.erase(also->second);

@@ -17,9 +17,8 @@ const Access *ShadowMemory::conflicting_access(const Uses &uses, const Access &a
   if (uses.change.epoch.sequence != 0 &&
       (uses.change.kind == Access::Kind::free || !order_.is_before(uses.change.epoch, stream_index)))
     return &uses.change;
-  if (access.is_change())
-    for (const Access &read : uses.reads)
-      if (!order_.is_before(read.epoch, stream_index)) return &read;
+  for (const Access &read : uses.reads)
+    if (may_conflict(read, access) && !order_.is_before(read.epoch, stream_index)) return &read;
   return nullptr;
 }
 
@@ -30,9 +29,11 @@ void ShadowMemory::add(Uses &uses, const Access &access) const {
     return;
   }
   // Drops earlier reads that this read happens after: work ordered after this read is ordered after them
-  // too.
-  std::erase_if(uses.reads,
-                [&](const Access &read) { return order_.is_before(read.epoch, access.epoch.stream_index); });
+  // too. An unknown access conflicts with more than a read.
+  std::erase_if(uses.reads, [&](const Access &read) {
+    return (access.kind == Access::Kind::unknown || read.kind == Access::Kind::read) &&
+           order_.is_before(read.epoch, access.epoch.stream_index);
+  });
   uses.reads.push_back(access);
 }
 
@@ -90,7 +91,11 @@ void ShadowMemory::touch_range(ByteRange bytes, const Access &access, std::vecto
       range = ranges_.erase(range);
       continue;
     }
-    if (at < here.begin) ranges_.emplace_hint(range, at, Range{here.begin, {{}, {access}}});
+    if (at < here.begin) {
+      Uses uses;
+      uses.reads.push_back(access);
+      ranges_.emplace_hint(range, at, Range{here.begin, std::move(uses)});
+    }
     add(range->second.uses, access);
     at = here.end;
     ++range;
@@ -136,6 +141,30 @@ void ShadowMemory::touch_box(const Extent &extent, const Access &access, std::ve
     add(same->uses, access);
   else
     add(boxes_.emplace_back(Box{extent, {}}).uses, access);
+}
+
+void ShadowMemory::match(const Extent &extent, const Access &access, std::vector<Conflict> &conflicts) const {
+  const auto match_one = [&](const Access &other, ByteRange bytes) {
+    if (other.epoch.sequence == 0 || order_.is_before(other.epoch, access.epoch.stream_index)) return;
+    const bool is_continued = !conflicts.empty() && conflicts.back().bytes.end == bytes.begin &&
+                              conflicts.back().first.epoch.stream_index == other.epoch.stream_index &&
+                              conflicts.back().first.epoch.sequence == other.epoch.sequence;
+    if (is_continued)
+      conflicts.back().bytes.end = bytes.end;
+    else
+      conflicts.push_back({other, access, bytes});
+  };
+  const auto match_all = [&](const Uses &uses, ByteRange bytes) {
+    match_one(uses.change, bytes);
+    for (const Access &read : uses.reads) match_one(read, bytes);
+  };
+  auto range = ranges_.lower_bound(extent.begin);
+  if (range != ranges_.begin() && std::prev(range)->second.end > extent.begin) --range;
+  for (; range != ranges_.end() && range->first < extent.end(); ++range)
+    if (const auto both = overlap(extent, Extent::of(range->first, range->second.end - range->first)))
+      match_all(range->second.uses, *both);
+  for (const Box &box : boxes_)
+    if (const auto both = overlap(box.extent, extent)) match_all(box.uses, *both);
 }
 
 void ShadowMemory::forget(ByteRange bytes) {

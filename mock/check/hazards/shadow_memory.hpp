@@ -20,6 +20,10 @@ class ShadowMemory {
   // for each earlier access.
   void touch(const Extent &extent, const Access &access, std::vector<Conflict> &conflicts);
 
+  // Adds to `conflicts` all accesses to these bytes that the newest work of the access's stream is not
+  // ordered after, whatever their kind. Records nothing.
+  void match(const Extent &extent, const Access &access, std::vector<Conflict> &conflicts) const;
+
   // Forgets the accesses to these bytes: they are now other memory, or unmapped.
   void forget(ByteRange range);
 
@@ -33,7 +37,7 @@ class ShadowMemory {
   std::size_t size() const noexcept { return ranges_.size() + boxes_.size(); }
 
  private:
-  // The last change, and the later reads that are not ordered among themselves.
+  // The last change, and the later accesses of other kinds that are not ordered among themselves.
   struct Uses {
     Access change;  // stream kNoStream if there is none
     std::vector<Access> reads;

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include <cushim/detail/launch_watch.hpp>
+
 #include "api/service.hpp"
 #include "commands/submit.hpp"
 #include "kernels/kernel_memory.hpp"
@@ -164,8 +166,8 @@ class GridWorkspace {
 // meanwhile.
 KernelEnd run_ptx(System &system, Context &context, const ptx::Program &program, std::string_view name,
                   ptx::LaunchShape shape, bool is_cooperative, const std::vector<std::byte> &parameters,
-                  const BoundReferences &references) {
-  KernelMemory memory(system, context, references);
+                  const BoundReferences &references, mock::KernelRecord *record) {
+  KernelMemory memory(system, context, references, record);
   const GridWorkspace workspace(memory, is_cooperative);
   shape.grid_workspace = workspace.address();
   const auto stack = context.limits.find(CU_LIMIT_STACK_SIZE);
@@ -186,14 +188,37 @@ struct RunnableKernel {
   const ptx::Function *entry;
   ptx::Program program;
   BoundReferences references;
+  std::shared_ptr<mock::KernelRecord> record{};  // of the memory that the PTX accesses; null: not wanted
 
   KernelEnd run(System &system, Context &context, const ptx::LaunchShape &shape, bool is_cooperative,
                 const std::vector<std::byte> &parameters) const {
     if (registered != nullptr) return run_registered(system, context, *registered, *entry, shape, parameters);
     if (code->is_machine_code) return {};  // skipped
-    return run_ptx(system, context, program, entry->name, shape, is_cooperative, parameters, references);
+    const KernelEnd end = run_ptx(system, context, program, entry->name, shape, is_cooperative, parameters,
+                                  references, record.get());
+    if (record != nullptr) record->finish();
+    return end;
   }
 };
+
+// Tells the checkers of the call about a kernel.
+void note(RunnableKernel &kernel, const Function &function, const std::vector<std::byte> &parameters) {
+  if (!mock::LaunchWatch::is_on()) return;
+  mock::EnqueuedKernel noted{.function = reinterpret_cast<CUfunction>(function.handle),
+                             .name = function.name,
+                             .parameters = {},
+                             .values = parameters,
+                             .record = nullptr};
+  for (const ptx::Variable &parameter : function.entry->parameters)
+    noted.parameters.push_back({parameter.offset, parameter.size});
+  if (kernel.registered != nullptr) {
+    for (std::size_t i = 0; i < std::min(noted.parameters.size(), kernel.registered->uses.size()); ++i)
+      noted.parameters[i].use = static_cast<mock::ParameterUse>(kernel.registered->uses[i]);
+  } else if (!kernel.code->is_machine_code) {
+    noted.record = kernel.record = std::make_shared<mock::KernelRecord>();
+  }
+  mock::LaunchWatch::add(noted);
+}
 
 }  // namespace
 
@@ -215,6 +240,7 @@ PreparedCommand prepare(Call &call, Context &context, KernelLaunch &&command) {
   RunnableKernel kernel{registered_for(system, function), module.code, function.entry, module.program,
                         references_of(module)};
   if (kernel.registered == nullptr && module.code->is_machine_code) ++system.skipped_kernels[function.name];
+  note(kernel, function, command.parameters);
   auto end = std::make_shared<KernelEnd>();
   return {{.cost = kLaunchTime,
            .resource = &context.device->processors,

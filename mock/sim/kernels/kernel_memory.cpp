@@ -12,6 +12,9 @@ namespace {
 
 // Granularity of making an allocation accessible. Untouched bytes in the window are poisoned first.
 constexpr std::uint64_t kWindow = 64 << 10;
+// The same while accesses are recorded, in allocations of more than kLarge bytes: smaller windows would be
+// slower.
+constexpr std::uint64_t kRecordedWindow = 512, kLarge = 1 << 20;
 
 }  // namespace
 
@@ -22,9 +25,13 @@ ptx::Resolved KernelMemory::resolve(std::uint64_t address, std::uint64_t bytes, 
   if (allocation->mapping != nullptr && access != ptx::Access::read &&
       allocation->mapping->access_of(context_.device) != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
     return {};
-  const std::uint64_t first = std::max<std::uint64_t>(allocation->base, address / kWindow * kWindow);
-  const std::uint64_t last = std::min<std::uint64_t>(
-      allocation->end(), std::max((address / kWindow + 1) * kWindow, address + bytes));
+  const std::uint64_t window = record_ == nullptr          ? kWindow
+                               : allocation->size > kLarge ? kRecordedWindow
+                                                           : mock::KernelRecord::kGranule;
+  const std::uint64_t first = std::max<std::uint64_t>(allocation->base, address / window * window);
+  const std::uint64_t last =
+      std::min<std::uint64_t>(allocation->end(), std::max((address / window + 1) * window, address + bytes));
+  if (record_ != nullptr) record_->add(first, last, access != ptx::Access::read);
   std::byte *const host = system_.memory.bytes(first, last - first);
   return {host + (address - first), last - address, address - first};
 }

@@ -2,6 +2,7 @@
 // The memory of a machine that a kernel can access.
 #pragma once
 
+#include <cushim/detail/launch_watch.hpp>
 #include <cushim/ptx/execute.hpp>
 
 #include <map>
@@ -16,11 +17,12 @@ namespace cushim::sim {
 
 // The memory that kernels of a context can access: its device's memory, peer memory with access, and pinned,
 // registered and managed host memory. Takes the machine's lock, which the thread that runs the kernel must
-// not hold. `references` must live as long as the object.
+// not hold. `references` must live as long as the object. Notes accesses in `record` if that is not null.
 class KernelMemory final : public ptx::Memory {
  public:
-  KernelMemory(System &system, Context &context, const BoundReferences &references)
-      : system_(system), context_(context), references_(references) {}
+  KernelMemory(System &system, Context &context, const BoundReferences &references,
+               mock::KernelRecord *record = nullptr)
+      : system_(system), context_(context), references_(references), record_(record) {}
 
   ptx::Resolved resolve(std::uint64_t address, std::uint64_t bytes, ptx::Access access) override;
   std::uint64_t allocate(std::uint64_t bytes) override;
@@ -33,6 +35,7 @@ class KernelMemory final : public ptx::Memory {
   System &system_;
   Context &context_;
   const BoundReferences &references_;
+  mock::KernelRecord *const record_;
   // Those that the launch has asked for.
   std::map<std::uint64_t, std::optional<ptx::Texture>> textures_;
   std::map<std::uint64_t, std::optional<ptx::Surface>> surfaces_;

@@ -9,9 +9,27 @@
 #include <cushim/check/finding.hpp>
 #include <cushim/driver.hpp>
 
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace cushim::check {
+
+// The parameters of a kernel, by their index from 0, that are addresses of memory which the kernel reads, and
+// of memory which it writes. A parameter may be both. The kernel uses no memory by other parameters.
+struct KernelAccesses {
+  std::vector<std::size_t> reads{}, writes{};
+};
+
+struct HazardOptions {
+  bool checks_kernels = true;  // if false, no finding is about a kernel
+  // Descriptions of kernels by name: of C++ kernels, the mangled one. A kernel that the driver executes from
+  // PTX needs none. Of others without a description, check::Hazards knows only the addresses in their
+  // parameters.
+  std::map<std::string, KernelAccesses, std::less<>> kernels{};
+};
 
 // Rules:
 // - unordered: two streams access the same bytes, at least one of them writes, and neither stream order,
@@ -25,11 +43,13 @@ namespace cushim::check {
 // The rules check the order that the program requests, whether or not this run went wrong. In doubt, the
 // checker reports nothing. docs/guide/checkers.md lists what else counts as order and what is not checked.
 //
-// Driver calls: cuCtxGetCurrent for calls on the null stream; cuStreamGetFlags and cuStreamGetCtx for a
-// stream that is older than the checker; cuMemGetAddressRange for memory of another process.
+// Driver calls: cuCtxGetCurrent for calls on the null stream; cuStreamIsCapturing, cuStreamGetFlags and
+// cuStreamGetCtx for a
+// stream that is older than the checker; cuMemGetAddressRange for memory of another process; cuFuncGetName
+// and cuFuncGetParamInfo for a kernel that a driver outside of this process launches.
 class Hazards final : public Checker {
  public:
-  explicit Hazards(Driver &driver);
+  explicit Hazards(Driver &driver, HazardOptions options = {});
   ~Hazards() override;
 
   std::string_view name() const noexcept override { return "hazards"; }

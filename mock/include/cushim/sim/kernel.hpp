@@ -115,14 +115,25 @@ struct KernelThread {
   std::uint64_t x() const { return std::uint64_t{block.x} * launch.block.x + thread.x; }
 };
 
+// What a kernel does with the memory at a parameter, for check::Hazards: reads it if the parameter is a
+// pointer to const, writes it if it is another pointer.
+enum class ParameterUse : std::uint8_t { unknown, read, write };
+
 // A kernel in C++, with the sizes of its parameters.
 struct RegisteredKernel {
   std::vector<std::size_t> sizes;       // of the parameters, in bytes
   std::vector<std::size_t> alignments;  // of the parameters
   std::function<void(const Launch &, const void *const *parameters)> run;
+  std::vector<ParameterUse> uses{};  // of the parameters; empty: unknown
 };
 
 namespace detail {
+
+template <class T>
+constexpr ParameterUse use_of() {
+  if constexpr (!std::is_pointer_v<T>) return ParameterUse::unknown;
+  return std::is_const_v<std::remove_pointer_t<T>> ? ParameterUse::read : ParameterUse::write;
+}
 
 template <class T>
 T read_parameter(const Launch &launch, const void *from) {
@@ -189,7 +200,8 @@ RegisteredKernel registered_kernel(Function function, std::type_identity<void(Fi
               run_kernel(function, std::type_identity<First>(), launch, values);
             }
             (std::index_sequence_for<Parameters...>());
-          }};
+          },
+          {use_of<std::remove_cvref_t<Parameters>>()...}};
 }
 
 template <class Result, class... Parameters>

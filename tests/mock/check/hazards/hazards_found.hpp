@@ -32,7 +32,7 @@ class HazardsFound : public ::testing::Test {
     return all;
   }
 
-  const Running running{{.schedule = sim::Schedule::deferred}};
+  Running running{{.schedule = sim::Schedule::deferred}};
   Hazards checker{driver()};
   const CUstream a = running.stream(), b = running.stream();
   const CUevent event = running.event();

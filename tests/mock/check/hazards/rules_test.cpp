@@ -163,6 +163,66 @@ TEST_P(Rule, A_pinned_source_is_changed_after_its_copy) {
   NEED(cuMemFree(memory));
 }
 
+// Writes its parameter's memory.
+constexpr const char *kSet = R"(
+.version 7.8
+.target sm_52
+.address_size 64
+.visible .entry set(.param .u64 to)
+{
+  .reg .u32 %r<2>;
+  .reg .u64 %d<3>;
+  ld.param.u64 %d0, [to];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d2, %d0, %d1;
+  st.global.u32 [%d2], %r0;
+  ret;
+}
+)";
+
+TEST_P(Rule, A_copy_is_ordered_after_a_kernel) {
+  Hazards checker(driver());
+  CUmodule module = nullptr;
+  CUfunction set = nullptr;
+  CUdeviceptr memory = 0;
+  NEED(cuModuleLoadData(&module, kSet));
+  NEED(cuModuleGetFunction(&set, module, "set"));
+  NEED(cuMemAlloc(&memory, 512));
+  void *parameters[] = {&memory};
+  NEED(cuLaunchKernel(set, 1, 1, 1, 64, 1, 1, 0, a, parameters, nullptr));
+  order_if_corrected(a, b);
+  NEED(cuMemcpyDtoDAsync(memory + 256, memory, 256, b));
+  NEED(cuCtxSynchronize());
+  expect_if_broken("unordered", checker.finish());
+  NEED(cuMemFree(memory));
+  NEED(cuModuleUnload(module));
+}
+
+TEST_P(Rule, Nodes_of_a_captured_graph_have_a_path_of_edges) {
+  Hazards checker(driver());
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  CUdeviceptr memory = 0;
+  NEED(cuMemAlloc(&memory, 512));
+  NEED(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  NEED(cuEventRecord(event, a));
+  NEED(cuStreamWaitEvent(b, event, 0));
+  NEED(cuMemsetD8Async(memory, 1, 256, a));
+  order_if_corrected(a, b);
+  NEED(cuMemcpyDtoDAsync(memory + 256, memory, 256, b));
+  NEED(cuEventRecord(event, b));
+  NEED(cuStreamWaitEvent(a, event, 0));
+  NEED(cuStreamEndCapture(a, &graph));
+  NEED(cuGraphInstantiateWithFlags(&executable, graph, 0));
+  NEED(cuGraphLaunch(executable, a));
+  NEED(cuStreamSynchronize(a));
+  expect_if_broken("unordered", checker.finish());
+  NEED(cuGraphExecDestroy(executable));
+  NEED(cuGraphDestroy(graph));
+  NEED(cuMemFree(memory));
+}
+
 // A call that returns an error at once; other calls would deadlock on the real driver.
 TEST_P(Rule, A_host_function_does_not_call_the_driver) {
   const Deadlock checker(driver());

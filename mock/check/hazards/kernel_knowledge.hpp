@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hazard checker knows of kernels: descriptions by the program, what the driver tells.
+#pragma once
+
+#include <cuda.h>
+#include <cushim/check/hazards.hpp>
+#include <cushim/detail/launch_watch.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "hazards/hazard_model.hpp"
+
+namespace cushim::check {
+
+class KernelKnowledge {
+ public:
+  using Kernel = mock::EnqueuedKernel;
+  using PointerUse = HazardModel::PointerUse;
+
+  KernelKnowledge(Driver &driver, HazardOptions options) : driver(driver), options_(std::move(options)) {}
+
+  // Returns a kernel with its parameters, of a driver that does not tell them. `pointers` and `extra` are the
+  // last two arguments of cuLaunchKernel. The parameters are one of unknown structure if the driver does not
+  // know their sizes (before CUDA 12.4) and the call does not either.
+  Kernel ask(CUfunction function, void *const *pointers, void *const *extra);
+  // The same for the parameters of a node.
+  template <class Parameters>
+  Kernel ask_node(const Parameters &node) {
+    CUfunction function = node.func;
+    if constexpr (requires { node.kern; })
+      if (function == nullptr) function = reinterpret_cast<CUfunction>(node.kern);
+    return ask(function, node.kernelParams, node.extra);
+  }
+  // Returns the addresses that a kernel gets, and what it does with the memory there. Empty if kernels are
+  // not checked.
+  std::vector<PointerUse> pointers_of(const Kernel &kernel, const HazardModel &model) const;
+  // Handles of functions may name other functions: a module was unloaded.
+  void forget() { known_.clear(); }
+
+  Driver &driver;
+
+ private:
+  struct Known {
+    std::string name;
+    std::optional<std::vector<Kernel::Parameter>> parameters;
+  };
+  const Known &known(CUfunction function);
+
+  const HazardOptions options_;
+  std::unordered_map<CUfunction, Known> known_;
+};
+
+// Returns the name of a kernel in reports.
+std::shared_ptr<const NamedWork> named(const mock::EnqueuedKernel &kernel);
+
+}  // namespace cushim::check

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a driver of this process tells checkers about the kernels of a call: their parameters, and the memory
+// that they access when they run.
+#pragma once
+
+#include <cuda.h>
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cushim::mock {
+
+// The memory that one execution of a kernel has accessed, in granules. Thread-safe.
+class KernelRecord {
+ public:
+  static constexpr std::uint64_t kGranule = 64;
+  enum class Kind { read, write, any };
+
+  void add(std::uint64_t begin, std::uint64_t end, bool is_write);
+  // Marks the kernel as ended.
+  void finish();
+  bool is_finished() const;
+
+  // Return the first granule from `begin` to `end` that the kernel has accessed in this way, and the other
+  // kernel in that way, as the addresses of its begin and its end.
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  std::optional<Range> find(std::uint64_t begin, std::uint64_t end, Kind kind) const;
+  std::optional<Range> find(std::uint64_t begin, std::uint64_t end, Kind kind, const KernelRecord &other,
+                            Kind kind_of_other) const;
+
+ private:
+  static constexpr std::size_t kGranules = 128;  // of a page
+  struct Page {
+    std::bitset<kGranules> read, written;
+    std::bitset<kGranules> of(Kind kind) const;
+  };
+
+  std::bitset<kGranules> granules(std::uint64_t page, Kind kind) const;
+  // Returns the pages with accesses from `begin` to `end`, in order.
+  std::vector<std::uint64_t> pages(std::uint64_t begin, std::uint64_t end) const;
+
+  mutable std::mutex mutex_;
+  bool is_finished_ = false;
+  std::unordered_map<std::uint64_t, Page> pages_;
+};
+
+// What a kernel does with the memory at the addresses in a parameter.
+enum class ParameterUse : std::uint8_t { unknown, read, write };
+
+// A kernel that a call has enqueued.
+struct EnqueuedKernel {
+  struct Parameter {
+    std::size_t offset = 0, size = 0;
+    ParameterUse use = ParameterUse::unknown;
+  };
+  CUfunction function = nullptr;
+  std::string name;
+  std::vector<Parameter> parameters;
+  std::vector<std::byte> values;         // of the parameters
+  std::shared_ptr<KernelRecord> record;  // null if the driver does not record what the kernel accesses
+};
+
+// Collects the kernels that calls of this thread enqueue, from its construction to its destruction. The
+// watches of a thread are nested.
+class LaunchWatch {
+ public:
+  LaunchWatch() noexcept : outer_(std::exchange(innermost_, this)) {}
+  ~LaunchWatch() { innermost_ = outer_; }
+  LaunchWatch(const LaunchWatch &) = delete;
+  LaunchWatch &operator=(const LaunchWatch &) = delete;
+
+  // For drivers.
+  static bool is_on() noexcept { return innermost_ != nullptr; }
+  static void add(const EnqueuedKernel &kernel) {
+    for (LaunchWatch *watch = innermost_; watch != nullptr; watch = watch->outer_)
+      watch->kernels.push_back(kernel);
+  }
+
+  std::vector<EnqueuedKernel> kernels;
+
+ private:
+  LaunchWatch *const outer_;
+  static constinit thread_local LaunchWatch *innermost_;
+};
+
+}  // namespace cushim::mock
