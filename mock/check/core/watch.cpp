@@ -45,7 +45,8 @@ constexpr bool is_of_interest(std::string_view base) {
   const mock::EntryTraits *const traits = mock::traits::find(base);
   return traits != nullptr &&
          (traits->changes_current || traits->object == mock::Object::primary_context ||
-          mock::is_memory(traits->object) || has_integer_handle(traits->object) || traits->names_memory() ||
+          traits->object == mock::Object::user_object || mock::is_memory(traits->object) ||
+          has_integer_handle(traits->object) || traits->names_memory() ||
           traits->queue != mock::EntryTraits::Queue::none || traits->wait != mock::EntryTraits::Wait::never);
 }
 

@@ -6,6 +6,7 @@
 #include <cushim/detail/entry_traits.hpp>
 
 #include "core/object_registry.hpp"
+#include "leaks/graph_leaks.hpp"
 
 namespace cushim::check {
 namespace {
@@ -45,7 +46,9 @@ std::string advice_on(const TrackedObject &object) {
 
 class Leaks::State final : public ObjectRegistry::DestroyListener {
  public:
-  explicit State(Driver &driver) : object_registry(ObjectRegistry::of(driver)) {
+  explicit State(Driver &driver)
+      : object_registry(ObjectRegistry::of(driver)),
+        graph_leaks(driver, [this](Finding finding) { findings.add(std::move(finding)); }) {
     object_registry->add(*this);
   }
   ~State() override { object_registry->remove(*this); }
@@ -73,6 +76,7 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
       finding.advice = advice_on(object);
       findings.add(std::move(finding));
     }
+    graph_leaks.finish();
     if (std::exchange(has_finished, true)) return;
     for (const Retain &retain : object_registry->retains()) {
       if (retain.was_reset) continue;
@@ -97,6 +101,8 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
   const std::shared_ptr<ObjectRegistry> object_registry;
   Findings findings;
   bool has_finished = false;
+  // last member: removed first
+  GraphLeaks graph_leaks;
 };
 
 Leaks::Leaks(Driver &driver) : state_(std::make_unique<State>(driver)) {}
