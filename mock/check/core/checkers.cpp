@@ -20,14 +20,17 @@ std::unique_ptr<Checker> make(Driver &driver) {
   return std::make_unique<T>(driver);
 }
 
+std::unique_ptr<Checker> make_without_kernels(Driver &driver) {
+  return std::make_unique<Hazards>(driver, HazardOptions{.checks_kernels = false});
+}
+
 struct Known {
   std::string_view name;
   std::unique_ptr<Checker> (*make)(Driver &driver);
 };
 constexpr Known kKnown[] = {
-    {"leaks", make<Leaks>},
-    {"misuse", make<Misuse>},
-    {"hazards", make<Hazards>},
+    {"leaks", make<Leaks>},       {"misuse", make<Misuse>},
+    {"hazards", make<Hazards>},   {"hazards-without-kernels", make_without_kernels},
     {"deadlock", make<Deadlock>},
 };
 

@@ -44,6 +44,44 @@ TEST_F(Named, They_see_calls_of_the_last_destructors_of_a_thread) {
   EXPECT_TRUE(is_clean(checkers.finish()));
 }
 
+// Stores a word.
+constexpr const char *kStore = R"(
+.version 7.8
+.target sm_52
+.address_size 64
+.visible .entry store(.param .u64 to)
+{
+  .reg .u64 %d0;
+  ld.param.u64 %d0, [to];
+  st.global.u64 [%d0], %d0;
+  ret;
+}
+)";
+
+TEST_F(Named, Hazards_are_found_with_kernels_and_without) {
+  CUmodule module = nullptr;
+  CUfunction store = nullptr;
+  need(driver().cuModuleLoadData(&module, kStore));
+  need(driver().cuModuleGetFunction(&store, module, "store"));
+  for (const bool has_kernels : {true, false}) {
+    Checkers checkers(current_driver(), has_kernels ? "hazards" : "hazards-without-kernels");
+    const CUstream a = stream(), b = stream();
+    CUdeviceptr from = memory();
+    void *parameters[] = {&from};
+    need(driver().cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, a, parameters, nullptr));
+    need(driver().cuMemcpyDtoDAsync(from + 1024, from, 64, b));
+    need(driver().cuCtxSynchronize());
+    const std::vector<Finding> findings = checkers.finish();
+    need(driver().cuMemFree(from));
+    for (const CUstream each : {a, b}) need(driver().cuStreamDestroy(each));
+    if (has_kernels)
+      EXPECT_TRUE(is_only(findings, "unordered"));
+    else
+      EXPECT_TRUE(is_clean(findings));
+  }
+  need(driver().cuModuleUnload(module));
+}
+
 TEST_F(Named, A_word_that_is_none_is_refused_with_the_nearest) {
   try {
     const Checkers checkers(current_driver(), "leaks,misue");
