@@ -90,7 +90,7 @@ CUresult get_id(Call &call, CUgraphExec handle, unsigned *id) {
 // Launches in progress continue.
 CUresult destroy(Call &call, CUgraphExec handle) {
   ExecutableGraph &graph = executable_of(call, handle);
-  for (const auto &[object, count] : graph.user_objects) release(call.system, *object, count, call.name);
+  release_user_objects(call, graph);
   leave_graph(graph);
   const Work last = graph.last;
   call.system.handles.erase(graph, call.name);
@@ -118,15 +118,6 @@ struct UpdateResult {
   CUgraphNode node = nullptr;
 };
 
-// The references of the graph replace those of the executable graph, which are released after its last
-// launch: CUDA Programming Guide, CUDA User Objects.
-void replace_user_objects(Call &call, ExecutableGraph &executable, const Graph &graph) {
-  const auto replaced = std::exchange(executable.user_objects, {});
-  hold_user_objects(executable, graph);
-  for (const auto &[object, count] : replaced) release(call.system, *object, count, call.name);
-  call_destructors(call, executable.last);
-}
-
 CUresult update(Call &call, CUgraphExec handle, CUgraph by, UpdateResult &out) {
   ExecutableGraph &executable = executable_of(call, handle);
   Graph &graph = graph_of(call, by);
@@ -140,6 +131,7 @@ CUresult update(Call &call, CUgraphExec handle, CUgraph by, UpdateResult &out) {
       out.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
       return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
+    // CUDA Programming Guide, CUDA User Objects.
     replace_user_objects(call, executable, graph);
     return CUDA_SUCCESS;
   }

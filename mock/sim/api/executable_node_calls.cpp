@@ -77,7 +77,7 @@ CUresult set_child(Call &call, CUgraphExec executable, CUgraphNode handle, CUgra
     target.command = flat->nodes[i].command;
     target.context = flat->nodes[i].context;
   }
-  hold_user_objects(executable_of(call, executable), graph);
+  replace_user_objects(call, executable_of(call, executable), node, graph);
   return CUDA_SUCCESS;
 }
 

@@ -60,17 +60,60 @@ void call_destructors(Call &call, const Work &after) {
   }
 }
 
-void hold_user_objects(ExecutableGraph &executable, const Graph &graph) {
+namespace {
+
+// Visits the graph, its child graphs and its bodies, with the id of the child graph node that each belongs
+// to.
+template <class Visit>
+void for_each_part(const Graph &graph, unsigned long node, const Visit &visit) {
+  visit(graph, node);
+  if (!graph.has_child_graphs && !graph.has_conditional_nodes) return;
+  graph.for_each_node([&](const GraphNode &each) {
+    if (const auto *const child = std::get_if<ChildGraph>(&each.command))
+      for_each_part(*child->graph, each.id, visit);
+    if (const auto *const conditional = std::get_if<Conditional>(&each.command))
+      for (const Graph *const body : conditional->bodies) for_each_part(*body, node, visit);
+  });
+}
+
+void hold(ExecutableGraph &executable, const Graph &graph, unsigned long node) {
   for (const auto &[object, count] : graph.user_objects) {
-    executable.user_objects[object] += count;
+    executable.user_objects[node][object] += count;
     object->references += count;
   }
-  graph.for_each_node([&](const GraphNode &node) {
-    if (const auto *const child = std::get_if<ChildGraph>(&node.command))
-      hold_user_objects(executable, *child->graph);
-    if (const auto *const conditional = std::get_if<Conditional>(&node.command))
-      for (const Graph *const body : conditional->bodies) hold_user_objects(executable, *body);
+}
+
+void release_all(Call &call, const ExecutableGraph::UserObjects &objects) {
+  for (const auto &[node, of_node] : objects)
+    for (const auto &[object, count] : of_node) release(call.system, *object, count, call.name);
+}
+
+}  // namespace
+
+void hold_user_objects(ExecutableGraph &executable, const Graph &graph) {
+  for_each_part(graph, 0, [&](const Graph &part, unsigned long node) { hold(executable, part, node); });
+}
+
+void replace_user_objects(Call &call, ExecutableGraph &executable, const GraphNode &child,
+                          const Graph &graph) {
+  ExecutableGraph::UserObjects replaced;
+  for_each_part(*std::get<ChildGraph>(child.command).graph, child.id, [&](const Graph &, unsigned long node) {
+    replaced.insert(executable.user_objects.extract(node));
   });
+  for_each_part(graph, child.id, [&](const Graph &part, unsigned long) { hold(executable, part, child.id); });
+  release_all(call, replaced);
+  call_destructors(call, executable.last);
+}
+
+void replace_user_objects(Call &call, ExecutableGraph &executable, const Graph &graph) {
+  ExecutableGraph::UserObjects replaced = std::exchange(executable.user_objects, {});
+  hold_user_objects(executable, graph);
+  release_all(call, replaced);
+  call_destructors(call, executable.last);
+}
+
+void release_user_objects(Call &call, ExecutableGraph &executable) {
+  release_all(call, executable.user_objects);
 }
 
 CUresult add_with_dependencies(Call &call, CUgraphNode *out, Graph &graph, const CUgraphNode *dependencies,

@@ -51,6 +51,12 @@ void call_destructors(Call &call, const Work &after = nullptr);
 // Adds the references of a graph, of its child graphs and of its bodies to user objects to those of an
 // executable graph.
 void hold_user_objects(ExecutableGraph &executable, const Graph &graph);
+// Replaces those of a child graph node by those of a graph. Releases the others after the last launch.
+void replace_user_objects(Call &call, ExecutableGraph &executable, const GraphNode &child,
+                          const Graph &graph);
+// The same for all references of the executable graph.
+void replace_user_objects(Call &call, ExecutableGraph &executable, const Graph &graph);
+void release_user_objects(Call &call, ExecutableGraph &executable);
 
 // ---- Parameters of nodes, as the calls declare them ----
 

@@ -62,7 +62,9 @@ struct ExecutableGraph final : Object {
   std::vector<std::pair<unsigned long, Place>> by_id;  // sorted by the node's id
   std::vector<std::uint32_t> memory_nodes;             // indices of the nodes that allocate or free memory
   std::vector<std::shared_ptr<GraphCondition>> conditions;  // of its conditional nodes
-  std::map<UserObject *, unsigned> user_objects;
+  // References to user objects by the id of the child graph node whose graph has them; 0: the graph itself.
+  using UserObjects = std::map<unsigned long, std::map<UserObject *, unsigned>>;
+  UserObjects user_objects;
   Work last;  // the end of the last launch, which the next one follows
 };
 

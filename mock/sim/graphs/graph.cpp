@@ -48,6 +48,7 @@ GraphNode &add_node(System &system, Graph &graph, Command command, CUcontext con
   node->id = ++system.last_graph_id;
   GraphNode &added = system.handles.add(std::move(node));
   added.graph = &graph;
+  if (std::holds_alternative<ChildGraph>(command)) graph.has_child_graphs = true;
   added.join(graph.nodes);
   ++graph.node_count;
   return added;

@@ -93,7 +93,7 @@ struct Graph final : Object {
   bool is_body = false;        // whether that node is a conditional node
   Nodes nodes;                 // in the order of creation
   std::size_t node_count = 0, edge_count = 0;
-  bool has_memory_nodes = false, has_conditional_nodes = false;
+  bool has_memory_nodes = false, has_conditional_nodes = false, has_child_graphs = false;
   std::unordered_set<const GraphMemory *> freed_memory;     // by its nodes
   std::unordered_map<unsigned long, GraphNode *> clones;    // of a clone: its nodes by the original's id
   std::map<UserObject *, unsigned> user_objects;            // with the number of references

@@ -177,6 +177,41 @@ TEST(Graphs, An_update_replaces_the_user_objects_after_the_launch_that_uses_them
   EXPECT_EQ(after, 1);
 }
 
+TEST(Graphs, New_parameters_of_a_child_graph_replace_its_user_objects_and_no_others) {
+  Running running;
+  const CUdeviceptr memory = running.memory();
+  int of_outer = 0, of_child = 0, of_second = 0, of_first_change = 0, of_second_change = 0;
+  const CUgraph outer = graph_with_an_object(memory, &of_outer);
+  const auto add_child = [&](int *destroys) {
+    const CUgraph graph = graph_with_an_object(memory, destroys);
+    CUgraphNode node = nullptr;
+    need(driver().cuGraphAddChildGraphNode(&node, outer, nullptr, 0, graph));
+    need(driver().cuGraphDestroy(graph));
+    return node;
+  };
+  const CUgraphNode child = add_child(&of_child);
+  add_child(&of_second);
+  const CUgraphExec executable = instantiate(outer);
+  const auto change = [&](int *destroys) {
+    const CUgraph graph = graph_with_an_object(memory, destroys);
+    need(driver().cuGraphExecChildGraphNodeSetParams(executable, child, graph));
+    need(driver().cuGraphDestroy(graph));
+    running.machine.run();
+  };
+  change(&of_first_change);
+  change(&of_second_change);
+  EXPECT_EQ(of_first_change, 1);
+  EXPECT_EQ(of_child, 0);  // the graph's node has it
+  need(driver().cuGraphDestroy(outer));
+  running.machine.run();
+  EXPECT_EQ(of_child, 1);
+  EXPECT_EQ(of_outer + of_second + of_second_change, 0);
+  need(driver().cuGraphExecDestroy(executable));
+  running.machine.run();
+  for (const int destroys : {of_outer, of_child, of_second, of_first_change, of_second_change})
+    EXPECT_EQ(destroys, 1);
+}
+
 TEST(Graphs, Are_described_in_the_dot_language) {
   const Running running;
   const Folder folder;
