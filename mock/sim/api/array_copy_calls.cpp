@@ -32,8 +32,7 @@ Memcpy in_3d(const Side &to, const Side &from, std::size_t bytes) {
     if (side.is_array) return CU_MEMORYTYPE_ARRAY;
     return side.reach == Reach::device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
   };
-  Memcpy made;
-  CUDA_MEMCPY3D &with = made.parameters;
+  CUDA_MEMCPY3D with{};
   with.srcMemoryType = type_of(from);
   with.srcArray = from.array;
   with.srcXInBytes = from.offset;
@@ -44,7 +43,7 @@ Memcpy in_3d(const Side &to, const Side &from, std::size_t bytes) {
   with.dstDevice = to.address;
   with.WidthInBytes = bytes;
   with.Height = with.Depth = 1;
-  return made;
+  return Memcpy(with);
 }
 
 CUresult copy_in(Call &call, Stream &stream, const Side &to, const Side &from, std::size_t bytes,

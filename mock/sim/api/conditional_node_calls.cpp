@@ -27,8 +27,8 @@ namespace {
 // Returns the error of a copy in a body. INVALID_VALUE, thrown, if its memory does not exist or if the
 // context has no access to it.
 CUresult error_of(Call &call, const GraphNode &node, const Memcpy &copy) {
-  const bool has_array = copy.parameters.srcMemoryType == CU_MEMORYTYPE_ARRAY ||
-                         copy.parameters.dstMemoryType == CU_MEMORYTYPE_ARRAY;
+  const bool has_array = copy.parameters().srcMemoryType == CU_MEMORYTYPE_ARRAY ||
+                         copy.parameters().dstMemoryType == CU_MEMORYTYPE_ARRAY;
   if (has_array) return CUDA_ERROR_NOT_SUPPORTED;
   const PreparedCommand prepared = prepare(call, call.context(node.context), copy);
   const bool is_pageable = std::ranges::any_of(prepared.uses, &CopyEndpoint::is_pageable);

@@ -65,7 +65,7 @@ enum class Calls { synchronous, in_stream };
 CUresult copy(Call &call, Stream &stream, const CUDA_MEMCPY3D &with, Calls calls) {
   const CopyExtent box = extent_of(with);
   if (is_empty(box)) return CUDA_SUCCESS;  // even with other invalid arguments
-  if (stream.capture != nullptr) return capture_command(call, stream, Memcpy{with}), CUDA_SUCCESS;
+  if (stream.capture != nullptr) return capture_command(call, stream, Memcpy(with)), CUDA_SUCCESS;
   const Copy3DEndpoint source = find(call, source_of(with), box), target = find(call, target_of(with), box);
   copy_3d(call, stream, target, source, box,
           calls == Calls::in_stream ? Sync::returns : host_waits(target.place, source.place));
@@ -75,10 +75,10 @@ CUresult copy(Call &call, Stream &stream, const CUDA_MEMCPY3D &with, Calls calls
 }  // namespace
 
 PreparedCommand prepare(Call &call, Context &context, const Memcpy &command) {
-  const CopyExtent box = extent_of(command.parameters);
+  const CopyExtent box = extent_of(command.parameters());
   if (is_empty(box)) return {};
-  const Copy3DEndpoint source = find(call, source_of(command.parameters), box),
-                       target = find(call, target_of(command.parameters), box);
+  const Copy3DEndpoint source = find(call, source_of(command.parameters()), box),
+                       target = find(call, target_of(command.parameters()), box);
   require_writable(call.system.memory, target.place);
   const bool is_linear = box.rows == 1 && box.slices == 1;
   return {is_linear

@@ -43,8 +43,7 @@ Ends unified(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
 }
 
 Memcpy in_3d(const Ends &ends, std::size_t size) {
-  Memcpy made;
-  CUDA_MEMCPY3D &with = made.parameters;
+  CUDA_MEMCPY3D with{};
   with.srcMemoryType = ends.from_type;
   with.dstMemoryType = ends.to_type;
   if (ends.from_type == CU_MEMORYTYPE_HOST)
@@ -57,7 +56,7 @@ Memcpy in_3d(const Ends &ends, std::size_t size) {
     with.dstDevice = ends.to.address;
   with.WidthInBytes = size;
   with.Height = with.Depth = 1;
-  return made;
+  return Memcpy(with);
 }
 
 // Copies between the ends that find(call, to, from, size) looks up. A copy of no bytes checks no address.

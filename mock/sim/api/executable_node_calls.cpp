@@ -6,7 +6,7 @@ namespace cushim::sim {
 namespace {
 
 const ExecutableGraph::Place &find_place(Call &call, CUgraphExec executable, CUgraphNode node) {
-  const ExecutableGraph &graph = executable_of(call, executable);
+  ExecutableGraph &graph = executable_of(call, executable);
   const ExecutableGraph::Place *const found = graph.find(node_of(call, node));
   require(found != nullptr);
   return *found;
@@ -18,8 +18,8 @@ FlatGraph::Node &find(Call &call, CUgraphExec executable, CUgraphNode node) {
 
 // Executable nodes cannot change the number of dimensions of a copy or memset.
 void check_change(const Memcpy &before, const Memcpy &after) {
-  require(before.parameters.srcMemoryType == after.parameters.srcMemoryType &&
-          before.parameters.dstMemoryType == after.parameters.dstMemoryType);
+  require(before.parameters().srcMemoryType == after.parameters().srcMemoryType &&
+          before.parameters().dstMemoryType == after.parameters().dstMemoryType);
 }
 void check_change(const Memset &before, const Memset &after) {
   require((before.parameters.height == 1) == (after.parameters.height == 1));

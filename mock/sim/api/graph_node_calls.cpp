@@ -49,7 +49,7 @@ CUresult add_child(Call &call, CUgraphNode *out, CUgraph handle, const CUgraphNo
 
 CUresult get(Call &call, CUgraphNode node, CUDA_MEMCPY3D *out) {
   require(out != nullptr);
-  *out = command_of<Memcpy>(node_of(call, node)).parameters;
+  *out = command_of<Memcpy>(node_of(call, node)).parameters();
   return CUDA_SUCCESS;
 }
 
@@ -137,7 +137,7 @@ CUresult get_any(Call &call, CUgraphNode handle, CUgraphNodeParams *out) {
   if (const auto *const copy = std::get_if<Memcpy>(&node.command)) {
     found.type = CU_GRAPH_NODE_TYPE_MEMCPY;
     found.memcpy.copyCtx = node.context;
-    found.memcpy.copyParams = copy->parameters;
+    found.memcpy.copyParams = copy->parameters();
   } else if (const auto *const set = std::get_if<Memset>(&node.command)) {
     const CUDA_MEMSET_NODE_PARAMS &with = set->parameters;
     found.type = CU_GRAPH_NODE_TYPE_MEMSET;

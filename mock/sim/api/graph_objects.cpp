@@ -170,7 +170,7 @@ NodeParameters launch_of(Call &call, Function &function, const Parameters &with)
 NodeParameters parameters_of(Call &call, const CUDA_MEMCPY3D *parameters, CUcontext context) {
   require(parameters != nullptr);
   require(parameters->WidthInBytes != 0 && parameters->Height != 0 && parameters->Depth != 0);
-  return validated(call, Memcpy{*parameters}, context);
+  return validated(call, Memcpy(*parameters), context);
 }
 
 NodeParameters parameters_of(Call &call, const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext context) {

@@ -13,9 +13,16 @@
 
 namespace cushim::sim {
 
-// A copy of one, two or three dimensions.
-struct Memcpy {
-  CUDA_MEMCPY3D parameters{};
+// A copy of one, two or three dimensions. Copies of the command share its parameters, which are large: a
+// graph and its executable graphs have one command for each node.
+class Memcpy {
+ public:
+  explicit Memcpy(const CUDA_MEMCPY3D &parameters)
+      : parameters_(std::make_shared<const CUDA_MEMCPY3D>(parameters)) {}
+  const CUDA_MEMCPY3D &parameters() const noexcept { return *parameters_; }
+
+ private:
+  std::shared_ptr<const CUDA_MEMCPY3D> parameters_;
 };
 
 // Sets `height` rows of `width` values, `pitch` bytes apart.

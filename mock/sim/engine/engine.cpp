@@ -32,7 +32,7 @@ void put_behind(Task &task, Task &earlier, Task::Edge &edge) {
 
 // Moves all of the operation except its predecessors into a new task. Makes all allocations that the task
 // needs.
-Work task_of(TaskPool &pool, Operation &operation) {
+Work task_of(BlockPool &pool, Operation &operation) {
   Work work(new (pool) Task);
   Task &task = *work;
   task.name = operation.name;

@@ -26,7 +26,7 @@
 
 #include "engine/operation.hpp"
 #include "engine/ready_heap.hpp"
-#include "engine/task_pool.hpp"
+#include "engine/block_pool.hpp"
 
 namespace cushim::sim {
 
@@ -191,7 +191,7 @@ class Engine {
   std::size_t unfinished_ = 0;
   std::size_t last_tasks_ = 0;  // number of unfinished tasks that no other task depends on
 
-  TaskPool::Owner tasks_ = TaskPool::make();
+  BlockPool::Owner tasks_ = BlockPool::make(sizeof(Task));
   std::function<void(const void *owner)> on_failure_;
 
   // Ready tasks: all their predecessors are complete. Tasks in `needed_` are runnable and needed by a wait.

@@ -46,7 +46,7 @@ struct Condition {
 };
 
 struct Task;
-class TaskPool;
+class BlockPool;
 
 // A counted reference to a task. The machine's lock protects the count: references are created and destroyed
 // under it.
@@ -100,9 +100,9 @@ struct alignas(64) Task {
   };
 
   // Allocates from the pool. Throws std::bad_alloc.
-  static void *operator new(std::size_t size, TaskPool &pool);
+  static void *operator new(std::size_t size, BlockPool &pool);
   static void operator delete(void *task) noexcept;
-  static void operator delete(void *task, TaskPool &) noexcept { operator delete(task); }
+  static void operator delete(void *task, BlockPool &) noexcept { operator delete(task); }
 
   bool is_complete() const noexcept { return state == State::complete; }
   // Returns whether no unfinished task depends on this one.

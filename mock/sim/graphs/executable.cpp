@@ -17,25 +17,33 @@ class Flattening {
  public:
   // Returns false if the graph or a child graph has a cycle. Nodes without dependencies follow `first`.
   bool append(const Graph &graph, std::optional<std::uint32_t> first) {
+    flat.nodes.reserve(flat.nodes.size() + graph.node_count);
+    flat.dependencies.reserve(flat.dependencies.size() + graph.edge_count);
+    const std::size_t nodes = flat.nodes.size(), dependencies = flat.dependencies.size();
+    const std::size_t bodies = flat.bodies.size();
+    if (for_each_in_creation_order(graph, [&](GraphNode &node) { return append(node, first); })) return true;
+    flat.nodes.erase(flat.nodes.begin() + static_cast<std::ptrdiff_t>(nodes), flat.nodes.end());
+    flat.dependencies.resize(dependencies);
+    flat.bodies.erase(flat.bodies.begin() + static_cast<std::ptrdiff_t>(bodies), flat.bodies.end());
     const std::vector<GraphNode *> order = in_topological_order(graph);
-    if (order.size() != graph.node_count) return false;
-    flat.nodes.reserve(flat.nodes.size() + order.size());
-    std::vector<std::uint32_t> indices(order.size());  // by the position in `order`
-    std::vector<std::uint32_t> after;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      after.clear();
-      order[i]->dependencies.for_each(
-          [&](const GraphEdge &edge) { after.push_back(indices[edge.from.scratch]); });
-      if (after.empty() && first) after.push_back(*first);
-      if (!append(*order[i], after)) return false;
-      indices[i] = last();
-    }
-    return true;
+    return order.size() == graph.node_count &&
+           std::ranges::all_of(order, [&](GraphNode *node) { return append(*node, first); });
   }
 
   FlatGraph flat;
 
  private:
+  // Sets the node's `scratch` to its index.
+  bool append(GraphNode &node, std::optional<std::uint32_t> first) {
+    after_.clear();
+    node.dependencies.for_each(
+        [&](const GraphEdge &edge) { after_.push_back(static_cast<std::uint32_t>(edge.from.scratch)); });
+    if (after_.empty() && first) after_.push_back(*first);
+    if (!append(node, std::span<const std::uint32_t>(after_))) return false;
+    node.scratch = last();
+    return true;
+  }
+
   std::uint32_t last() const { return static_cast<std::uint32_t>(flat.nodes.size() - 1); }
 
   bool append(const GraphNode &node, std::span<const std::uint32_t> after) {
@@ -74,7 +82,10 @@ class Flattening {
     node.dependency_count = static_cast<std::uint32_t>(after.size());
     flat.dependencies.insert(flat.dependencies.end(), after.begin(), after.end());
     for (const std::uint32_t earlier : after) flat.nodes[earlier].has_dependents = true;
+    flat.has_memory_nodes = flat.has_memory_nodes || is_of_memory(command);
   }
+
+  std::vector<std::uint32_t> after_;  // of the node that is appended
 };
 
 }  // namespace
@@ -83,11 +94,6 @@ std::optional<FlatGraph> flatten(const Graph &graph) {
   Flattening flattening;
   if (!flattening.append(graph, std::nullopt)) return std::nullopt;
   return std::move(flattening.flat);
-}
-
-const ExecutableGraph::Place *ExecutableGraph::find(const GraphNode &node) const {
-  const auto found = std::ranges::lower_bound(by_id, node.id, {}, &std::pair<unsigned long, Place>::first);
-  return found != by_id.end() && found->first == node.id ? &found->second : nullptr;
 }
 
 namespace {
@@ -129,16 +135,21 @@ void index_nodes(ExecutableGraph &executable, FlatGraph &graph) {
 
 }  // namespace
 
+const ExecutableGraph::Place *ExecutableGraph::find(const GraphNode &node) {
+  constexpr auto id = &std::pair<unsigned long, Place>::first;
+  if (by_id.empty()) {
+    by_id.reserve(graph.nodes.size());
+    index_nodes(*this, graph);
+    std::ranges::sort(by_id, {}, id);
+  }
+  const auto found = std::ranges::lower_bound(by_id, node.id, {}, id);
+  return found != by_id.end() && found->first == node.id ? &found->second : nullptr;
+}
+
 void set_graph(ExecutableGraph &executable, FlatGraph &&graph) {
   executable.graph = std::move(graph);
-  executable.by_id.reserve(executable.graph.nodes.size());
-  index_nodes(executable, executable.graph);
-  std::ranges::sort(executable.by_id, {}, &std::pair<unsigned long, ExecutableGraph::Place>::first);
-  std::uint32_t index = 0;
-  for (const FlatGraph::Node &node : executable.graph.nodes) {
-    if (is_of_memory(node.command)) executable.memory_nodes.push_back(index);
-    ++index;
-  }
+  for (std::uint32_t i = 0; executable.graph.has_memory_nodes && i < executable.graph.nodes.size(); ++i)
+    if (is_of_memory(executable.graph.nodes[i].command)) executable.memory_nodes.push_back(i);
   require(take_conditions(executable, executable.graph), CUDA_ERROR_NOT_SUPPORTED);
   try {
     take_memory(executable);

@@ -34,6 +34,7 @@ struct FlatGraph {
   std::vector<Node> nodes;
   std::vector<std::uint32_t> dependencies;  // indices of nodes
   std::vector<FlatGraph> bodies;
+  bool has_memory_nodes = false;
 
   std::span<const std::uint32_t> dependencies_of(const Node &node) const {
     return std::span(dependencies).subspan(node.dependencies, node.dependency_count);
@@ -54,13 +55,14 @@ struct ExecutableGraph final : Object {
     FlatGraph::Node &node() const { return graph->nodes[index]; }
   };
   // Returns null if the executable graph has no such node.
-  const Place *find(const GraphNode &node) const;
+  const Place *find(const GraphNode &node);
 
   unsigned long id = 0;
   unsigned long long flags = 0;
   FlatGraph graph;
-  std::vector<std::pair<unsigned long, Place>> by_id;  // sorted by the node's id
-  std::vector<std::uint32_t> memory_nodes;             // indices of the nodes that allocate or free memory
+  std::vector<std::pair<unsigned long, Place>>
+      by_id;                                // sorted by the node's id; empty before the first find()
+  std::vector<std::uint32_t> memory_nodes;  // indices of the nodes that allocate or free memory
   std::vector<std::shared_ptr<GraphCondition>> conditions;  // of its conditional nodes
   // References to user objects by the id of the child graph node whose graph has them; 0: the graph itself.
   using UserObjects = std::map<unsigned long, std::map<UserObject *, unsigned>>;
@@ -68,7 +70,7 @@ struct ExecutableGraph final : Object {
   Work last;  // the end of the last launch, which the next one follows
 };
 
-// Sets the nodes; they are found by the ids that they have now. NOT_SUPPORTED if there is another executable
+// Sets the nodes. NOT_SUPPORTED if there is another executable
 // graph of memory that they allocate (measured, driver 580), or of their conditions (CUDA allows one at a
 // time, see CU_GRAPH_NODE_TYPE_CONDITIONAL; the code is that of memory).
 void set_graph(ExecutableGraph &executable, FlatGraph &&graph);

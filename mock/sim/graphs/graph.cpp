@@ -33,28 +33,35 @@ Graph::~Graph() {
 
 Graph &make_graph(System &system) {
   auto graph = std::make_unique<Graph>();
+  graph->system = &system;
+  if (system.graph_nodes == nullptr) {
+    system.graph_nodes = BlockPool::make(sizeof(GraphNode));
+    system.graph_edges = BlockPool::make(sizeof(GraphEdge));
+  }
   graph->id = ++system.last_graph_id;
   return system.handles.add(std::move(graph));
 }
 
 GraphNode &add_node(System &system, Graph &graph, Command command, CUcontext context) {
-  auto node = std::make_unique<GraphNode>();
+  auto node = std::unique_ptr<GraphNode>(new (*system.graph_nodes) GraphNode);
   const auto *const free = std::get_if<MemoryFree>(&command);
   if (free != nullptr) graph.freed_memory.insert(free->memory.get());
   if (is_of_memory(command)) graph.has_memory_nodes = true;
   if (std::holds_alternative<Conditional>(command)) graph.has_conditional_nodes = true;
+  if (std::holds_alternative<ChildGraph>(command)) graph.has_child_graphs = true;
   node->command = std::move(command);
   node->context = context;
   node->id = ++system.last_graph_id;
   GraphNode &added = system.handles.add(std::move(node));
   added.graph = &graph;
-  if (std::holds_alternative<ChildGraph>(command)) graph.has_child_graphs = true;
   added.join(graph.nodes);
   ++graph.node_count;
   return added;
 }
 
-GraphEdge &connect(GraphNode &from, GraphNode &to, EdgeData data) { return *new GraphEdge(from, to, data); }
+GraphEdge &connect(GraphNode &from, GraphNode &to, EdgeData data) {
+  return *new (*from.graph->system->graph_edges) GraphEdge(from, to, data);
+}
 
 GraphEdge *find_edge(const GraphNode &from, const GraphNode &to) {
   GraphEdge *found = nullptr;
@@ -121,8 +128,8 @@ namespace {
 // graph of 100,000 nodes does not fit into the L2 cache, and counting visits each node twice more.
 class CreationOrder {
  public:
-  // Appends the next node in the order of creation and sets its index. Returns false if the order differs.
-  bool append(GraphNode &node) {
+  // Returns whether the next node in the order of creation is the next one in the other order.
+  bool has_next(const GraphNode &node) {
     const GraphEdge *last = nullptr;
     bool is_after_known = true;
     node.dependencies.for_each([&](const GraphEdge &edge) {
@@ -131,7 +138,6 @@ class CreationOrder {
     });
     if (!is_after_known || !follows(last)) return false;
     last_ = last;
-    node.scratch = count_++;
     return true;
   }
 
@@ -144,19 +150,25 @@ class CreationOrder {
   }
 
   const GraphEdge *last_ = nullptr;  // of the previous node; null: it has no dependencies
-  std::size_t count_ = 0;
 };
 
 }  // namespace
 
+bool for_each_in_creation_order(const Graph &graph, const std::function<bool(GraphNode &)> &visit) {
+  CreationOrder creation;
+  bool is_in_order = true;
+  graph.for_each_node(
+      [&](GraphNode &node) { is_in_order = is_in_order && creation.has_next(node) && visit(node); });
+  return is_in_order;
+}
+
 std::vector<GraphNode *> in_topological_order(const Graph &graph) {
   std::vector<GraphNode *> order;
   order.reserve(graph.node_count);
-  CreationOrder creation;
-  bool is_in_order = true;
-  graph.for_each_node([&](GraphNode &node) {
-    is_in_order = is_in_order && creation.append(node);
-    if (is_in_order) order.push_back(&node);
+  const bool is_in_order = for_each_in_creation_order(graph, [&](GraphNode &node) {
+    node.scratch = order.size();
+    order.push_back(&node);
+    return true;
   });
   if (is_in_order) return order;
   order.clear();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "commands/command.hpp"
+#include "engine/block_pool.hpp"
 #include "objects/handle.hpp"
 
 namespace cushim::sim {
@@ -38,6 +39,9 @@ struct GraphEdge {
   ~GraphEdge();
   GraphEdge(const GraphEdge &) = delete;
   GraphEdge &operator=(const GraphEdge &) = delete;
+  static void *operator new(std::size_t, BlockPool &pool) { return pool.allocate(); }
+  static void operator delete(void *edge) noexcept { BlockPool::give_back(edge); }
+  static void operator delete(void *edge, BlockPool &) noexcept { BlockPool::give_back(edge); }
 
   GraphNode &from, &to;
   const EdgeData data;
@@ -66,6 +70,9 @@ struct GraphNode final : Object {
   static constexpr Kind kKind = Kind::graph_node;
   GraphNode() noexcept : Object(kKind) {}
   ~GraphNode() override;
+  static void *operator new(std::size_t, BlockPool &pool) { return pool.allocate(); }
+  static void operator delete(void *node) noexcept { BlockPool::give_back(node); }
+  static void operator delete(void *node, BlockPool &) noexcept { BlockPool::give_back(node); }
 
   Graph *graph = nullptr;
   CUcontext context = nullptr;  // null for a node that runs in the context of the launch
@@ -87,6 +94,7 @@ struct Graph final : Object {
 
   struct Nodes : ListHook {};
 
+  System *system = nullptr;
   unsigned long id = 0;
   unsigned long original = 0;  // id of the graph that this was cloned from; 0: none
   Graph *parent = nullptr;     // the graph of the node that it is a part of; null: none
@@ -134,6 +142,10 @@ GraphEdge &connect(GraphNode &from, GraphNode &to, EdgeData data = {});
 // Returns null if there is no such edge. Takes time proportional to the smaller of the two numbers of edges.
 GraphEdge *find_edge(const GraphNode &from, const GraphNode &to);
 
+// Calls `visit` for the nodes in the order of their creation, as long as that is the order of
+// in_topological_order() and `visit` returns true. Returns whether that were all nodes. `visit` must set the
+// node's `scratch` to a number above those of the nodes before it.
+bool for_each_in_creation_order(const Graph &graph, const std::function<bool(GraphNode &)> &visit);
 // Returns the nodes in an order in which each follows its dependencies; fewer nodes than the graph has if it
 // has a cycle. Sets each node's `scratch` to its index.
 std::vector<GraphNode *> in_topological_order(const Graph &graph);

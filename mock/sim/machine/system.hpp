@@ -171,6 +171,7 @@ struct System final : mock::Owner {
   std::vector<std::unique_ptr<Context>> ended_contexts;  // destroyed contexts that may be on a thread's stack
   std::size_t ended_contexts_swept_at = 32;
   unsigned long last_id = 0;                               // of contexts and streams
+  BlockPool::Owner graph_nodes{}, graph_edges{};           // null before the first graph
   unsigned long last_graph_id = 0;                         // of graphs, executable graphs and their nodes
   unsigned long last_capture = 0;                          // the number of the last stream capture
   std::vector<std::shared_ptr<Capture>> captures;          // in progress
