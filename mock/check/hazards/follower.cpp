@@ -34,7 +34,7 @@ using LaunchWatches = std::deque<mock::LaunchWatch>;
 
 void Follower::before(WatchedCall &call) {
   const Effect &effect = *effect_of(call.slot);
-  if (effect.enqueues_kernels && model.reports()) of_thread<LaunchWatches>().emplace_back();
+  if (effect.enqueues_kernels && watches_launches()) of_thread<LaunchWatches>().emplace_back();
   if (effect.before == nullptr) return;
   ToLearn::Call &learns = of_thread<ToLearn>().push();
   const std::lock_guard lock(mutex);
@@ -47,7 +47,7 @@ void Follower::before(WatchedCall &call) {
 void Follower::after(WatchedCall &call, CUresult result) {
   const Effect &effect = *effect_of(call.slot);
   std::vector<mock::EnqueuedKernel> enqueued;
-  if (effect.enqueues_kernels && model.reports()) {
+  if (effect.enqueues_kernels && watches_launches()) {
     LaunchWatches &watches = of_thread<LaunchWatches>();
     enqueued = std::move(watches.back().kernels);
     watches.pop_back();

@@ -42,6 +42,8 @@ class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
   Graphs graphs;
 
  private:
+  // Returns whether the driver is to tell which kernels a call enqueues, and to record what they access.
+  bool watches_launches() const noexcept { return model.reports() && kernels.are_checked(); }
   void note_captured(CallView &call);
 
   std::vector<hook::Hook> hooks_;

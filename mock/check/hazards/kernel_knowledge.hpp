@@ -37,6 +37,7 @@ class KernelKnowledge {
   // Returns the addresses that a kernel gets, and what it does with the memory there. Empty if kernels are
   // not checked.
   std::vector<PointerUse> pointers_of(const Kernel &kernel, const HazardModel &model) const;
+  bool are_checked() const noexcept { return options_.checks_kernels; }
   // Handles of functions may name other functions: a module was unloaded.
   void forget() { known_.clear(); }
 

@@ -12,17 +12,38 @@
 namespace cushim::check {
 namespace {
 
-constexpr std::string_view kBegins[] = {"cuStreamBeginCapture", "cuStreamBeginCaptureToGraph"};
-constexpr std::string_view kCounts[] = {"cuUserObjectCreate", "cuUserObjectRetain", "cuUserObjectRelease",
-                                        "cuGraphRetainUserObject"};
-constexpr std::string_view kOthers[] = {"cuStreamEndCapture", "cuStreamWaitEvent", "cuStreamDestroy",
-                                        "cuCtxDestroy"};
+// What a watched call does.
+enum class Role {
+  none,
+  begins,
+  ends,
+  waits,
+  destroys_stream,
+  destroys_context,
+  makes,
+  retains,
+  releases,
+  moves
+};
 
-std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
+Role role_of(std::string_view base) {
+  constexpr std::pair<std::string_view, Role> kRoles[] = {
+      {"cuStreamBeginCapture", Role::begins},     {"cuStreamBeginCaptureToGraph", Role::begins},
+      {"cuStreamEndCapture", Role::ends},         {"cuStreamWaitEvent", Role::waits},
+      {"cuStreamDestroy", Role::destroys_stream}, {"cuCtxDestroy", Role::destroys_context},
+      {"cuUserObjectCreate", Role::makes},        {"cuUserObjectRetain", Role::retains},
+      {"cuUserObjectRelease", Role::releases},    {"cuGraphRetainUserObject", Role::moves}};
+  const auto *const found = std::ranges::find(kRoles, base, &std::pair<std::string_view, Role>::first);
+  return found != std::end(kRoles) ? found->second : Role::none;
+}
 
-template <class Bases>
-bool is_one_of(const Bases &bases, int slot) {
-  return std::ranges::find(bases, base_of(slot)) != std::end(bases);
+Role role_of(int slot) {
+  static const std::vector<Role> &roles = *new std::vector<Role>([] {
+    std::vector<Role> all;
+    for (int each = 0; each < cushim_entry_count(); ++each) all.push_back(role_of(cushim_entry(each)->base));
+    return all;
+  }());
+  return roles[static_cast<std::size_t>(slot)];
 }
 
 Finding::Call call_of(const char *role, const WatchedCall &call) {
@@ -41,9 +62,7 @@ std::string text_of(std::uint64_t stream) { return mock::handle_text("stream", h
 
 GraphLeaks::GraphLeaks(Driver &driver, std::function<void(Finding)> report)
     : driver_(driver), report_(std::move(report)) {
-  hooks_ = watch(driver, *this, [](int slot) {
-    return is_one_of(kBegins, slot) || is_one_of(kCounts, slot) || is_one_of(kOthers, slot);
-  });
+  hooks_ = watch(driver, *this, [](int slot) { return role_of(slot) != Role::none; });
 }
 
 namespace {
@@ -67,6 +86,7 @@ void GraphLeaks::begin_capture(const WatchedCall &call) {
     exact::cuStreamGetCtx_v9020(driver_)(handle_of(key.first), &capture.context);
   const std::lock_guard lock(mutex_);
   captures_[key] = std::move(capture);
+  has_captures_ = true;
 }
 
 void GraphLeaks::end_capture(const WatchedCall &call, CUresult result) {
@@ -75,6 +95,7 @@ void GraphLeaks::end_capture(const WatchedCall &call, CUresult result) {
   if (found == captures_.end()) return;
   const Capture capture = std::move(found->second);
   captures_.erase(found);
+  has_captures_ = !captures_.empty();
   if (result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED) return;
   Finding finding{
       .checker = "leaks",
@@ -94,7 +115,7 @@ void GraphLeaks::end_capture(const WatchedCall &call, CUresult result) {
 void GraphLeaks::join_capture(const WatchedCall &call) {
   {
     const std::lock_guard lock(mutex_);
-    if (captures_.empty() || captures_.contains(key_of(call))) return;
+    if (captures_.contains(key_of(call))) return;
   }
   const std::uint64_t stream = stream_of(call);
   if (stream == reinterpret_cast<std::uintptr_t>(CU_STREAM_LEGACY)) return;
@@ -134,20 +155,20 @@ void GraphLeaks::end_captures_of(CUcontext context, const WatchedCall &by) {
 }
 
 void GraphLeaks::count_references(const WatchedCall &call) {
-  const std::string_view base = base_of(call.slot);
+  const Role role = role_of(call.slot);
   const auto number = [&](std::size_t index) { return call.arguments[index].bits & 0xffffffff; };
   const std::lock_guard lock(mutex_);
-  if (base == "cuUserObjectCreate") {
+  if (role == Role::makes) {
     user_objects_[call.arguments[0].written()] = {number(3), call_of("created by", call)};
     return;
   }
-  if (base == "cuUserObjectRetain") {
+  if (role == Role::retains) {
     const auto [object, is_new] = user_objects_.try_emplace(call.arguments[0].bits);
     if (is_new) object->second.made = call_of("retained by", call);
     object->second.references += number(1);
     return;
   }
-  const bool is_of_graph = base == "cuGraphRetainUserObject";
+  const bool is_of_graph = role == Role::moves;
   if (is_of_graph && (number(3) & CU_GRAPH_USER_OBJECT_MOVE) == 0) return;
   const auto object = user_objects_.find(call.arguments[is_of_graph ? 1 : 0].bits);
   if (object == user_objects_.end()) return;
@@ -159,10 +180,12 @@ void GraphLeaks::count_references(const WatchedCall &call) {
 }
 
 void GraphLeaks::before(WatchedCall &call) {
-  const bool ends_context = base_of(call.slot) == "cuCtxDestroy";
-  if (!ends_context && base_of(call.slot) != "cuStreamDestroy") return;
+  if (!has_captures_) return;
+  const Role role = role_of(call.slot);
+  if (role != Role::destroys_stream && role != Role::destroys_context) return;
   const std::lock_guard lock(mutex_);
-  if (ends_context) return end_captures_of(reinterpret_cast<CUcontext>(call.arguments[0].bits), call);
+  if (role == Role::destroys_context)
+    return end_captures_of(reinterpret_cast<CUcontext>(call.arguments[0].bits), call);
   const auto found = captures_.find({call.arguments[0].bits, 0});
   if (found == captures_.end()) return;
   report_not_ended(found->first.first, found->second, &call);
@@ -170,11 +193,15 @@ void GraphLeaks::before(WatchedCall &call) {
 }
 
 void GraphLeaks::after(WatchedCall &call, CUresult result) {
-  if (base_of(call.slot) == "cuStreamEndCapture") return end_capture(call, result);
-  if (result != CUDA_SUCCESS) return;
-  if (is_one_of(kBegins, call.slot)) return begin_capture(call);
-  if (is_one_of(kCounts, call.slot)) return count_references(call);
-  if (base_of(call.slot) == "cuStreamWaitEvent") join_capture(call);
+  const Role role = role_of(call.slot);
+  if (role == Role::waits) {
+    if (has_captures_ && result == CUDA_SUCCESS) join_capture(call);
+  } else if (role == Role::ends) {
+    end_capture(call, result);
+  } else if (result == CUDA_SUCCESS) {
+    if (role == Role::begins) begin_capture(call);
+    if (role >= Role::makes) count_references(call);
+  }
 }
 
 void GraphLeaks::finish() {

@@ -6,6 +6,7 @@
 #include <cushim/check/finding.hpp>
 #include <cushim/mock/mutex.hpp>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -52,6 +53,7 @@ class GraphLeaks final : public Watcher {
   const std::function<void(Finding)> report_;
   mock::Mutex mutex_;  // guards the next two
   std::map<StreamKey, Capture> captures_;
+  std::atomic<bool> has_captures_{false};  // false: `captures_` is empty
   std::unordered_map<std::uint64_t, UserObject> user_objects_;
   // last member: removed first, so that no call is inside when the rest is destroyed
   std::vector<hook::Hook> hooks_;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kWindow = 64 << 10;
 // The same while accesses are recorded, in allocations of more than kLarge bytes: smaller windows would be
 // slower.
-constexpr std::uint64_t kRecordedWindow = 512, kLarge = 1 << 20;
+constexpr std::uint64_t kRecordedWindow = 512, kLarge = 64 << 10;
 
 }  // namespace
 
