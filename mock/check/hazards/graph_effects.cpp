@@ -14,6 +14,7 @@ GraphWork::Node *changed(CallView &call) {
 }  // namespace
 
 void add_node(CallView &call) {
+  if (!call.model.reports()) return;
   const Access made = call.access();
   call.graphs.sites.add(call.handle<CUgraph>(1), reinterpret_cast<CUgraphNode>(call.written(0)),
                         {static_cast<int>(made.entry), made.call_stack});
