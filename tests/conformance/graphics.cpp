@@ -54,35 +54,34 @@ TEST_F(Graphics, Resources_that_are_null_have_no_memory) {
 TEST_F(Graphics, Of_OpenGL_buffers) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuGraphicsGLRegisterBuffer(&resource, 1, 0), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
+  EXPECT_ANSWER(driver().cuGraphicsGLRegisterBuffer(&resource, 1, 0), CUDA_ERROR_OPERATING_SYSTEM);
   EXPECT_ANSWER(driver().cuGraphicsGLRegisterBuffer(nullptr, 1, 0), CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(Graphics, Of_OpenGL_images) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuGraphicsGLRegisterImage(&resource, 1, 0x0DE1, 0),
-                CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
+  EXPECT_ANSWER(driver().cuGraphicsGLRegisterImage(&resource, 1, 0x0DE1, 0), CUDA_ERROR_OPERATING_SYSTEM);
   EXPECT_ANSWER(driver().cuGraphicsGLRegisterImage(&resource, 1, 0, 0), CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(Graphics, Of_OpenGL_before_registration) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuGLInit(), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
-  EXPECT_ANSWER(driver().cuGLRegisterBufferObject(1), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
+  EXPECT_ANSWER(driver().cuGLInit(), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuGLRegisterBufferObject(1), CUDA_ERROR_OPERATING_SYSTEM);
   EXPECT_ANSWER(cushim::exact::cuGLMapBufferObject_v3020(driver())(&pointer, &size, 1),
-                CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
-  EXPECT_ANSWER(driver().cuGLUnmapBufferObject(1), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
-  EXPECT_ANSWER(driver().cuGLUnregisterBufferObject(1), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
-  EXPECT_ANSWER(driver().cuGLSetBufferObjectMapFlags(1, 0), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuGLUnmapBufferObject(1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuGLUnregisterBufferObject(1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuGLSetBufferObjectMapFlags(1, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(cushim::exact::cuGLMapBufferObjectAsync_v3020(driver())(&pointer, &size, 1, nullptr),
-                CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
-  EXPECT_ANSWER(driver().cuGLUnmapBufferObjectAsync(1, nullptr), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuGLUnmapBufferObjectAsync(1, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(Graphics, Of_OpenGL_make_no_contexts) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
   EXPECT_ANSWER(cushim::exact::cuGLCtxCreate_v3020(driver())(&context_out, 0, device),
-                CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
+                CUDA_ERROR_OPERATING_SYSTEM);
 }
 
 // ---- EGL ----
@@ -90,28 +89,29 @@ TEST_F(Graphics, Of_OpenGL_make_no_contexts) {
 TEST_F(Graphics, Of_EGL_images) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuGraphicsEGLRegisterImage(&resource, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_ANSWER(driver().cuGraphicsEGLRegisterImage(&resource, &number, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_ANSWER(driver().cuGraphicsEGLRegisterImage(&resource, nullptr, 0), CUDA_ERROR_UNKNOWN);
+  EXPECT_ANSWER(driver().cuGraphicsEGLRegisterImage(&resource, &number, 0), CUDA_ERROR_UNKNOWN);
 }
 TEST_F(Graphics, Of_EGL_frames) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
   EXPECT_ANSWER(driver().cuGraphicsResourceGetMappedEglFrame(nullptr, nullptr, 0, 0),
-                CUDA_ERROR_INVALID_VALUE);
+                CUDA_ERROR_INVALID_HANDLE);
 }
 TEST_F(Graphics, Of_EGL_streams) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuEGLStreamConsumerConnect(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuEGLStreamConsumerConnectWithFlags(nullptr, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuEGLStreamProducerConnect(nullptr, nullptr, 16, 16), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuEGLStreamConsumerDisconnect(nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuEGLStreamProducerDisconnect(nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuEGLStreamConsumerConnect(nullptr, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuEGLStreamConsumerConnectWithFlags(nullptr, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuEGLStreamProducerConnect(nullptr, nullptr, 16, 16), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuEGLStreamConsumerDisconnect(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuEGLStreamProducerDisconnect(nullptr), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_ANSWER(driver().cuEGLStreamConsumerAcquireFrame(nullptr, nullptr, nullptr, 0),
-                CUDA_ERROR_INVALID_VALUE);
+                CUDA_ERROR_INVALID_HANDLE);
   EXPECT_ANSWER(driver().cuEGLStreamConsumerReleaseFrame(nullptr, nullptr, nullptr),
-                CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuEGLStreamProducerReturnFrame(nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+                CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuEGLStreamProducerReturnFrame(nullptr, nullptr, nullptr),
+                CUDA_ERROR_INVALID_HANDLE);
 }
 
 // ---- VDPAU ----
@@ -119,10 +119,8 @@ TEST_F(Graphics, Of_EGL_streams) {
 TEST_F(Graphics, Of_VDPAU_surfaces) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuGraphicsVDPAURegisterVideoSurface(&resource, 1, 0),
-                CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
-  EXPECT_ANSWER(driver().cuGraphicsVDPAURegisterOutputSurface(&resource, 1, 0),
-                CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
+  EXPECT_ANSWER(driver().cuGraphicsVDPAURegisterVideoSurface(&resource, 1, 0), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuGraphicsVDPAURegisterOutputSurface(&resource, 1, 0), CUDA_ERROR_INVALID_CONTEXT);
 }
 TEST_F(Graphics, Of_VDPAU_devices) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();

@@ -155,13 +155,6 @@ CUresult linear_texture_width(Call &call, std::size_t *width, CUarray_format, un
   return CUDA_SUCCESS;
 }
 
-// Graphics interoperability: no simulated device drives a display.
-CUresult gl_devices(Call &, unsigned *count, CUdevice *devices, unsigned, unsigned) {
-  require(count != nullptr && devices != nullptr);
-  *count = 0;
-  return CUDA_ERROR_NO_DEVICE;
-}
-
 }  // namespace
 
 void serve_devices(Service &service) {
@@ -179,7 +172,6 @@ void serve_devices(Service &service) {
   service.serve<"cuDeviceGetByPCIBusId", get_by_bus_id>();
   service.serve<"cuDeviceGetExecAffinitySupport", get_affinity_support>();
   service.serve<"cuDeviceGetTexture1DLinearMaxWidth", linear_texture_width>();
-  service.serve<"cuGLGetDevices_v6050", gl_devices>();
 }
 
 }  // namespace cushim::sim

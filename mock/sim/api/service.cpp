@@ -142,6 +142,9 @@ Service::Service() {
   serve_executable_nodes(*this);
   serve_captures(*this);
   serve_user_objects(*this);
+  serve_graphics(*this);
+  serve_device_services(*this);
+  serve_coredumps(*this);
 }
 
 void Service::fail_served_twice(int slot) {

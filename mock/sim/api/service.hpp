@@ -227,5 +227,8 @@ void serve_executable_graphs(Service &service);
 void serve_executable_nodes(Service &service);
 void serve_captures(Service &service);
 void serve_user_objects(Service &service);
+void serve_graphics(Service &service);
+void serve_device_services(Service &service);
+void serve_coredumps(Service &service);
 
 }  // namespace cushim::sim

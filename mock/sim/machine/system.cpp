@@ -112,6 +112,7 @@ Context &System::make_context(Device &device, unsigned flags) {
   context->id = ++last_id;
   context->flags = flags;
   context->limits = {device.profile.limits.begin(), device.profile.limits.end()};
+  context->coredump = coredump;
   return handles.add(std::move(context));
 }
 

@@ -184,6 +184,9 @@ struct System final : mock::Owner {
   bool has_reported_runtime = false;      // whether the missing export tables were reported
   bool has_recommended_checker = false;   // whether the misuse checker was recommended
   unsigned long misuses = 0;              // of handles
+  CoredumpSettings coredump;              // of the process; a new context takes them over
+  std::map<unsigned long, const Device *> notifications;  // registrations of asynchronous notifications
+  unsigned long last_notification = 0;
   RegisteredKernels kernels;
   std::map<std::string, Usage::Cubin> cubins;            // loaded machine code, by content
   std::map<std::string, unsigned long> skipped_kernels;  // launches that did nothing, by kernel

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "objects/coredump_settings.hpp"
 #include "objects/handle.hpp"
 #include "objects/stream.hpp"
 
@@ -52,6 +53,8 @@ struct Context : Object {
   };
   std::vector<PendingTail> pending_tails;
   std::size_t left_over_swept_at = 32;
+
+  CoredumpSettings coredump;
 
   // Removes idle streams of ended threads once the number of streams has doubled since the last sweep:
   // amortized O(1) per stream.

@@ -49,6 +49,12 @@ const char *name_of(Kind kind) noexcept {
       return "texture reference";
     case Kind::surface_reference:
       return "surface reference";
+    case Kind::external_memory:
+      return "external memory";
+    case Kind::external_semaphore:
+      return "external semaphore";
+    case Kind::graphics_resource:
+      return "graphics resource";
   }
   return "object";
 }
@@ -70,7 +76,9 @@ std::string Handles::reason_not_found(const void *handle, Kind wanted) const {
   if (kind == wanted)
     return is_last && slot.ended_by != nullptr ? std::string("was destroyed by ") + slot.ended_by
                                                : "was destroyed";
-  const bool begins_with_vowel = kind == Kind::event || kind == Kind::array || kind == Kind::executable_graph;
+  const bool begins_with_vowel = kind == Kind::event || kind == Kind::array ||
+                                 kind == Kind::executable_graph || kind == Kind::external_memory ||
+                                 kind == Kind::external_semaphore;
   return std::string(begins_with_vowel ? "is an " : "is a ") + name_of(kind);
 }
 

@@ -38,8 +38,11 @@ enum class Kind : std::uint8_t {
   surface,
   texture_reference,
   surface_reference,
+  external_memory,
+  external_semaphore,
+  graphics_resource,
 };
-inline constexpr Kind kLastKind = Kind::surface_reference;
+inline constexpr Kind kLastKind = Kind::graphics_resource;
 
 const char *name_of(Kind kind) noexcept;
 

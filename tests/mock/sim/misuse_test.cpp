@@ -168,18 +168,17 @@ TEST(Misuse, Calls_after_the_machines_end_are_refused) {
 
 TEST(NotImplemented, A_call_is_refused_said_once_and_not_found_by_lookups) {
   const Running running;
-  CUexternalMemory memory = nullptr;
-  const CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
+  int list = 0;
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(driver().cuImportExternalMemory(&memory, &description), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_EQ(driver().cuImportExternalMemory(&memory, &description), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver().cuDeviceGetNvSciSyncAttributes(&list, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver().cuDeviceGetNvSciSyncAttributes(&list, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("cuImportExternalMemory is not implemented"), said.npos) << said;
-  EXPECT_EQ(said.find("cuImportExternalMemory", said.find("cuImportExternalMemory") + 1), said.npos) << said;
-  EXPECT_FALSE(running.machine.driver().supports<&cuImportExternalMemory>());
+  EXPECT_NE(said.find("cuDeviceGetNvSciSyncAttributes is not implemented"), said.npos) << said;
+  EXPECT_EQ(said.find("cuDeviceGetNvSciSyncAttributes", said.find("cuDeviceGetNvSciSyncAttributes") + 1), said.npos) << said;
+  EXPECT_FALSE(running.machine.driver().supports<&cuDeviceGetNvSciSyncAttributes>());
   void *function = &function;
   CUdriverProcAddressQueryResult status{};
-  need(driver().cuGetProcAddress_v2("cuImportExternalMemory", &function, 12000, 0, &status));
+  need(driver().cuGetProcAddress_v2("cuDeviceGetNvSciSyncAttributes", &function, 12000, 0, &status));
   EXPECT_EQ(function, nullptr);
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 }

@@ -72,13 +72,11 @@ TEST(Usage, Lists_what_was_not_freed_by_kind) {
 
 TEST(Usage, Names_what_is_not_implemented_once) {
   const Running running;
-  bool is_on = false;
-  std::size_t size = sizeof is_on;
+  int list = 0;
   for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(driver().cuCoredumpGetAttribute(CU_COREDUMP_LIGHTWEIGHT, &is_on, &size),
-              CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(driver().cuDeviceGetNvSciSyncAttributes(&list, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
   const Usage usage = running.machine.usage();
-  EXPECT_EQ(usage.not_implemented, std::vector<std::string>{"cuCoredumpGetAttribute"});
+  EXPECT_EQ(usage.not_implemented, std::vector<std::string>{"cuDeviceGetNvSciSyncAttributes"});
   EXPECT_TRUE(usage.has_findings());
 }
 

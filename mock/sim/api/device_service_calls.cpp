@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls about a device as a whole: execution affinity, profilers, writes of other devices, atomic operations,
+// asynchronous notifications, decompression. Measured on an H200, driver 580, except where noted.
+#include "api/service.hpp"
+
+namespace cushim::sim {
+namespace {
+
+CUresult get_affinity(Call &call, CUexecAffinityParam *out, CUexecAffinityType type) {
+  require(out != nullptr);
+  const Context &context = call.context();
+  require(type == CU_EXEC_AFFINITY_TYPE_SM_COUNT, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+  out->type = type;
+  out->param.smCount.val =
+      static_cast<unsigned>(context.device->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  return CUDA_SUCCESS;
+}
+
+CUresult flush_remote_writes(Call &call, CUflushGPUDirectRDMAWritesTarget target,
+                             CUflushGPUDirectRDMAWritesScope scope) {
+  call.context();
+  require(target == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX);
+  require(scope == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER ||
+          scope == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES);
+  return CUDA_SUCCESS;
+}
+
+#if CUDA_VERSION >= 13000
+// The host has no atomic operations on a device that is not connected to it by NVLink. Capabilities before an
+// unknown operation are written.
+CUresult get_atomics_of_host(Call &call, unsigned *capabilities, const CUatomicOperation *operations,
+                             unsigned count, CUdevice number) {
+  require(capabilities != nullptr && operations != nullptr && count != 0);
+  call.device(number);
+  for (unsigned i = 0; i < count; ++i) {
+    require(operations[i] >= 0 && operations[i] < CU_ATOMIC_OPERATION_MAX);
+    capabilities[i] = 0;
+  }
+  return CUDA_SUCCESS;
+}
+
+// The capabilities of two devices with native atomics are not documented, and not measured.
+CUresult get_atomics_of_peers(Call &call, unsigned *capabilities, const CUatomicOperation *operations,
+                              unsigned count, CUdevice source, CUdevice destination) {
+  require(capabilities != nullptr && operations != nullptr && count != 0);
+  const Device &from = call.device(source), &to = call.device(destination);
+  require(&from != &to, CUDA_ERROR_INVALID_DEVICE);
+  if (from.peers[static_cast<std::size_t>(to.index)].native_atomics) {
+    call.system.engine.report(std::string(call.name) + ": not implemented for devices with native atomics");
+    fail(CUDA_ERROR_NOT_SUPPORTED);
+  }
+  return get_atomics_of_host(call, capabilities, operations, count, destination);
+}
+#endif
+
+#if CUDA_VERSION >= 12040
+// Not measured. No notification ever comes: the only kind is about memory budgets, which devices do not have.
+CUresult register_notification(Call &call, CUdevice number, CUasyncCallback function, void *,
+                               CUasyncCallbackHandle *out) {
+  require(function != nullptr && out != nullptr);
+  const Device &device = call.device(number);
+  System &system = call.system;
+  system.notifications.emplace(++system.last_notification, &device);
+  *out = reinterpret_cast<CUasyncCallbackHandle>(std::uintptr_t{system.last_notification});
+  return CUDA_SUCCESS;
+}
+
+CUresult unregister_notification(Call &call, CUdevice number, CUasyncCallbackHandle handle) {
+  const Device &device = call.device(number);
+  auto &registered = call.system.notifications;
+  const auto found = registered.find(reinterpret_cast<std::uintptr_t>(handle));
+  require(found != registered.end() && found->second == &device);
+  registered.erase(found);
+  return CUDA_SUCCESS;
+}
+#endif
+
+}  // namespace
+
+void serve_device_services(Service &service) {
+  service.serve<"cuCtxGetExecAffinity", get_affinity>();
+  service.serve_result<"cuProfilerInitialize", CUDA_ERROR_NOT_SUPPORTED>();
+  service.serve<"cuFlushGPUDirectRDMAWrites", flush_remote_writes>();
+#if CUDA_VERSION >= 13000
+  service.serve<"cuDeviceGetHostAtomicCapabilities", get_atomics_of_host>();
+  service.serve<"cuDeviceGetP2PAtomicCapabilities", get_atomics_of_peers>();
+#endif
+#if CUDA_VERSION >= 12040
+  service.serve<"cuDeviceRegisterAsyncNotification", register_notification>();
+  service.serve<"cuDeviceUnregisterAsyncNotification", unregister_notification>();
+#endif
+  // An H200 has no hardware for it: CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK is 0.
+  service.serve_result<"cuMemBatchDecompressAsync", CUDA_ERROR_NOT_SUPPORTED>();
+}
+
+}  // namespace cushim::sim
