@@ -60,21 +60,26 @@ STATEMENT(ExternalMemory, Needs_a_place, driver().cuImportExternalMemory(nullptr
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(ExternalMemory, Needs_a_description, driver().cuImportExternalMemory(&memory_out, nullptr),
           CUDA_ERROR_INVALID_VALUE)
-STATEMENT(ExternalMemory, Behind_no_file_descriptor, import(opaque(-1)), CUDA_ERROR_INVALID_VALUE)
-STATEMENT(ExternalMemory, Behind_a_closed_file_descriptor, import(opaque(999)), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(ExternalMemory, Behind_no_file_descriptor, import(opaque(-1)), CUDA_ERROR_UNKNOWN)
+STATEMENT(ExternalMemory, Behind_a_closed_file_descriptor, import(opaque(999)), CUDA_ERROR_UNKNOWN)
 STATEMENT(ExternalMemory, Of_no_size, import(opaque(open(::open("/dev/null", O_RDWR)), 0)),
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(ExternalMemory, Behind_a_device, import(opaque(open(::open("/dev/null", O_RDWR)))),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_UNKNOWN)
 STATEMENT(ExternalMemory, Behind_a_file_in_memory, import(opaque(open(memfd_create("memory", 0)))),
-          CUDA_ERROR_INVALID_VALUE)
+          CUDA_ERROR_UNKNOWN)
 TEST_F(ExternalMemory, Of_each_type) {
+  // Types 5 to 7, of Direct3D, need the flag CUDA_EXTERNAL_MEMORY_DEDICATED.
+  constexpr CUresult kUnsupported = CUDA_ERROR_NOT_SUPPORTED, kInvalid = CUDA_ERROR_INVALID_VALUE;
+  constexpr CUresult answers[] = {kInvalid,     CUDA_ERROR_UNKNOWN, kUnsupported, kUnsupported,
+                                  kUnsupported, kInvalid,           kInvalid,     kInvalid,
+                                  kUnsupported, kUnsupported,       kInvalid,     kInvalid};
   for (int type = 0; type < 12; ++type) {
     auto description = opaque(open(memfd_create("memory", 0)));
     description.type = static_cast<CUexternalMemoryHandleType>(type);
     CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
     make_context();
-    EXPECT_ANSWER(import(description), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_ANSWER(import(description), answers[type]);
   }
 }
 TEST_F(ExternalMemory, With_an_unknown_flag) {
@@ -137,15 +142,15 @@ TEST_F(ExternalMemory, Is_mapped_beyond_its_end) {
 TEST_F(ExternalMemory, Of_no_object) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuDestroyExternalMemory(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuDestroyExternalMemory(nullptr), CUDA_ERROR_INVALID_VALUE);
   CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer{};
   buffer.size = 4096;
   EXPECT_ANSWER(driver().cuExternalMemoryGetMappedBuffer(&pointer, nullptr, &buffer),
-                CUDA_ERROR_INVALID_HANDLE);
+                CUDA_ERROR_INVALID_VALUE);
   CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC array{};
   CUmipmappedArray levels = nullptr;
   EXPECT_ANSWER(driver().cuExternalMemoryGetMappedMipmappedArray(&levels, nullptr, &array),
-                CUDA_ERROR_INVALID_HANDLE);
+                CUDA_ERROR_INVALID_VALUE);
 }
 
 // ---- Semaphores ----
@@ -157,18 +162,24 @@ STATEMENT(ExternalSemaphores, Need_a_place, driver().cuImportExternalSemaphore(n
 STATEMENT(ExternalSemaphores, Need_a_description, driver().cuImportExternalSemaphore(&semaphore_out, nullptr),
           CUDA_ERROR_INVALID_VALUE)
 TEST_F(ExternalSemaphores, Of_each_type) {
+  const auto of_type = [](int type) {
+    if (type == 0 || type == 11) return CUDA_ERROR_INVALID_VALUE;
+    const bool is_descriptor = type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
+                               type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+    return is_descriptor ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_NOT_SUPPORTED;
+  };
   for (int type = 0; type < 12; ++type) {
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
     description.type = static_cast<CUexternalSemaphoreHandleType>(type);
     description.handle.fd = open(memfd_create("semaphore", 0));
-    EXPECT_ANSWER(driver().cuImportExternalSemaphore(&semaphore_out, &description), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_ANSWER(driver().cuImportExternalSemaphore(&semaphore_out, &description), of_type(type));
   }
 }
 TEST_F(ExternalSemaphores, Behind_no_file_descriptor) {
   CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
   description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
   description.handle.fd = -1;
-  EXPECT_ANSWER(driver().cuImportExternalSemaphore(&semaphore_out, &description), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuImportExternalSemaphore(&semaphore_out, &description), CUDA_ERROR_UNKNOWN);
   description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
   EXPECT_ANSWER(driver().cuImportExternalSemaphore(&semaphore_out, &description), CUDA_ERROR_INVALID_VALUE);
   description.flags = 1;
@@ -177,13 +188,15 @@ TEST_F(ExternalSemaphores, Behind_no_file_descriptor) {
 TEST_F(ExternalSemaphores, Of_no_object_are_not_destroyed) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuDestroyExternalSemaphore(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuDestroyExternalSemaphore(nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(ExternalSemaphores, In_a_list_of_none) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuSignalExternalSemaphoresAsync(nullptr, nullptr, 0, nullptr), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuWaitExternalSemaphoresAsync(nullptr, nullptr, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuSignalExternalSemaphoresAsync(nullptr, nullptr, 0, nullptr),
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuWaitExternalSemaphoresAsync(nullptr, nullptr, 0, nullptr),
+                CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuSignalExternalSemaphoresAsync(nullptr, nullptr, 1, nullptr),
                 CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuWaitExternalSemaphoresAsync(nullptr, nullptr, 1, nullptr),
@@ -194,14 +207,14 @@ TEST_F(ExternalSemaphores, Of_no_object_are_not_signalled) {
   make_context();
   CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS values{};
   EXPECT_ANSWER(driver().cuSignalExternalSemaphoresAsync(&semaphore_out, &values, 1, nullptr),
-                CUDA_ERROR_INVALID_HANDLE);
+                CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(ExternalSemaphores, Of_no_object_are_not_waited_for) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
   CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS values{};
   EXPECT_ANSWER(driver().cuWaitExternalSemaphoresAsync(&semaphore_out, &values, 1, nullptr),
-                CUDA_ERROR_INVALID_HANDLE);
+                CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(ExternalSemaphores, Make_nodes_of_graphs) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();

@@ -46,7 +46,7 @@ CUresult free(Call &call, CUdeviceptr address) {
           (allocation->kind == MemoryKind::device || allocation->kind == MemoryKind::managed ||
            allocation->pool != nullptr) &&
           allocation->is_usable() && (allocation->imported == nullptr || allocation->pool != nullptr) &&
-          allocation->mapping == nullptr && !allocation->is_of_module);
+          (allocation->mapping == nullptr || allocation->mapping->is_external) && !allocation->is_of_module);
   if (const Context *const owner = allocation->context) require(owner->fault == CUDA_SUCCESS, owner->fault);
   if (GraphMemory *const memory = allocation->graph_memory) {
     require(memory->is_allocated);

@@ -61,11 +61,20 @@ CUresult destroy_one(Call &call, CUgraphNode handle) {
 }
 
 CUgraphNodeType type_of(const Command &command) {
-  constexpr CUgraphNodeType kTypes[] = {
-      CU_GRAPH_NODE_TYPE_EMPTY,      CU_GRAPH_NODE_TYPE_MEMCPY,       CU_GRAPH_NODE_TYPE_MEMSET,
-      CU_GRAPH_NODE_TYPE_KERNEL,     CU_GRAPH_NODE_TYPE_HOST,         CU_GRAPH_NODE_TYPE_EVENT_RECORD,
-      CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_GRAPH,
-      CU_GRAPH_NODE_TYPE_MEM_ALLOC,  CU_GRAPH_NODE_TYPE_MEM_FREE,     kConditionalNode};
+  constexpr CUgraphNodeType kTypes[] = {CU_GRAPH_NODE_TYPE_EMPTY,
+                                        CU_GRAPH_NODE_TYPE_MEMCPY,
+                                        CU_GRAPH_NODE_TYPE_MEMSET,
+                                        CU_GRAPH_NODE_TYPE_KERNEL,
+                                        CU_GRAPH_NODE_TYPE_HOST,
+                                        CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+                                        CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+                                        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+                                        CU_GRAPH_NODE_TYPE_GRAPH,
+                                        CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+                                        CU_GRAPH_NODE_TYPE_MEM_FREE,
+                                        kConditionalNode,
+                                        CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL,
+                                        CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT};
   static_assert(std::size(kTypes) == std::variant_size_v<Command>);
   return kTypes[command.index()];
 }
@@ -116,9 +125,20 @@ CUresult get_containing_graph(Call &call, CUgraphNode handle, CUgraph *graph) {
 // ---- A description in the DOT language ----
 
 const char *name_of(const Command &command) {
-  constexpr const char *kNames[] = {"empty",       "memcpy",       "memset",     "kernel",
-                                    "host",        "event record", "event wait", "batch mem op",
-                                    "child graph", "mem alloc",    "mem free",   "conditional"};
+  constexpr const char *kNames[] = {"empty",
+                                    "memcpy",
+                                    "memset",
+                                    "kernel",
+                                    "host",
+                                    "event record",
+                                    "event wait",
+                                    "batch mem op",
+                                    "child graph",
+                                    "mem alloc",
+                                    "mem free",
+                                    "conditional",
+                                    "external semaphores signal",
+                                    "external semaphores wait"};
   static_assert(std::size(kNames) == std::variant_size_v<Command>);
   return kNames[command.index()];
 }

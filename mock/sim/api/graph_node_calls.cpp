@@ -173,6 +173,10 @@ CUresult get_any(Call &call, CUgraphNode handle, CUgraphNodeParams *out) {
   } else if (const auto *const free = std::get_if<MemoryFree>(&node.command)) {
     found.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
     found.free.dptr = free->memory->address;
+  } else if (std::holds_alternative<ExternalSignal>(node.command)) {
+    found.type = CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL;
+  } else if (std::holds_alternative<ExternalWait>(node.command)) {
+    found.type = CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT;
 #if CUDA_VERSION >= 12030
   } else if (std::holds_alternative<Conditional>(node.command)) {
     found.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;

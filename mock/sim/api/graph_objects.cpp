@@ -305,9 +305,13 @@ NodeParameters parameters_of(Call &call, const CUgraphNodeParams *parameters) {
       return parameters_of(call, parameters->conditional);
 #endif
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+      if (parameters->extSemSignal.numExtSems != 0)
+        require_no_semaphores(call, parameters->extSemSignal.extSemArray);
+      return {ExternalSignal{}};
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-      call.system.engine.report(std::string(call.name) + ": nodes of this type are not implemented");
-      fail(CUDA_ERROR_NOT_SUPPORTED);
+      if (parameters->extSemWait.numExtSems != 0)
+        require_no_semaphores(call, parameters->extSemWait.extSemArray);
+      return {ExternalWait{}};
     default:
       fail(CUDA_ERROR_INVALID_VALUE);
   }

@@ -105,6 +105,9 @@ CUDA_CONDITIONAL_NODE_PARAMS parameters_of(GraphNode &node);
 // CU_GRAPH_NODE_TYPE_CONDITIONAL forbids it; the code is that of memory nodes).
 void make_bodies(Call &call, Graph &graph, Conditional &conditional);
 
+// Refuses a list of external semaphores that is not empty: INVALID_VALUE, because none can be imported.
+void require_no_semaphores(Call &call, const CUexternalSemaphore *semaphores);
+
 // Why a graph cannot be instantiated.
 struct Refusal {
   CUresult code = CUDA_SUCCESS;  // CUDA_SUCCESS: no reason

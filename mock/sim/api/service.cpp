@@ -143,6 +143,8 @@ Service::Service() {
   serve_captures(*this);
   serve_user_objects(*this);
   serve_graphics(*this);
+  serve_external_memory(*this);
+  serve_external_semaphores(*this);
   serve_device_services(*this);
   serve_coredumps(*this);
 }

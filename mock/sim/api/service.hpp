@@ -228,6 +228,8 @@ void serve_executable_nodes(Service &service);
 void serve_captures(Service &service);
 void serve_user_objects(Service &service);
 void serve_graphics(Service &service);
+void serve_external_memory(Service &service);
+void serve_external_semaphores(Service &service);
 void serve_device_services(Service &service);
 void serve_coredumps(Service &service);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/multicast_calls.hpp"
+#include "api/physical_import.hpp"
 #include "api/service.hpp"
 #include "memory/location.hpp"
 
@@ -115,7 +116,8 @@ CUresult get_properties(Call &call, CUmemAllocationProp *properties, CUmemGeneri
 
 Allocation *mapping_at(Call &call, CUdeviceptr address) {
   Allocation *const allocation = call.system.memory.find(address);
-  return allocation != nullptr && allocation->mapping != nullptr ? allocation : nullptr;
+  const bool is_mapping = allocation != nullptr && allocation->mapping != nullptr;
+  return is_mapping && !allocation->mapping->is_external ? allocation : nullptr;
 }
 
 CUresult retain(Call &call, CUmemGenericAllocationHandle *handle, void *address) {
@@ -147,7 +149,9 @@ CUresult free(Call &call, CUdeviceptr base, std::size_t size) {
   Memory &memory = call.system.memory;
   const ReservedRange *const range = memory.reserved.find(base);
   require(range != nullptr && range->base == base && range->size == size);
-  require(!memory.overlaps(base, size));
+  bool is_empty = true;
+  memory.for_each_overlapping(base, size, [&](const Allocation &) { is_empty = false; });
+  require(is_empty);
   memory.reserved.free(*range);
   return CUDA_SUCCESS;
 }
@@ -176,7 +180,8 @@ std::vector<Allocation *> mappings_in(Call &call, CUdeviceptr address, std::size
   require(memory.reserved.find(address) != nullptr && size <= UINT64_MAX - address);
   std::vector<Allocation *> mappings;
   memory.for_each_overlapping(address, size, [&](Allocation &one) {
-    require(one.mapping != nullptr && one.base >= address && one.end() <= address + size);
+    require(one.mapping != nullptr && !one.mapping->is_external && one.base >= address &&
+            one.end() <= address + size);
     mappings.push_back(&one);
   });
   return mappings;
@@ -275,21 +280,8 @@ CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *o
   require(handle != nullptr);
   require(static_cast<int>(type) != kFabric && type != CU_MEM_HANDLE_TYPE_WIN32, CUDA_ERROR_NOT_SUPPORTED);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-  auto opened =
-      call.system.memory.physical_files.open(static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle)));
-  require(opened.has_value(), CUDA_ERROR_UNKNOWN);
-  auto memory = std::make_shared<PhysicalMemory>();
-  memory->bytes = std::move(opened->bytes);
-  memory->properties = opened->properties;
-  if (memory->properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    memory->device = call.device_with(opened->device);
-    require(memory->device != nullptr);
-    memory->properties.location.id = memory->device->ordinal;
-  }
-  check(call, memory->properties);                                    // the file may be damaged
-  memory->properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // imported memory is not exported again
-  call.system.engine.work_in_background();
-  *handle = new_handle(call, std::move(memory));
+  *handle =
+      new_handle(call, import_physical(call, static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle))));
   return CUDA_SUCCESS;
 }
 
@@ -306,6 +298,23 @@ CUresult get_range_handle(Call &call, void *handle, CUdeviceptr address, std::si
 }
 
 }  // namespace
+
+std::shared_ptr<PhysicalMemory> import_physical(Call &call, int descriptor) {
+  auto opened = call.system.memory.physical_files.open(descriptor);
+  require(opened.has_value(), CUDA_ERROR_UNKNOWN);
+  auto memory = std::make_shared<PhysicalMemory>();
+  memory->bytes = std::move(opened->bytes);
+  memory->properties = opened->properties;
+  if (memory->properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    memory->device = call.device_with(opened->device);
+    require(memory->device != nullptr);
+    memory->properties.location.id = memory->device->ordinal;
+  }
+  check(call, memory->properties);                                    // the file may be damaged
+  memory->properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // imported memory is not exported again
+  call.system.engine.work_in_background();
+  return memory;
+}
 
 void serve_virtual_memory(Service &service) {
   service.serve<"cuMemGetAllocationGranularity", get_granularity>();

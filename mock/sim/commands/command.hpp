@@ -85,8 +85,13 @@ struct Conditional {
   std::vector<CUgraph> handles{};  // of the bodies: the array that the program reads
 };
 
-using Command = std::variant<Empty, Memcpy, Memset, KernelLaunch, HostFunction, EventRecord, EventWait,
-                             BatchMemOp, ChildGraph, MemoryAllocation, MemoryFree, Conditional>;
+// The lists of external semaphores are empty: no semaphore can be imported.
+struct ExternalSignal {};
+struct ExternalWait {};
+
+using Command =
+    std::variant<Empty, Memcpy, Memset, KernelLaunch, HostFunction, EventRecord, EventWait, BatchMemOp,
+                 ChildGraph, MemoryAllocation, MemoryFree, Conditional, ExternalSignal, ExternalWait>;
 
 // Returns whether a node with this command allocates or frees memory.
 inline bool is_of_memory(const Command &command) {

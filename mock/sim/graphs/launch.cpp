@@ -46,7 +46,9 @@ class GraphLaunch {
             add_conditional(command, node, context);
           else if constexpr (std::is_same_v<OneCommand, Empty> || std::is_same_v<OneCommand, ChildGraph> ||
                              std::is_same_v<OneCommand, MemoryAllocation> ||
-                             std::is_same_v<OneCommand, MemoryFree>)
+                             std::is_same_v<OneCommand, MemoryFree> ||
+                             std::is_same_v<OneCommand, ExternalSignal> ||
+                             std::is_same_v<OneCommand, ExternalWait>)
             add_one({});
           else
             add_one(prepare(call_, context, command));

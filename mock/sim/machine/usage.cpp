@@ -4,6 +4,7 @@
 #include "graphs/executable.hpp"
 #include "graphs/graph_memory.hpp"
 #include "machine/system.hpp"
+#include "objects/external_memory.hpp"
 #include "objects/texture.hpp"
 
 namespace cushim::sim {
@@ -12,7 +13,8 @@ namespace {
 const char *words_of(const Allocation &allocation) {
   if (allocation.imported != nullptr) return "memory of other processes";
   if (allocation.pool != nullptr) return "stream-ordered memory";
-  if (allocation.mapping != nullptr) return "mapped memory";
+  if (allocation.mapping != nullptr)
+    return allocation.mapping->is_external ? "buffers of external memory" : "mapped memory";
   switch (allocation.kind) {
     case MemoryKind::device:
       if (allocation.is_of_array) return "memory of arrays";
@@ -77,6 +79,8 @@ Usage System::usage() {
     count(usage.alive, is_multicast ? "multicast objects" : "physical memory",
           is_multicast ? 0 : handle.memory->size());
   });
+  handles.for_each<ExternalMemory>(
+      [&](const ExternalMemory &external) { count(usage.alive, "external memory", external.size); });
   for (const Pool *pool : live_pools)
     if (!pool->is_default) count(usage.alive, "memory pools", 0);
   memory.for_each([&](const Allocation &allocation) {

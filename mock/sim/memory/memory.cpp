@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -257,6 +258,7 @@ void Memory::release(Allocation &allocation) {
     allocation.mapping->unmap(allocation.base);
     note_mapping(allocation, nullptr);
     --mappings_;
+    if (allocation.mapping->is_external) reserved.free(*allocation.mapping->range);
   } else if (allocation.pool != nullptr) {
     release_in_block(allocation);
   } else if (allocation.kind == MemoryKind::device) {
@@ -269,7 +271,11 @@ void Memory::release(Allocation &allocation) {
 }
 
 Allocation *Memory::find(CUdeviceptr address) {
-  if (ReservedRange *const range = reserved.find(address)) return range->mapping_at(address);
+  if (ReservedRange *const range = reserved.find(address)) {
+    Allocation *const mapping = range->mapping_at(address);
+    // A buffer of external memory need not fill its granules.
+    return mapping != nullptr && address - mapping->base < mapping->size ? mapping : nullptr;
+  }
   auto place = allocations_.upper_bound(address);
   if (place == allocations_.begin()) return nullptr;
   Allocation &allocation = *std::prev(place)->second;
@@ -370,9 +376,32 @@ Allocation *Memory::map(CUdeviceptr address, const ReservedRange &range,
   return &add(std::move(node));
 }
 
+Allocation *Memory::map_external(std::shared_ptr<PhysicalMemory> physical, std::size_t offset,
+                                 std::size_t size) {
+  const ReservedRange *const range = reserved.reserve(physical->size(), kGranularity, 0);
+  if (range == nullptr) return errno = ENOMEM, nullptr;
+  Allocation *const made = map(range->base, *range, std::move(physical));
+  if (made == nullptr) return reserved.free(*range), nullptr;
+  // Becomes an allocation of the part only.
+  note_mapping(*made, nullptr);
+  auto node = allocations_.extract(made->base);
+  made->base += offset;
+  made->size = size;
+  made->mapping->bytes += offset;
+  made->mapping->offset = offset;
+  made->mapping->is_external = true;
+  made->mapping->access[made->device] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  node.key() = made->base;
+  allocations_.insert(std::move(node));
+  note_mapping(*made, made);
+  return made;
+}
+
 void Memory::note_mapping(const Allocation &mapping, Allocation *found) {
   ReservedRange &range = *reserved.find(mapping.base);
-  for (CUdeviceptr at = mapping.base; at < mapping.end(); at += kGranularity) range.mapping_at(at) = found;
+  const std::size_t before = (mapping.base - range.base) % kGranularity;
+  for (CUdeviceptr at = mapping.base - before; at < mapping.end(); at += kGranularity)
+    range.mapping_at(at) = found;
 }
 
 std::byte *Memory::bytes_of_mapping(const Allocation &first, CUdeviceptr address, std::size_t size) {
@@ -381,7 +410,7 @@ std::byte *Memory::bytes_of_mapping(const Allocation &first, CUdeviceptr address
     const CUdeviceptr from = std::max(address, part.base), to = std::min(address + size, part.end());
     const std::size_t skipped = from - part.base;
     if (part.kind == MemoryKind::device)
-      mapping.physical->bytes->touch(skipped, to - from, mapping.bytes + skipped);
+      mapping.physical->bytes->touch(mapping.offset + skipped, to - from, mapping.bytes + skipped);
   });
   return first.mapping->bytes + (address - first.base);
 }

@@ -166,6 +166,10 @@ class Memory {
   // errno.
   Allocation *map(CUdeviceptr address, const ReservedRange &range, std::shared_ptr<PhysicalMemory> physical);
 
+  // Maps physical memory into a range of its own, and adds an allocation for a part of it that cuMemFree
+  // frees. Returns null like map(), or if address space is exhausted.
+  Allocation *map_external(std::shared_ptr<PhysicalMemory> physical, std::size_t offset, std::size_t size);
+
   // Visits the allocation that contains `address` and, if it is a mapping, the adjacent mappings of its
   // reserved range up to `size` bytes. Returns false if they do not contain all bytes.
   template <class Visit>
@@ -287,7 +291,7 @@ bool Memory::for_each_in(CUdeviceptr address, std::size_t size, Visit visit) {
   if (size > range.end() - address) return false;
   for (CUdeviceptr reached = first->end(); reached < address + size;) {
     Allocation *const next = range.mapping_at(reached);
-    if (next == nullptr) return false;
+    if (next == nullptr || reached - next->base >= next->size) return false;
     visit(*next);
     reached = next->end();
   }

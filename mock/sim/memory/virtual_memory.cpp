@@ -157,7 +157,7 @@ bool VirtualMapping::set_access(const Device *location, CUmemAccess_flags flags,
 
 void VirtualMapping::unmap(CUdeviceptr base) noexcept {
   const std::size_t size = physical->size();
-  mmap(bytes, size, PROT_READ | PROT_WRITE, kAnonymous | MAP_FIXED, -1, 0);
+  mmap(bytes - offset, size, PROT_READ | PROT_WRITE, kAnonymous | MAP_FIXED, -1, 0);
   if (access.contains(nullptr))
     mmap(reinterpret_cast<void *>(base), size, PROT_NONE, kAnonymous | MAP_FIXED, -1, 0);
 }

@@ -118,6 +118,9 @@ struct VirtualMapping {
   std::shared_ptr<PhysicalMemory> physical;  // all of it is mapped
   const ReservedRange *range = nullptr;
   std::byte *bytes = nullptr;  // of the first address
+  std::size_t offset = 0;      // of the first byte in the physical memory; not 0 only for external buffers
+  // Whether it is a buffer of external memory: cuMemFree frees it, and its range.
+  bool is_external = false;
   // The access of each location that cuMemSetAccess has named; null is the host.
   std::map<const Device *, CUmemAccess_flags> access{};
 
