@@ -134,22 +134,6 @@ CUresult available_shared(Call &call, std::size_t *size, CUfunction handle, int 
   return CUDA_SUCCESS;
 }
 
-#if CUDA_VERSION >= 11080
-// Returns 8, the portable size. Measured on an H200 for an empty kernel, driver 580. Not implemented for
-// devices without clusters, and for kernels that allow larger clusters.
-CUresult potential_cluster_size(Call &call, int *size, CUfunction handle, const CUlaunchConfig *config) {
-  const Function &function = call.function_or_kernel(handle);
-  require(size != nullptr && config != nullptr);
-  const Device &device = *function.module->context->device;
-  const auto larger = function.set.find(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
-  require(device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9 &&
-              (larger == function.set.end() || larger->second == 0),
-          CUDA_ERROR_NOT_SUPPORTED);
-  *size = 8;
-  return CUDA_SUCCESS;
-}
-#endif
-
 }  // namespace
 
 CUresult check_cache_config(CUfunc_cache config) {
@@ -190,9 +174,6 @@ void serve_functions(Service &service) {
   service.serve<"cuOccupancyMaxPotentialBlockSize", potential_block_size>();
   service.serve<"cuOccupancyMaxPotentialBlockSizeWithFlags", potential_block_size_with_flags>();
   service.serve<"cuOccupancyAvailableDynamicSMemPerBlock", available_shared>();
-#if CUDA_VERSION >= 11080
-  service.serve<"cuOccupancyMaxPotentialClusterSize", potential_cluster_size>();
-#endif
 }
 
 }  // namespace cushim::sim

@@ -254,4 +254,13 @@ std::vector<int> device_order(const MachineProfile &machine, const char *order) 
   return indices;
 }
 
+int newest_attribute(int driver_version) {
+  // From the headers of each release.
+  static const std::map<int, int> &newest =
+      *new std::map<int, int>{{11080, 124}, {12000, 129}, {12010, 132}, {12020, 134}, {12050, 135},
+                              {12080, 143}, {13000, 147}, {13010, 148}, {13030, 156}, {13050, 161}};
+  const auto above = newest.upper_bound(driver_version);
+  return above == newest.begin() ? above->second : std::prev(above)->second;
+}
+
 }  // namespace cushim::sim

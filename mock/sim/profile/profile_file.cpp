@@ -102,6 +102,9 @@ const Profile &like(const JsonValue &value, const std::vector<Profile> &known) {
   return known[value.word(ids)];
 }
 
+// Returns the name of the value of the nth processing cluster, from 1.
+std::string processing_cluster(std::size_t number) { return "processing_clusters." + std::to_string(number); }
+
 // Fails if a value without a default is missing.
 void check_complete(const JsonValue &value, const Profile &profile) {
   for (const char *key : {"compute_capability_major", "compute_capability_minor", "multiprocessor_count"})
@@ -124,8 +127,8 @@ class ValueReader {
  public:
   // The keys that hold such values.
   static const Words &keys() {
-    static const Words &all =
-        *new Words{"total_memory", "stream_priorities", "peer", "limits", "costs", "attributes"};
+    static const Words &all = *new Words{"total_memory", "stream_priorities",  "peer", "limits", "costs",
+                                         "attributes",   "processing_clusters"};
     return all;
   }
 
@@ -151,6 +154,15 @@ class ValueReader {
     if (key == "total_memory") {
       profile_.total_memory = static_cast<std::size_t>(value.integer(1, most));
       record(key, value);
+    }
+    if (key == "processing_clusters") {
+      profile_.processing_clusters.clear();
+      std::erase_if(profile_.source_of,
+                    [](const auto &one) { return one.first.starts_with("processing_clusters."); });
+      for (const JsonValue &one : value.elements()) {
+        profile_.processing_clusters.push_back(static_cast<int>(one.integer(1, most_int)));
+        record(processing_cluster(profile_.processing_clusters.size()), one);
+      }
     }
     if (key == "peer")
       each(value, peer_keys(),
@@ -340,6 +352,8 @@ std::map<std::string, ProfileValue> Profile::values() const {
   add("peer.native_atomics", peer.native_atomics);
   add("peer.performance_rank", std::int64_t{peer.performance_rank});
   add("peer.bandwidth", peer.bandwidth);
+  for (std::size_t i = 0; i < processing_clusters.size(); ++i)
+    add(processing_cluster(i + 1), std::int64_t{processing_clusters[i]});
   for (const auto &[number, value] : limits)
     add("limits." + limit_names()[static_cast<std::size_t>(number)], static_cast<std::int64_t>(value));
   for (const auto &[name, member] : bandwidths()) add("costs." + name, costs.*member);
@@ -372,15 +386,6 @@ const std::map<std::string, std::vector<std::string>> &known_keys() {
                                         {"costs", ValueReader::cost_keys()},
                                         {"stream_priorities", priority_keys()}};
   return all;
-}
-
-int newest_attribute(int driver_version) {
-  // From the headers of each release.
-  static const std::map<int, int> &newest =
-      *new std::map<int, int>{{11080, 124}, {12000, 129}, {12010, 132}, {12020, 134}, {12050, 135},
-                              {12080, 143}, {13000, 147}, {13010, 148}, {13030, 156}, {13050, 161}};
-  const auto above = newest.upper_bound(driver_version);
-  return above == newest.begin() ? above->second : std::prev(above)->second;
 }
 
 }  // namespace cushim::sim

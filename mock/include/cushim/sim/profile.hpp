@@ -62,6 +62,9 @@ struct Profile {
   std::map<int, int> attributes;      // by CUdevice_attribute; a missing one returns CUDA_ERROR_INVALID_VALUE
   std::map<int, std::size_t> limits;  // by CUlimit; a missing one returns CUDA_ERROR_UNSUPPORTED_LIMIT
   int least_priority = 0, greatest_priority = 0;
+  // The multiprocessors of each processing cluster (GPC) that can run clusters of more than 2 blocks. Empty:
+  // unknown, and cuOccupancyMaxActiveClusters returns CUDA_ERROR_NOT_SUPPORTED.
+  std::vector<int> processing_clusters;
   Costs costs;
   Peer peer;  // access to another device of this id
 
