@@ -17,8 +17,8 @@ TEST_F(ContextEvents, Of_the_primary_context_are_recorded) {
   EXPECT_ANSWER(driver().cuCtxRecordEvent(context, made), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventSynchronize(made), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuCtxWaitEvent(context, made), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuCtxRecordEvent(nullptr, made), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuCtxWaitEvent(nullptr, made), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuCtxRecordEvent(nullptr, made), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_ANSWER(driver().cuCtxWaitEvent(nullptr, made), CUDA_ERROR_INVALID_CONTEXT);
 }
 TEST_F(ContextEvents, Wait_for_each_stream) {
   const CUevent made = event();
@@ -29,17 +29,33 @@ TEST_F(ContextEvents, Wait_for_each_stream) {
   held.release();
   EXPECT_ANSWER(driver().cuEventSynchronize(made), CUDA_SUCCESS);
 }
-TEST_F(ContextEvents, Are_waited_for_by_each_stream) {
+TEST_F(ContextEvents, Leave_idle_streams_idle) {
   const CUevent made = event();
   const CUstream work = stream(), waiting = stream();
   LimitedHold held(work);
   NEED(driver().cuEventRecord(made, work));
   EXPECT_ANSWER(driver().cuCtxWaitEvent(context, made), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
+  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_SUCCESS);
   const CUstream later = stream();
   RECORD_VALUE(static_cast<int>(driver().cuStreamQuery(later)));
   held.release();
   EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+}
+TEST_F(ContextEvents, Are_waited_for_by_later_work_of_each_stream) {
+  const CUevent made = event();
+  const CUstream work = stream(), waiting = stream();
+  const CUdeviceptr set = memory();
+  LimitedHold held(work);
+  NEED(driver().cuEventRecord(made, work));
+  EXPECT_ANSWER(driver().cuCtxWaitEvent(context, made), CUDA_SUCCESS);
+  NEED(driver().cuMemsetD8Async(set, 1, 16, waiting));
+  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
+  const CUstream later = stream();
+  NEED(driver().cuMemsetD8Async(set + 16, 1, 16, later));
+  EXPECT_ANSWER(driver().cuStreamQuery(later), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuStreamSynchronize(later), CUDA_SUCCESS);
 }
 TEST_F(ContextEvents, That_are_null) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();

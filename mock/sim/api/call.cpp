@@ -180,6 +180,11 @@ Work Call::add(Stream &stream, Operation &&operation, Order order) {
     operation.come_after(stream.tail);
   if (order == Order::of_the_legacy_stream_too && stream.is_blocking() && context.legacy != nullptr)
     operation.come_after(context.legacy->tail);
+  context.awaited.put_before(operation);
+  if (stream.green != 0) [[unlikely]] {
+    const auto *const green = system.handles.find<GreenContext>(reinterpret_cast<const void *>(stream.green));
+    if (green != nullptr) green->awaited.put_before(operation);
+  }
   system.engine.spend(costs(context).call);
   return stream.tail = system.engine.add(std::move(operation));
 }

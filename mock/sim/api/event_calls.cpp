@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/event_calls.hpp"
+
 #include "api/service.hpp"
 #include "commands/submit.hpp"
 #include "graphs/capturing.hpp"
@@ -12,6 +14,19 @@ PreparedCommand prepare(Call &call, Context &, const EventWait &command) {
   PreparedCommand wait;
   wait.operation.come_after(event.record);
   return wait;
+}
+
+Operation record_operation(Call &call, Event &event) {
+  Operation operation{.cost = call.costs(*event.context).event_record};
+  // Serializes records of an INTERPROCESS event across streams and processes. Measured, driver 580.
+  if (event.is_interprocess()) operation.come_after(call.work_of(event));
+  if (event.shared != nullptr) {
+    event.record_number = event.shared->record();
+    operation.on_complete = [shared = event.shared, number = event.record_number](Time at) {
+      shared->complete(number, at);
+    };
+  }
+  return operation;
 }
 
 namespace {
@@ -56,15 +71,7 @@ CUresult record_with_flags(Call &call, CUevent handle, CUstream into, unsigned f
   require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
   if (stream.capture != nullptr) return record_in_capture(call, event, handle, stream, flags);
   event.captured.reset();
-  Operation operation{.cost = call.costs(*stream.context).event_record};
-  // Serializes records of an INTERPROCESS event across streams and processes. Measured, driver 580.
-  if (event.is_interprocess()) operation.come_after(call.work_of(event));
-  if (event.shared != nullptr) {
-    event.record_number = event.shared->record();
-    operation.on_complete = [shared = event.shared, number = event.record_number](Time at) {
-      shared->complete(number, at);
-    };
-  }
+  Operation operation = record_operation(call, event);
   // Recording a DISABLE_TIMING event adds no work to an idle stream: behind a busy legacy stream the event is
   // not complete, but the stream is. Measured, driver 580.
   const bool only_marks = event.flags == CU_EVENT_DISABLE_TIMING && is_complete(stream.tail) &&

@@ -142,6 +142,7 @@ Service::Service() {
   serve_executable_nodes(*this);
   serve_captures(*this);
   serve_user_objects(*this);
+  serve_context_events(*this);
   serve_graphics(*this);
   serve_external_memory(*this);
   serve_external_semaphores(*this);

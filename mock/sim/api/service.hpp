@@ -227,6 +227,7 @@ void serve_executable_graphs(Service &service);
 void serve_executable_nodes(Service &service);
 void serve_captures(Service &service);
 void serve_user_objects(Service &service);
+void serve_context_events(Service &service);
 void serve_graphics(Service &service);
 void serve_external_memory(Service &service);
 void serve_external_semaphores(Service &service);

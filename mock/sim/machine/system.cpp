@@ -136,6 +136,7 @@ void System::destroy_context(Context &context) {
   context.per_thread.clear();
   context.legacy.reset();
   context.pending_tails.clear();
+  context.awaited.clear();
   for (Context *const peer : context.peers) peer->peer_of.erase(&context);
   for (Context *const other : context.peer_of) other->peers.erase(&context);
   context.peers.clear();

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "objects/awaited_events.hpp"
 #include "objects/coredump_settings.hpp"
 #include "objects/handle.hpp"
 #include "objects/stream.hpp"
@@ -54,6 +55,7 @@ struct Context : Object {
   std::vector<PendingTail> pending_tails;
   std::size_t left_over_swept_at = 32;
 
+  AwaitedEvents awaited;
   CoredumpSettings coredump;
 
   // Removes idle streams of ended threads once the number of streams has doubled since the last sweep:

@@ -2,8 +2,7 @@
 // Green contexts, and the parts of a device that they are made of.
 #pragma once
 
-#include <cstdint>
-
+#include "objects/awaited_events.hpp"
 #include "objects/handle.hpp"
 
 namespace cushim::sim {
@@ -35,6 +34,7 @@ struct GreenContext : Object {
   Context *primary = nullptr;  // retained
   unsigned long id = 0;
   Multiprocessors multiprocessors;
+  AwaitedEvents awaited;  // by its streams
 };
 
 }  // namespace cushim::sim

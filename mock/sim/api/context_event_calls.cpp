@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events that record the work of all streams of a context, and contexts whose later work waits for an event.
+#include "api/event_calls.hpp"
+#include "api/service.hpp"
+#include "graphs/capturing.hpp"
+
+#if CUDA_VERSION >= 12040
+
+namespace cushim::sim {
+namespace {
+
+// A context or a green context, by the handle of either.
+struct Target {
+  Context &context;
+  GreenContext *green = nullptr;
+
+  bool has(const Stream &stream) const { return green == nullptr || stream.green == green->handle; }
+};
+
+Target target_of(Call &call, const void *handle) {
+  auto *const green = call.system.handles.find<GreenContext>(handle);
+  Context &context =
+      call.context(reinterpret_cast<CUcontext>(const_cast<void *>(handle)));  // for a green one its primary
+  require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(context.fault == CUDA_SUCCESS, context.fault);
+  return {context, green};
+}
+
+// The record is in no stream: later work does not wait for it.
+CUresult record(Call &call, const void *handle, CUevent event_handle) {
+  const Target target = target_of(call, handle);
+  Context &context = target.context;
+  Event &event = call.event(event_handle);
+  require_no_capture(call.system, context);
+  require(event.context == &context, CUDA_ERROR_INVALID_HANDLE);
+  event.captured.reset();
+  Operation operation = record_operation(call, event);
+  operation.name = call.name;
+  operation.owner = &context;
+  for (const Stream *stream : context.streams)
+    if (target.has(*stream)) operation.come_after(stream->tail);
+  if (target.green == nullptr) {
+    for (const auto &[thread, stream] : context.per_thread) operation.come_after(stream->tail);
+    for (const Context::PendingTail &left : context.pending_tails) operation.come_after(left.tail);
+    if (context.legacy != nullptr) operation.come_after(context.legacy->tail);
+  }
+  call.system.engine.spend(call.costs(context).call);
+  std::erase_if(context.pending_tails, [](const auto &left) { return is_complete(left.tail); });
+  context.pending_tails.reserve(context.pending_tails.size() + 1);
+  const Work work = event.record = call.system.engine.add(std::move(operation));
+  context.pending_tails.push_back({work, false});
+  call.start(work);
+  return CUDA_SUCCESS;
+}
+
+// An idle stream stays idle: only later work waits. Measured on an H200, driver 580.
+CUresult wait(Call &call, const void *handle, CUevent event_handle) {
+  const Target target = target_of(call, handle);
+  Event &event = call.event(event_handle);
+  require_no_capture(call.system, target.context);
+  require(event.captured == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);  // not measured
+  AwaitedEvents &awaited = target.green != nullptr ? target.green->awaited : target.context.awaited;
+  awaited.add(call.work_of(event));
+  return CUDA_SUCCESS;
+}
+
+CUresult record_in_context(Call &call, CUcontext context, CUevent event) {
+  return record(call, context, event);
+}
+CUresult wait_in_context(Call &call, CUcontext context, CUevent event) { return wait(call, context, event); }
+CUresult record_in_green(Call &call, CUgreenCtx context, CUevent event) {
+  return record(call, context, event);
+}
+CUresult wait_in_green(Call &call, CUgreenCtx context, CUevent event) { return wait(call, context, event); }
+
+}  // namespace
+
+void serve_context_events(Service &service) {
+  service.serve<"cuCtxRecordEvent", record_in_context>();
+  service.serve<"cuCtxWaitEvent", wait_in_context>();
+  service.serve<"cuGreenCtxRecordEvent", record_in_green>();
+  service.serve<"cuGreenCtxWaitEvent", wait_in_green>();
+}
+
+}  // namespace cushim::sim
+
+#else
+
+namespace cushim::sim {
+void serve_context_events(Service &) {}
+}  // namespace cushim::sim
+
+#endif
