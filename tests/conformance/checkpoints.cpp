@@ -33,18 +33,19 @@ TEST_F(Checkpoints, Need_a_place_for_the_state) {
 }
 TEST_F(Checkpoints, Of_no_process) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(0, &state), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(-1, &state), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(4194303, &state), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuCheckpointProcessGetRestoreThreadId(4194303, &thread), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuCheckpointProcessLock(4194303, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuCheckpointProcessUnlock(4194303, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuCheckpointProcessCheckpoint(4194303, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuCheckpointProcessRestore(4194303, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(0, &state), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(-1, &state), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(4194303, &state), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuCheckpointProcessGetRestoreThreadId(4194303, &thread),
+                CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuCheckpointProcessLock(4194303, nullptr), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuCheckpointProcessUnlock(4194303, nullptr), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuCheckpointProcessCheckpoint(4194303, nullptr), CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_ANSWER(driver().cuCheckpointProcessRestore(4194303, nullptr), CUDA_ERROR_OPERATING_SYSTEM);
 }
 TEST_F(Checkpoints, Of_a_process_without_the_driver) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(1, &state), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuCheckpointProcessGetState(1, &state), CUDA_ERROR_NOT_INITIALIZED);
 }
 TEST_F(Checkpoints, Are_not_made_of_a_running_process) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();

@@ -31,6 +31,12 @@ class Logs : public OnDevice {
     return driver().cuLogsDumpToMemory(&since, text.data(), &size, 0);
   }
 
+  // Returns the first line of messages without its time and its thread.
+  static std::string without_time(const std::string &lines) {
+    const auto begin = lines.find("[CUDA]");
+    return begin != lines.npos ? lines.substr(begin, lines.find('\n') - begin) : "nothing";
+  }
+
   int calls = 0;
   CUlogLevel level = CU_LOG_LEVEL_WARNING;
   std::string message;
@@ -42,10 +48,10 @@ class Logs : public OnDevice {
 
 STATEMENT(Logs, Call_a_function, driver().cuLogsRegisterCallback(nullptr, nullptr, &handle),
           CUDA_ERROR_INVALID_VALUE)
-TEST_F(Logs, Need_a_place_for_the_handle) {
+TEST_F(Logs, Need_no_place_for_the_handle) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  EXPECT_ANSWER(driver().cuLogsRegisterCallback(keep, this, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuLogsRegisterCallback(keep, this, nullptr), CUDA_SUCCESS);
 }
 TEST_F(Logs, Tell_a_function_of_an_error) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -56,7 +62,7 @@ TEST_F(Logs, Tell_a_function_of_an_error) {
   EXPECT_VALUE(calls, 1);
   EXPECT_VALUE(static_cast<int>(level), int{CU_LOG_LEVEL_ERROR});
   EXPECT_VALUE(length == message.size(), true);
-  RECORD_VALUE(message);
+  EXPECT_VALUE(message, "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuEventCreate");
   EXPECT_ANSWER(driver().cuLogsUnregisterCallback(handle), CUDA_SUCCESS);
   fail();
   EXPECT_VALUE(calls, 1);
@@ -70,32 +76,22 @@ TEST_F(Logs, Tell_each_function) {
   fail();
   EXPECT_VALUE(calls, 2);
 }
+// For some errors the driver writes another message, with the cause, before this one.
 TEST_F(Logs, Tell_errors_of_each_kind) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
   NEED(driver().cuLogsRegisterCallback(keep, this, &handle));
   driver().cuMemFree(77);
-  RECORD_VALUE(calls);
-  RECORD_VALUE(message);
+  EXPECT_VALUE(message, "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree_v2");
   driver().cuMemAlloc(&pointer, 0);
-  RECORD_VALUE(calls);
-  RECORD_VALUE(message);
+  EXPECT_VALUE(message, "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemAlloc_v2");
   driver().cuDeviceGet(&device, 99);
-  RECORD_VALUE(calls);
-  RECORD_VALUE(message);
-  driver().cuStreamQuery(reinterpret_cast<CUstream>(0x77));
-  RECORD_VALUE(calls);
-  RECORD_VALUE(message);
-  CUmodule module = nullptr;
-  driver().cuModuleLoadData(&module, "no image");
-  RECORD_VALUE(calls);
-  RECORD_VALUE(message);
+  EXPECT_VALUE(message, "Returning 101 (CUDA_ERROR_INVALID_DEVICE) from cuDeviceGet");
   driver().cuCtxSetCurrent(nullptr);
   driver().cuCtxSynchronize();
-  RECORD_VALUE(calls);
-  RECORD_VALUE(message);
-  driver().cuGetErrorString(static_cast<CUresult>(12345), nullptr);
-  RECORD_VALUE(calls);
+  EXPECT_VALUE(message, "Returning 201 (CUDA_ERROR_INVALID_CONTEXT) from cuCtxSynchronize");
+  const char *name = nullptr;
+  driver().cuGetErrorString(static_cast<CUresult>(12345), &name);
   RECORD_VALUE(message);
 }
 TEST_F(Logs, Do_not_tell_of_unfinished_work) {
@@ -113,6 +109,7 @@ TEST_F(Logs, Are_unregistered_once) {
   make_context();
   NEED(driver().cuLogsRegisterCallback(keep, this, &handle));
   NEED(driver().cuLogsUnregisterCallback(handle));
+  // The real driver crashes.
   EXPECT_ANSWER(driver().cuLogsUnregisterCallback(handle), CUDA_ERROR_INVALID_VALUE);
 }
 STATEMENT(Logs, Without_a_handle_are_not_unregistered, driver().cuLogsUnregisterCallback(nullptr),
@@ -122,7 +119,8 @@ STATEMENT(Logs, Without_a_handle_are_not_unregistered, driver().cuLogsUnregister
 
 STATEMENT(Logs, Need_a_place_for_the_position, driver().cuLogsCurrent(nullptr, 0), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Logs, Have_a_position, driver().cuLogsCurrent(&since, 0), CUDA_SUCCESS)
-STATEMENT(Logs, Have_no_flags, driver().cuLogsCurrent(&since, 1), CUDA_ERROR_INVALID_VALUE)
+// The documentation requires 0 as flags.
+STATEMENT(Logs, Have_a_position_with_any_flags, driver().cuLogsCurrent(&since, 1), CUDA_SUCCESS)
 TEST_F(Logs, Of_no_errors_are_empty) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
@@ -145,7 +143,7 @@ TEST_F(Logs, Are_read_from_a_position) {
   EXPECT_VALUE(text[size] == '\0', true);
   EXPECT_VALUE(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), '\n'), 2);
   EXPECT_VALUE(static_cast<int>(since - before), 2);
-  RECORD_VALUE(std::string(text.c_str()));
+  EXPECT_VALUE(without_time(text), "[CUDA][E] Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuEventCreate");
   EXPECT_ANSWER(read(), CUDA_SUCCESS);
   EXPECT_VALUE(size, std::size_t{0});
 }
@@ -165,7 +163,7 @@ TEST_F(Logs, Need_a_buffer) {
   size = 1000;
   EXPECT_ANSWER(driver().cuLogsDumpToMemory(&since, nullptr, &size, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuLogsDumpToMemory(&since, text.data(), nullptr, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuLogsDumpToMemory(&since, text.data(), &size, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuLogsDumpToMemory(&since, text.data(), &size, 1), CUDA_SUCCESS);
   size = 3;
   EXPECT_ANSWER(driver().cuLogsDumpToMemory(nullptr, text.data(), &size, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_VALUE(size, std::size_t{0});
@@ -176,8 +174,10 @@ TEST_F(Logs, In_a_small_buffer_are_the_newest) {
   for (int i = 0; i < 50; ++i) fail();
   size = 1000;
   EXPECT_ANSWER(driver().cuLogsDumpToMemory(nullptr, text.data(), &size, 0), CUDA_SUCCESS);
-  EXPECT_VALUE(size < 1000, true);
-  RECORD_VALUE(std::string(text.c_str()));
+  // The driver fills the buffer with messages, and then puts a notice before them.
+  EXPECT_VALUE(size < 1000, false);
+  EXPECT_VALUE(text.substr(0, text.find('\n')),
+               "The provided buffer is not large enough to hold all messages. Some messages will be missing");
 }
 TEST_F(Logs, Beyond_the_buffer_are_lost) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -185,9 +185,9 @@ TEST_F(Logs, Beyond_the_buffer_are_lost) {
   for (int i = 0; i < 3000; ++i) fail();
   size = text.size();
   EXPECT_ANSWER(driver().cuLogsDumpToMemory(nullptr, text.data(), &size, 0), CUDA_SUCCESS);
-  RECORD_VALUE(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
-  RECORD_VALUE(text.substr(0, 300));
-  RECORD_VALUE(size);
+  EXPECT_VALUE(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), '\n'), 101);
+  EXPECT_VALUE(text.substr(0, text.find('\n')),
+               "Log buffer has rolled over since the previous dump. The oldest messages will be missing");
 }
 TEST_F(Logs, Are_written_to_a_file) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -199,11 +199,11 @@ TEST_F(Logs, Are_written_to_a_file) {
   std::ifstream file(path);
   const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   EXPECT_VALUE(std::count(content.begin(), content.end(), '\n'), 1);
-  RECORD_VALUE(content);
+  EXPECT_VALUE(without_time(content), "[CUDA][E] Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuEventCreate");
   EXPECT_ANSWER(driver().cuLogsDumpToFile(nullptr, path, 0), CUDA_SUCCESS);
   std::ifstream again(path);
   const std::string twice((std::istreambuf_iterator<char>(again)), std::istreambuf_iterator<char>());
-  RECORD_VALUE(std::count(twice.begin(), twice.end(), '\n'));
+  EXPECT_VALUE(std::count(twice.begin(), twice.end(), '\n'), 1);
   std::remove(path);
 }
 TEST_F(Logs, Are_not_written_to_no_file) {
@@ -211,7 +211,7 @@ TEST_F(Logs, Are_not_written_to_no_file) {
   make_context();
   fail();
   EXPECT_ANSWER(driver().cuLogsDumpToFile(nullptr, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(driver().cuLogsDumpToFile(nullptr, "/no/such/folder/log", 0), CUDA_ERROR_FILE_NOT_FOUND);
+  EXPECT_ANSWER(driver().cuLogsDumpToFile(nullptr, "/no/such/folder/log", 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuLogsDumpToFile(nullptr, "/no/such/folder/log", 1), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -30,6 +30,7 @@ class NotImplemented<CUresult(Arguments...)> final : public mock::Receiver<CUres
   CUresult receive(Arguments...) override {
     try {
       system_.report_not_implemented(slot_);
+      log_error(system_, static_cast<std::size_t>(slot_), CUDA_ERROR_NOT_SUPPORTED);
       return CUDA_ERROR_NOT_SUPPORTED;
     } catch (...) {
       return error_of_exception();
@@ -91,6 +92,11 @@ CUresult error_of_exception() noexcept {
   }
 }
 
+void log_error(System &system, std::size_t slot, CUresult code) noexcept {
+  if (code == CUDA_ERROR_NOT_READY || is_forked_child.load(std::memory_order_relaxed)) return;
+  system.errors.add(cushim::detail::symbols[slot].data(), code);
+}
+
 Service::Service() {
   serve_initialization(*this);
   serve_lookup(*this);
@@ -149,6 +155,8 @@ Service::Service() {
   serve_device_services(*this);
   serve_cluster_occupancy(*this);
   serve_coredumps(*this);
+  serve_logs(*this);
+  serve_checkpoints(*this);
 }
 
 void Service::fail_served_twice(int slot) {

@@ -19,6 +19,7 @@ enum class When {
   initialized,             // else NOT_INITIALIZED; NOT_PERMITTED in host functions
   also_in_host_functions,  // else NOT_INITIALIZED
   anytime,                 // no check, or the function calls admit() itself
+  also_while_locked,       // as `initialized`, and does not wait while the process is locked
 };
 
 // Whether the process exits: the driver does not work then, like the real one.
@@ -31,7 +32,8 @@ inline CUresult admit(const System &system, When when) {
       is_forked_child.load(std::memory_order_relaxed))
     return CUDA_ERROR_NOT_INITIALIZED;
   if (is_over.load(std::memory_order_relaxed)) return CUDA_ERROR_DEINITIALIZED;
-  if (when == When::initialized && system.engine.is_host_thread()) return CUDA_ERROR_NOT_PERMITTED;
+  if ((when == When::initialized || when == When::also_while_locked) && system.engine.is_host_thread())
+    return CUDA_ERROR_NOT_PERMITTED;
   return CUDA_SUCCESS;
 }
 inline void require_admitted(const Call &call, When when) {
@@ -45,6 +47,9 @@ void require_allowed_in_capture(Call &call, std::size_t slot);
 // Returns the code for the exception that is being handled; call it in a catch block. OUT_OF_MEMORY for
 // std::bad_alloc and std::length_error, OPERATING_SYSTEM for std::system_error, UNKNOWN for others.
 CUresult error_of_exception() noexcept;
+
+// Adds the result of a failed call to the error log. NOT_READY is no failure.
+[[gnu::cold]] void log_error(System &system, std::size_t slot, CUresult code) noexcept;
 
 // The result of the first ABIs that need a context with 32-bit addresses, which does not exist in a 64-bit
 // process.
@@ -146,7 +151,16 @@ class Service {
     Served(System &system, int slot)
         : system_(system), slot_(slot), is_per_thread_(is_per_thread(cushim::detail::symbols[slot])) {}
     CUresult receive(Arguments... arguments) override {
+      const CUresult code = answer(arguments...);
+      if (code != CUDA_SUCCESS) [[unlikely]]
+        log_error(system_, slot_, code);
+      return code;
+    }
+
+   private:
+    CUresult answer(Arguments... arguments) {
       try {
+        if constexpr (when != When::also_while_locked) system_.checkpoint.wait_until_unlocked();
         if constexpr (when != When::anytime) {
           if (const CUresult code = admit(system_, when); code != CUDA_SUCCESS) {
             system_.not_admitted[slot_].fetch_add(1, std::memory_order_relaxed);
@@ -165,7 +179,6 @@ class Service {
       }
     }
 
-   private:
     System &system_;
     const std::size_t slot_;
     const bool is_per_thread_;
@@ -234,5 +247,7 @@ void serve_external_semaphores(Service &service);
 void serve_device_services(Service &service);
 void serve_cluster_occupancy(Service &service);
 void serve_coredumps(Service &service);
+void serve_logs(Service &service);
+void serve_checkpoints(Service &service);
 
 }  // namespace cushim::sim

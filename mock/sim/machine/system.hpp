@@ -23,6 +23,8 @@
 #include "ipc/sharing.hpp"
 #include "kernels/ptx_store.hpp"
 #include "kernels/registered.hpp"
+#include "machine/checkpoint.hpp"
+#include "machine/error_log.hpp"
 #include "machine/faults.hpp"
 #include "memory/memory.hpp"
 #include "memory/pool.hpp"
@@ -155,6 +157,8 @@ struct System final : mock::Owner {
   std::atomic<bool> is_initialized{false};
   // Calls that admit() rejected before they took the lock, by slot.
   std::array<std::atomic<unsigned long>, CUSHIM_ENTRY_COUNT> not_admitted{};
+  Checkpoint checkpoint;
+  ErrorLog errors;
 
   mock::Mutex mutex;                                      // protects all following members
   std::array<unsigned long, CUSHIM_ENTRY_COUNT> calls{};  // all other calls, by slot

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints of the process itself. Measured on an H200, driver 580, except where noted.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "api/service.hpp"
+
+#if CUDA_VERSION >= 12080
+
+namespace cushim::sim {
+namespace {
+
+using State = Checkpoint::State;
+
+// Other processes are not reached. A process without the driver is not initialized, as on the real driver.
+void require_own(int pid) {
+  if (pid == getpid()) return;
+  require(pid > 0 && (kill(pid, 0) == 0 || errno == EPERM), CUDA_ERROR_OPERATING_SYSTEM);
+  fail(CUDA_ERROR_NOT_INITIALIZED);
+}
+
+template <class Words>
+bool is_zero(const Words &words) {
+  return std::all_of(std::begin(words), std::end(words), [](auto word) { return word == 0; });
+}
+
+void change(Call &call, State from, State to) {
+  require(call.system.checkpoint.state() == from, CUDA_ERROR_ILLEGAL_STATE);
+  call.system.checkpoint.set(to);
+}
+
+CUresult get_state(Call &call, int pid, CUprocessState *out) {
+  require(out != nullptr);
+  require_own(pid);
+  switch (call.system.checkpoint.state()) {
+    case State::running:
+      *out = CU_PROCESS_STATE_RUNNING;
+      break;
+    case State::locked:
+      *out = CU_PROCESS_STATE_LOCKED;
+      break;
+    case State::checkpointed:
+      *out = CU_PROCESS_STATE_CHECKPOINTED;
+  }
+  return CUDA_SUCCESS;
+}
+
+// The simulated driver has no thread that restores: 0.
+CUresult get_restore_thread(Call &, int pid, int *out) {
+  require(out != nullptr);
+  require_own(pid);
+  *out = 0;
+  return CUDA_SUCCESS;
+}
+
+// Does not wait for work, so the time limit does not matter.
+CUresult lock(Call &call, int pid, CUcheckpointLockArgs *with) {
+  require_own(pid);
+  require(with == nullptr || (with->reserved0 == 0 && is_zero(with->reserved1)));
+  change(call, State::running, State::locked);
+  return CUDA_SUCCESS;
+}
+
+CUresult checkpoint(Call &call, int pid, CUcheckpointCheckpointArgs *with) {
+  require_own(pid);
+  require(with == nullptr || is_zero(with->reserved));
+  change(call, State::locked, State::checkpointed);
+  return CUDA_SUCCESS;
+}
+
+CUresult restore(Call &call, int pid, CUcheckpointRestoreArgs *with) {
+  require_own(pid);
+#if CUDA_VERSION >= 13000
+  if (with != nullptr && with->gpuPairsCount != 0) {
+    call.system.engine.report(std::string(call.name) + ": a restore to other devices is not implemented");
+    fail(CUDA_ERROR_NOT_SUPPORTED);
+  }
+#endif
+  require(with == nullptr || is_zero(with->reserved));
+  change(call, State::checkpointed, State::locked);
+  return CUDA_SUCCESS;
+}
+
+CUresult unlock(Call &call, int pid, CUcheckpointUnlockArgs *with) {
+  require_own(pid);
+  require(with == nullptr || is_zero(with->reserved));
+  change(call, State::locked, State::running);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_checkpoints(Service &service) {
+  service.serve<"cuCheckpointProcessGetState", get_state, When::also_while_locked>();
+  service.serve<"cuCheckpointProcessGetRestoreThreadId", get_restore_thread, When::also_while_locked>();
+  service.serve<"cuCheckpointProcessLock", lock, When::also_while_locked>();
+  service.serve<"cuCheckpointProcessCheckpoint", checkpoint, When::also_while_locked>();
+  service.serve<"cuCheckpointProcessRestore", restore, When::also_while_locked>();
+  service.serve<"cuCheckpointProcessUnlock", unlock, When::also_while_locked>();
+}
+
+}  // namespace cushim::sim
+
+#else
+
+namespace cushim::sim {
+void serve_checkpoints(Service &) {}
+}  // namespace cushim::sim
+
+#endif
