@@ -103,11 +103,15 @@ void serve_copies(Service &service) {
   service.serve<"cuMemcpyAsync", Copies<unified>::async>();
   service.serve_result<"cuMemcpyHtoD_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyHtoD", Copies<to_device>::now>();
+  service.serve_result<"cuMemcpyHtoDAsync_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyHtoDAsync", Copies<to_device>::async>();
   service.serve_result<"cuMemcpyDtoH_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyDtoH", Copies<to_host>::now>();
+  service.serve_result<"cuMemcpyDtoHAsync_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyDtoHAsync", Copies<to_host>::async>();
+  service.serve_result<"cuMemcpyDtoD_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyDtoD", Copies<on_device>::now>();
+  service.serve_result<"cuMemcpyDtoDAsync_v3000", kNeeds32BitAddresses>();
   service.serve<"cuMemcpyDtoDAsync", Copies<on_device>::async>();
   service.serve<"cuMemcpyPeer", peer>();
   service.serve<"cuMemcpyPeerAsync", peer_async>();

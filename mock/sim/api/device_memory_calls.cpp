@@ -87,8 +87,10 @@ void serve_device_memory(Service &service) {
   service.serve<"cuMemAlloc", allocate>();
   service.serve_result<"cuMemFree_v2000", kNeeds32BitAddresses>();
   service.serve_result<"cuMemGetInfo_v2000", kNeeds32BitAddresses>();
+  service.serve_result<"cuMemAllocPitch_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemAllocPitch", allocate_pitched>();
   service.serve<"cuMemFree", free>();
+  service.serve_result<"cuMemGetAddressRange_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemGetAddressRange", get_range>();
   service.serve<"cuMemGetInfo", get_info>();
 }

@@ -98,9 +98,11 @@ CUresult remove(Call &call, void *host) {
 }  // namespace
 
 void serve_host_memory(Service &service) {
+  service.serve_result<"cuMemAllocHost_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemAllocHost", allocate>();
   service.serve<"cuMemHostAlloc", allocate_with_flags>();
   service.serve<"cuMemFreeHost", free>();
+  service.serve_result<"cuMemHostGetDevicePointer_v2020", kNeeds32BitAddresses>();
   service.serve<"cuMemHostGetDevicePointer", get_device_pointer>();
   service.serve<"cuMemHostGetFlags", get_flags>();
   service.serve<"cuMemHostRegister", add>();

@@ -116,6 +116,7 @@ void serve_modules(Service &service) {
   service.serve<"cuModuleLoadFatBinary", load_image>();
   service.serve<"cuModuleUnload", unload>();
   service.serve<"cuModuleGetFunction", get_function>();
+  service.serve_result<"cuModuleGetGlobal_v2000", kNeeds32BitAddresses>();
   service.serve<"cuModuleGetGlobal", get_global>();
   service.serve<"cuModuleGetFunctionCount", get_function_count>();
   service.serve<"cuModuleEnumerateFunctions", enumerate>();
