@@ -73,26 +73,26 @@ def leaks_are_findings():
 
 
 def what_is_not_implemented_is_a_finding():
-    found, done = report("begin(); end(); print(cu.cuEGLStreamConsumerConnect(None, None))", CUSHIM_ERROR_EXITCODE="42")
+    found, done = report("begin(); end(); print(cu.cuEventCreateFromEGLSync(None, None, 0))", CUSHIM_ERROR_EXITCODE="42")
     assert done.returncode == 42 and done.stdout == "801\n", done
-    assert found["not_implemented"] == ["cuEGLStreamConsumerConnect"] and found["has_findings"], found
+    assert found["not_implemented"] == ["cuEventCreateFromEGLSync"] and found["has_findings"], found
 
 
 def what_is_looked_up_and_not_implemented_says_so_when_it_is_called():
     found, done = report("""
 begin(); end()
 function, status = ctypes.c_void_p(), ctypes.c_int(7)
-assert cu.cuGetProcAddress_v2(b'cuEGLStreamConsumerConnect', ctypes.byref(function), 12000, ctypes.c_uint64(0),
+assert cu.cuGetProcAddress_v2(b'cuEventCreateFromEGLSync', ctypes.byref(function), 12000, ctypes.c_uint64(0),
                               ctypes.byref(status)) == 0
-call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(function.value)
-print(status.value, call(None, None), call(None, None))
+call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)(function.value)
+print(status.value, call(None, None, 0), call(None, None, 0))
 assert cu.cuGetProcAddress_v2(b'cuNoSuchThing', ctypes.byref(function), 12000, ctypes.c_uint64(0),
                               ctypes.byref(status)) == 0
 print(function.value, status.value)
 """, CUSHIM_ERROR_EXITCODE="42")
     assert done.returncode == 42 and done.stdout == "0 801 801\nNone 1\n", done
-    assert done.stderr.count("cuEGLStreamConsumerConnect is not implemented") == 1, done
-    assert found["not_implemented"] == ["cuEGLStreamConsumerConnect"] and found["not_found"] == ["cuNoSuchThing"], found
+    assert done.stderr.count("cuEventCreateFromEGLSync is not implemented") == 1, done
+    assert found["not_implemented"] == ["cuEventCreateFromEGLSync"] and found["not_found"] == ["cuNoSuchThing"], found
 
 
 def nvidias_runtime_gets_one_sentence():

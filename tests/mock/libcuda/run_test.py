@@ -105,7 +105,7 @@ def an_interrupt_of_the_command_alone_reaches_the_program():
 def findings_end_it_with_the_code_asked_for():
     options = ("--error-exitcode", "42", "--report", "stderr")
     assert run(*python("sys.exit(7)"), options=options).returncode == 7
-    leaks = "cu.cuInit(0); cu.cuEGLStreamConsumerConnect(None, None)"
+    leaks = "cu.cuInit(0); cu.cuEventCreateFromEGLSync(None, None, 0)"
     done = run("sh", "-c", '"$0" "$@"; exit 0', *python(leaks), options=options)
     assert done.returncode == 42 and "FINDING: called, but not implemented" in done.stderr, done
 
