@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/service.hpp"
+#include "memory/array_tiles.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -9,6 +10,8 @@ CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) 
   require(out != nullptr && shape != nullptr);
   require(is_valid(*context.device, *shape, Levels::one));
   auto array = std::make_unique<Array>();
+  auto tiles =
+      is_sparse(*shape) || is_deferred(*shape) ? std::make_shared<ArrayTiles>(context, *shape) : nullptr;
   call.system.handles.reserve(1);  // throws before memory is allocated
   Allocation *const allocation = call.allocate_array(context, *shape, memory_needed(*shape));
   Array &made = call.system.handles.add(std::move(array));
@@ -17,6 +20,7 @@ CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) 
   made.shape = *shape;
   made.extent = extent_of(*shape);
   made.allocation = allocation;
+  made.tiles = std::move(tiles);
   *out = reinterpret_cast<CUarray>(made.handle);
   return CUDA_SUCCESS;
 }
@@ -53,6 +57,10 @@ CUresult get_plane_descriptor(Call &call, CUDA_ARRAY_DESCRIPTOR *out, CUarray ha
 CUresult destroy(Call &call, CUarray handle) {
   const Array &array = call.array(handle);
   if (array.whole != nullptr) return CUDA_SUCCESS;  // destroyed with its mipmapped array
+  if (const auto tiles = array.tiles) {             // the wait releases the lock
+    call.wait(Call::works_of(tiles->memory));
+    require(call.system.handles.find<Array>(handle) != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  }
   if (array.allocation != nullptr) call.release(*array.allocation, CUDA_ERROR_INVALID_HANDLE);
   call.system.handles.erase(array);
   return CUDA_SUCCESS;

@@ -137,7 +137,7 @@ struct Call {
   // Allocates device memory; null if out of memory or if a fault rule forbids it.
   Allocation *allocate(Device &device, std::size_t size);
   // Allocates the memory of an array in a context; else OUT_OF_MEMORY. Returns null for sparse and deferred
-  // arrays: their memory is mapped later, by a call that is not implemented.
+  // arrays: their memory is mapped later.
   Allocation *allocate_array(Context &context, const CUDA_ARRAY3D_DESCRIPTOR &shape, std::size_t bytes);
 
   // Waits until all works are complete. LAUNCH_TIMEOUT if that is impossible; a work's fault if it has one.

@@ -81,6 +81,8 @@ void end_with_process() {
 CUresult error_of_exception() noexcept {
   try {
     throw;
+  } catch (const CallError &error) {
+    return error.code;
   } catch (const std::bad_alloc &) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   } catch (const std::length_error &) {
@@ -157,6 +159,7 @@ Service::Service() {
   serve_coredumps(*this);
   serve_logs(*this);
   serve_checkpoints(*this);
+  serve_array_mappings(*this);
 }
 
 void Service::fail_served_twice(int slot) {

@@ -249,5 +249,6 @@ void serve_cluster_occupancy(Service &service);
 void serve_coredumps(Service &service);
 void serve_logs(Service &service);
 void serve_checkpoints(Service &service);
+void serve_array_mappings(Service &service);
 
 }  // namespace cushim::sim

@@ -96,6 +96,7 @@ CUresult create(Call &call, CUmemGenericAllocationHandle *handle, std::size_t si
   auto memory = std::make_shared<PhysicalMemory>();
   memory->properties = kept;
   memory->device = device;
+  memory->is_tile_pool = (properties->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) != 0;
   memory->bytes = call.system.memory.physical_files.make(size, kept, device);
   if (memory->bytes == nullptr) fail_at_limit(call);
   *handle = new_handle(call, std::move(memory));

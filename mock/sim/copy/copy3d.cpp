@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "memory/array_tiles.hpp"
+
 namespace cushim::sim {
 
 namespace {
@@ -26,6 +28,25 @@ void for_each_row(const CopyExtent &box, Visit visit) {
 std::byte *row_of(Memory &memory, const Copy3DEndpoint &end, const CopyExtent &box, std::size_t y,
                   std::size_t z) {
   return memory.bytes(end.place.address + z * end.slice + y * end.row, box.width);
+}
+
+void read_row(Memory &memory, const Copy3DEndpoint &from, const CopyExtent &box, std::size_t y, std::size_t z,
+              std::byte *out) {
+  const Corner &corner = from.corner;
+  if (from.tiles != nullptr && from.tiles->lacks_memory()) fail(CUDA_ERROR_LAUNCH_FAILED);
+  if (from.tiles != nullptr)
+    from.tiles->read(corner.x, corner.y + y, corner.z + z, box.width, out);
+  else
+    std::memmove(out, row_of(memory, from, box, y, z), box.width);
+}
+
+void write_row(Memory &memory, const Copy3DEndpoint &to, const CopyExtent &box, std::size_t y, std::size_t z,
+               const std::byte *row) {
+  const Corner &corner = to.corner;
+  if (to.tiles != nullptr)
+    to.tiles->write(corner.x, corner.y + y, corner.z + z, box.width, row);
+  else
+    std::memmove(row_of(memory, to, box, y, z), row, box.width);
 }
 
 }  // namespace
@@ -55,8 +76,14 @@ Copy3DEndpoint array_endpoint(Call &call, CUarray handle, const Corner &corner, 
   };
   require(fits(corner.x, box.width, array.extent.row) && fits(corner.y, box.rows, array.extent.rows) &&
           fits(corner.z, box.slices, array.extent.slices));
-  require(array.allocation != nullptr);  // null: no memory is mapped
   Copy3DEndpoint end;
+  if (array.tiles != nullptr) {
+    end.place.allocation = &array.tiles->memory;
+    end.tiles = array.tiles;
+    end.corner = corner;
+    return end;
+  }
+  require(array.allocation != nullptr);
   end.row = array.extent.row;
   end.slice = end.row * array.extent.rows;
   end.place = {array.allocation->base + array.offset + corner.z * end.slice + corner.y * end.row + corner.x,
@@ -70,24 +97,31 @@ Operation copy_3d_operation(Call &call, const Context &context, const Copy3DEndp
   const auto [resource, cost] = route(context, to.place, from.place, box.bytes());
   Operation operation{.cost = cost, .resource = resource};
   if (read == SourceRead::in_call) {
-    std::vector<std::byte> staged;
-    staged.reserve(box.bytes());
+    std::vector<std::byte> staged(box.bytes());
+    std::byte *next = staged.data();
     for_each_row(box, [&](std::size_t y, std::size_t z) {
-      const std::byte *const row = row_of(memory, from, box, y, z);
-      staged.insert(staged.end(), row, row + box.width);
+      read_row(memory, from, box, y, z, next);
+      next += box.width;
     });
     operation.run = [&memory, to, box, staged = std::move(staged)](Move &) {
       const std::byte *row = staged.data();
       for_each_row(box, [&](std::size_t y, std::size_t z) {
-        std::memcpy(row_of(memory, to, box, y, z), row, box.width);
+        write_row(memory, to, box, y, z, row);
         row += box.width;
+      });
+    };
+  } else if (to.tiles != nullptr) {
+    operation.run = [&memory, to, from, box](Move &) {
+      std::vector<std::byte> row(box.width);
+      for_each_row(box, [&](std::size_t y, std::size_t z) {
+        read_row(memory, from, box, y, z, row.data());
+        write_row(memory, to, box, y, z, row.data());
       });
     };
   } else {
     operation.run = [&memory, to, from, box](Move &) {
       for_each_row(box, [&](std::size_t y, std::size_t z) {
-        std::byte *const target = row_of(memory, to, box, y, z);
-        std::memmove(target, row_of(memory, from, box, y, z), box.width);
+        read_row(memory, from, box, y, z, row_of(memory, to, box, y, z));
       });
     };
   }

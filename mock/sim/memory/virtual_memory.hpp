@@ -69,6 +69,7 @@ struct PhysicalMemory {
   CUmemAllocationProp properties = {};
   Device *device = nullptr;          // null: memory of the host
   PhysicalHandle *handle = nullptr;  // null after the program has released it
+  bool is_tile_pool = false;         // whether it can be mapped to arrays
 
   std::size_t size() const noexcept;
   // Returns whether other processes may have the bytes.

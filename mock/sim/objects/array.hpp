@@ -6,6 +6,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "objects/handle.hpp"
@@ -13,6 +14,7 @@
 namespace cushim::sim {
 
 struct Allocation;
+class ArrayTiles;
 struct Context;
 struct Device;
 struct MipmappedArray;
@@ -71,9 +73,10 @@ struct Array : Object {
   Context *context = nullptr;
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
   Extent extent;
-  Allocation *allocation = nullptr;  // null: no memory is mapped
-  std::size_t offset = 0;            // of the first byte in the allocation
-  MipmappedArray *whole = nullptr;   // the mipmapped array that this is a level of, or null
+  Allocation *allocation = nullptr;   // null: a sparse array, or one with deferred mapping
+  std::shared_ptr<ArrayTiles> tiles;  // of such an array; null: it is the level of a mipmapped array
+  std::size_t offset = 0;             // of the first byte in the allocation
+  MipmappedArray *whole = nullptr;    // the mipmapped array that this is a level of, or null
 
   bool is_usable() const noexcept;  // whether new work may use it
 };
