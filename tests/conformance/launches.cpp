@@ -210,6 +210,21 @@ TEST_F(Launches, Of_blocks_that_fit_are_cooperative) {
   EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
+TEST_F(Launches, On_several_devices_are_cooperative) {
+  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
+  CUDA_LAUNCH_PARAMS one{};
+  one.function = kernel("empty");
+  one.gridDimX = one.gridDimY = one.gridDimZ = 1;
+  one.blockDimX = one.blockDimY = one.blockDimZ = 1;
+  one.hStream = stream();
+  EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(&one, 1, 0), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(&one, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(&one, 1, 4), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(nullptr, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  one.hStream = nullptr;
+  EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(&one, 1, 0), CUDA_ERROR_INVALID_VALUE);
+}
 // The barrier of a grid as cooperative_groups of the CUDA headers makes it, but with atomic loads: the thread
 // sanitizer reports volatile loads of a kernel beside atomic operations.
 TEST_F(Launches, That_are_cooperative_have_a_barrier_of_the_grid) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel launches.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 #include <cushim/detail/launch_watch.hpp>
 
@@ -308,6 +310,44 @@ CUresult launch_with_attributes(Call &call, const CUlaunchConfig *config, CUfunc
   return launch(call, call.function_or_kernel(handle), config->hStream, made, pointers, extra);
 }
 
+// Documentation. Unless flags say otherwise, all kernels start after the earlier work of all streams, and
+// later work of the streams starts after all kernels. Kernels cannot synchronize across devices.
+CUresult launch_on_devices(Call &call, CUDA_LAUNCH_PARAMS *list, unsigned count, unsigned flags) {
+  require(list != nullptr && count != 0 && flags < 4);  // two flags
+  std::vector<std::pair<Stream *, PreparedCommand>> launches;
+  for (const CUDA_LAUNCH_PARAMS &one : std::span(list, count)) {
+    Stream &stream = call.stream(one.hStream);
+    require(stream.handle != 0);  // not a default stream
+    require(stream.capture == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    const Function &function = call.function_or_kernel(one.function);
+    require(stream.context == function.module->context, CUDA_ERROR_INVALID_HANDLE);
+    const bool is_first = std::ranges::none_of(
+        launches, [&](const auto &other) { return other.first->context->device == stream.context->device; });
+    require(is_first, CUDA_ERROR_INVALID_DEVICE);
+    const ptx::LaunchShape shape{{one.gridDimX, one.gridDimY, one.gridDimZ},
+                                 {one.blockDimX, one.blockDimY, one.blockDimZ},
+                                 {},
+                                 one.sharedMemBytes};
+    launches.emplace_back(&stream,
+                          prepare(call, *stream.context,
+                                  describe_launch(call, function, shape, true, one.kernelParams, nullptr)));
+  }
+  if ((flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC) == 0)
+    for (auto &[stream, command] : launches)
+      for (const auto &other : launches) command.operation.come_after(other.first->tail);
+  std::vector<Work> works;
+  for (auto &[stream, command] : launches) works.push_back(add(call, *stream, std::move(command)));
+  const std::size_t kernels = works.size();
+  for (const auto &[stream, command] : launches) {
+    if ((flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC) != 0) break;
+    Operation end;
+    for (std::size_t i = 0; i < kernels; ++i) end.come_after(works[i]);
+    works.push_back(call.add(*stream, std::move(end)));
+  }
+  for (const Work &work : works) call.start(work);
+  return CUDA_SUCCESS;
+}
+
 // ---- The API of the first releases: parameters and block size are set before the launch ----
 
 CUresult set_block(Call &call, CUfunction handle, int x, int y, int z) {
@@ -368,6 +408,7 @@ CUresult launch_one(Call &call, CUfunction handle) { return launch_grid(call, ha
 
 void serve_launches(Service &service) {
   service.serve<"cuLaunchKernel", launch_kernel>();
+  service.serve<"cuLaunchCooperativeKernelMultiDevice", launch_on_devices>();
   service.serve<"cuLaunchCooperativeKernel", launch_cooperative>();
   service.serve<"cuLaunchKernelEx", launch_with_attributes>();
   service.serve<"cuFuncSetBlockShape", set_block>();
