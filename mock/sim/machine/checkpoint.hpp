@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 
 namespace cushim::sim {
@@ -11,18 +14,21 @@ class Checkpoint {
  public:
   enum class State { running, locked, checkpointed };
 
-  State state() const noexcept { return state_.load(std::memory_order_relaxed); }
+  State state() const noexcept { return state_.load(std::memory_order_acquire); }
   void set(State state) noexcept {
-    state_.store(state, std::memory_order_relaxed);
+    process_ = getpid();
+    state_.store(state, std::memory_order_release);
     if (state == State::running) state_.notify_all();
   }
+  // Returns at once in a child of fork(), which no call would unlock.
   void wait_until_unlocked() const noexcept {
-    for (State now = state(); now != State::running; now = state())
-      [[unlikely]] state_.wait(now, std::memory_order_relaxed);
+    for (State now = state(); now != State::running && process_ == getpid(); now = state())
+      [[unlikely]] state_.wait(now, std::memory_order_acquire);
   }
 
  private:
   std::atomic<State> state_{State::running};
+  std::atomic<pid_t> process_{0};  // that changed the state
 };
 
 }  // namespace cushim::sim

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -29,6 +30,22 @@ TEST(Checkpoints, Hold_calls_of_other_threads_until_the_process_is_unlocked) {
   caller.join();
   EXPECT_EQ(code, CUDA_SUCCESS);
   EXPECT_TRUE(was_unlocked);
+}
+
+TEST(Checkpoints, Hold_no_calls_of_a_child_of_fork) {
+  const Running running;
+  need(driver().cuCheckpointProcessLock(getpid(), nullptr));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    int count = 0;
+    _exit(driver().cuDeviceGetCount(&count));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), int{CUDA_ERROR_NOT_INITIALIZED});
+  need(driver().cuCheckpointProcessUnlock(getpid(), nullptr));
 }
 
 }  // namespace
