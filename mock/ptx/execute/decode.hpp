@@ -160,8 +160,8 @@ struct FunctionDecoder {
   // Decodes mov.v2 and mov.v4.
   void decode_vector_mov(std::string_view type);
 
-  // Decodes mov.b16 of two 8-bit registers, which are 16 bits wide here, to or from one of 16 bits.
-  void decode_byte_pair();
+  // Decodes mov of 8-bit registers, which are 16 bits wide here, to or from one register of `bytes` bytes.
+  void decode_bytes(unsigned bytes);
 
   void decode_setp();
 

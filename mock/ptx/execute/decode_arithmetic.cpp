@@ -124,20 +124,40 @@ void FunctionDecoder::decode_stack() {
   }
 }
 
-void FunctionDecoder::decode_byte_pair() {
+void FunctionDecoder::decode_bytes(unsigned bytes) {
   const Operand &to = operand(0), &from = operand(1);
-  const std::uint32_t eight = constant(4, 8);
+  const std::string bits = std::to_string(8 * bytes);
   if (from.kind == OperandKind::vector) {
-    const std::uint32_t low = allocate(2), high = allocate(2);
-    emit("and.b16", low, source(element(from, 0), 2), constant(2, 0xff));
-    emit("shl.b16", high, source(element(from, 1), 2), eight);
-    emit("or.b16", destination(to, 2), low, high);
+    std::uint32_t whole = constant(bytes, 0);
+    for (std::uint32_t i = 0; i < from.count; ++i) {
+      std::uint32_t part = source(element(from, i), 2);
+      if (bytes != 2) {
+        const std::uint32_t narrow = part;
+        part = allocate(bytes);
+        emit("convert.u" + bits + ".u16", part, narrow);
+      }
+      const std::uint32_t byte = allocate(bytes), shifted = allocate(bytes), joined = allocate(bytes);
+      emit("and.b" + bits, byte, part, constant(bytes, 0xff));
+      emit("shl.b" + bits, shifted, byte, constant(4, 8 * i));
+      emit("or.b" + bits, joined, whole, shifted);
+      whole = joined;
+    }
+    emit("mov.b" + bits, destination(to, bytes), whole);
     return;
   }
-  const std::uint32_t whole = allocate(2);  // may be one of the destinations
-  emit("mov.b16", whole, source(from, 2));
-  emit("and.b16", destination(element(to, 0), 2), whole, constant(2, 0xff));
-  emit("shr.u16", destination(element(to, 1), 2), whole, eight);
+  const std::uint32_t whole = allocate(bytes);  // may be one of the destinations
+  emit("mov.b" + bits, whole, source(from, bytes));
+  for (std::uint32_t i = 0; i < to.count; ++i) {
+    if (element(to, i).kind == OperandKind::sink) continue;
+    std::uint32_t part = allocate(bytes);
+    emit("shr.u" + bits, part, whole, constant(4, 8 * i));
+    if (bytes != 2) {
+      const std::uint32_t wide = part;
+      part = allocate(2);
+      emit("convert.u16.u" + bits, part, wide);
+    }
+    emit("and.b16", destination(element(to, i), 2), part, constant(2, 0xff));
+  }
 }
 
 void FunctionDecoder::decode_vector_mov(std::string_view type) {
@@ -173,7 +193,7 @@ void FunctionDecoder::decode_mov() {
     const bool packing = from.kind == OperandKind::vector;
     const Operand &group = packing ? from : to;
     const unsigned part = bytes / group.count;
-    if (bytes == 2 && part == 1) return decode_byte_pair();
+    if (part == 1) return decode_bytes(bytes);
     const LaneOperation *const row =
         find((packing ? "pack." : "unpack.") + std::to_string(bytes) + "." + std::to_string(part));
     if (row == nullptr) throw UnsupportedInstruction{"is not supported"};

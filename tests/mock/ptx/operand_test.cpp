@@ -63,6 +63,11 @@ TEST(Operand, MovesAVectorOfFourWithConstants) {
                       "mov.b64 %x, {%a, %b};"),
             (Words{0xe00000010, 0xe00000010, 0xe00000010, 0xe00000010}));
 }
+TEST(Operand, MovesFourBytesToAndFromAWord) {
+  EXPECT_EQ(stored_by(".reg .b8 %e<4>; mov.b32 %a, 0x04030201; mov.b32 {%e0, %e1, %e2, %e3}, %a;\n"
+                      "mov.b32 %b, {%e3, %e2, %e1, %e0}; mov.b64 %x, {%a, %b};"),
+            (Words{0x0102030404030201, 0x0102030404030201, 0x0102030404030201, 0x0102030404030201}));
+}
 TEST(Operand, MovesAVectorRegister) {
   EXPECT_EQ(stored_by("mov.v2.b32 %v, {3, 4}; mov.v2.b32 {%a, %b}, %v; mov.b64 %x, {%a, %b};"),
             (Words{0x400000003, 0x400000003, 0x400000003, 0x400000003}));
