@@ -10,14 +10,15 @@ namespace cushim::ptx::execute {
 
 void FunctionDecoder::decode_tensor_copy() {
   const Words words = split(mnemonic().text);
-  for (const std::string_view mode : {"im2col", "im2col_no_offs", "im2col::w", "im2col::w::128",
-                                      "tile::gather4", "tile::scatter4", "cta_group::1", "cta_group::2"})
+  for (const std::string_view mode :
+       {"im2col::w", "im2col::w::128", "tile::gather4", "tile::scatter4", "cta_group::1", "cta_group::2"})
     if (has(words, mode)) throw UnsupportedInstruction{"is not supported"};
   TensorCopy copy{};
   copy.stores = has(words, "bulk_group");
   copy.reduces = has(words, "reduce");
   if (copy.reduces) copy.operation = atomic_operation(words);
   copy.multicast = has(words, "multicast::cluster");
+  copy.is_im2col = has(words, "im2col") || has(words, "im2col_no_offs");
   const Operand &tensor = operand(copy.stores ? 0 : 1);
   if (tensor.kind != OperandKind::bracket || tensor.count != 2 ||
       element(tensor, 1).kind != OperandKind::vector)
@@ -30,11 +31,20 @@ void FunctionDecoder::decode_tensor_copy() {
   const std::uint32_t shared = full_address(operand(copy.stores ? 1 : 0));
   const std::uint32_t mbarrier = copy.stores ? constant(8, 0) : full_address(operand(2));
   for (unsigned i = 0; i < copy.dimensions; ++i) copy.coordinates[i] = source(element(coordinates, i), 4);
-  if (copy.multicast) copy.ranks = source(operand(3), 2);
+  // The offsets follow the mbarrier; the mask of a multicast is last, before a cache policy.
+  if (copy.is_im2col && !copy.stores) {
+    if (count() < 4 || operand(3).kind != OperandKind::vector || operand(3).count + 2 != copy.dimensions)
+      throw UnsupportedInstruction{"has another number of offsets"};
+    copy.offset_count = operand(3).count;
+    for (unsigned i = 0; i < copy.offset_count; ++i) copy.offsets[i] = source(element(operand(3), i), 2);
+  }
+  if (copy.multicast) copy.ranks = source(operand(copy.offset_count != 0 ? 4 : 3), 2);
   auto &list = code.words.emplace_back((sizeof copy + 7) / 8);
   std::memcpy(list.data(), &copy, sizeof copy);
   for (unsigned i = 0; i < copy.dimensions; ++i)
     part_lists.push_back({list.data(), offsetof(TensorCopy, coordinates) / 4 + i});
+  for (unsigned i = 0; i < copy.offset_count; ++i)
+    part_lists.push_back({list.data(), offsetof(TensorCopy, offsets) / 4 + i});
   if (copy.multicast) part_lists.push_back({list.data(), offsetof(TensorCopy, ranks) / 4});
   Op &op = emit(copy_tensor);
   op.a = map;

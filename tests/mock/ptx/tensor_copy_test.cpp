@@ -12,24 +12,23 @@ namespace {
 
 using testing::Loaded;
 
-// Values of CUtensorMapDataType.
-constexpr std::uint8_t u8 = 0, u16 = 1, u32 = 2, s32 = 3, u64 = 4, f32 = 7, tf32 = 11;
+constexpr std::uint32_t u8 = TensorMap::u8, u16 = TensorMap::u16, u32 = TensorMap::u32, s32 = TensorMap::s32,
+                        u64 = TensorMap::u64, f32 = TensorMap::f32;
 constexpr std::size_t tile_bytes = 16384;
 
 // Returns a map of a dense tensor.
-TensorMap map_of(std::uint64_t address, std::uint8_t type, std::uint64_t element,
+TensorMap map_of(std::uint64_t address, std::uint32_t format, std::uint64_t element,
                  const std::vector<std::uint32_t> &sizes, const std::vector<std::uint16_t> &box) {
   TensorMap map;
-  map.address = address;
-  map.data_type = type;
-  map.rank = static_cast<std::uint8_t>(sizes.size());
+  map.set_address(address);
+  map.set(TensorMap::format, format);
+  map.set(TensorMap::rank, static_cast<std::uint32_t>(sizes.size() - 1));
   std::uint64_t stride = element;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    map.last[i] = sizes[i] - 1;
-    map.box[i] = box[i];
-    map.element_strides[i] = 1;
+  for (unsigned i = 0; i < sizes.size(); ++i) {
+    map.set(TensorMap::dimension(i), sizes[i] - 1);
+    map.set(TensorMap::box(i), box[i] - 1u);
     stride *= sizes[i];
-    if (i < 4) map.strides[i] = stride;
+    if (i + 1 < sizes.size()) map.set_stride(i, stride);
   }
   return map;
 }
@@ -105,7 +104,7 @@ std::vector<std::uint32_t> counted(std::size_t count) {
 
 TEST(TensorCopy, LoadsABoxOfEachNumberOfDimensions) {
   const std::vector<std::uint32_t> sizes{8, 5, 4, 3, 3};
-  const std::vector<std::uint16_t> box{4, 3, 2, 2, 2};
+  const std::vector<std::uint16_t> box{8, 3, 2, 2, 2};
   for (std::size_t rank = 1; rank <= 5; ++rank) {
     SCOPED_TRACE(rank);
     std::size_t elements = 1;
@@ -114,7 +113,7 @@ TEST(TensorCopy, LoadsABoxOfEachNumberOfDimensions) {
     const auto tensor = counted(8 * 5 * 4 * 3 * 3);
     const auto address = run.loaded.memory.add(tensor);
     // The box is partly outside the tensor: before it in dimension 0, beyond it in the others.
-    const std::array<std::int32_t, 5> at{-2, 3, 3, 2, 2};
+    const std::array<std::int32_t, 5> at{-4, 3, 3, 2, 2};
     const TensorMap map = map_of(address, u32, 4, {sizes.begin(), sizes.begin() + static_cast<long>(rank)},
                                  {box.begin(), box.begin() + static_cast<long>(rank)});
     const LaunchResult result = run.start(map, at);
@@ -145,7 +144,7 @@ TEST(TensorCopy, ExchangesTheChunksOfEachSwizzle) {
       std::iota(tensor.begin(), tensor.end(), std::uint8_t{3});
       TensorMap map = map_of(run.loaded.memory.add(tensor), u8, 1, {128, 16},
                              {static_cast<std::uint16_t>(inner), std::uint16_t{16}});
-      map.swizzle = static_cast<std::uint8_t>(mode);
+      map.set(TensorMap::swizzle, mode);
       ASSERT_TRUE(run.start(map, {}));
       const auto given = run.box<std::uint8_t>();
       for (std::uint32_t line = 0; line < 16; ++line)
@@ -164,7 +163,7 @@ TEST(TensorCopy, TakesEachSecondElementOfADimension) {
   TileRun run(load_and_wait(2, 4 * 4 * 3));
   const auto tensor = counted(4 * 16);
   TensorMap map = map_of(run.loaded.memory.add(tensor), u32, 4, {4, 16}, {4, 5});
-  map.element_strides = {1, 2, 1, 1, 1};
+  map.set(TensorMap::element_stride(1), 2 - 1);
   ASSERT_TRUE(run.start(map, {0, 3}));
   const auto given = run.box<std::uint32_t>();
   for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(given[i], tensor[(3 + i / 4 * 2) * 4 + i % 4]);
@@ -177,13 +176,13 @@ TEST(TensorCopy, StoresThePartOfABoxThatIsInsideTheTensor) {
     const std::vector<std::uint16_t> tensor(40 * 6, 9999);
     const auto address = run.loaded.memory.add(tensor);
     TensorMap map = map_of(address, u16, 2, {40, 6}, {32, 4});
-    map.swizzle = swizzle;
-    ASSERT_TRUE(run.start(map, {20, -1}));
+    map.set(TensorMap::swizzle, swizzle);
+    ASSERT_TRUE(run.start(map, {24, 3}));
     const auto given = run.loaded.memory.get<std::uint16_t>(address, tensor.size());
     for (std::size_t y = 0; y < 6; ++y)
       for (std::size_t x = 0; x < 40; ++x) {
-        const std::size_t line = y + 1, column = x - 20;
-        const bool inside = line < 4 && x >= 20;
+        const std::size_t line = y - 3, column = x - 24;
+        const bool inside = y >= 3 && x >= 24;
         const std::size_t chunk = column / 8 ^ (swizzle == 0 ? 0 : line / 2 % 4);
         EXPECT_EQ(given[y * 40 + x], inside ? box[line * 32 + chunk * 8 + column % 8] : 9999)
             << x << " " << y;
@@ -192,7 +191,7 @@ TEST(TensorCopy, StoresThePartOfABoxThatIsInsideTheTensor) {
 }
 
 TEST(TensorCopy, ReducesElements) {
-  const auto reduced = [](const char *operation, std::uint8_t type, auto was, auto combine) {
+  const auto reduced = [](const char *operation, std::uint32_t type, auto was, auto combine) {
     SCOPED_TRACE(operation);
     using T = decltype(was);
     TileRun run(store_box(1, std::string{"."} + operation));
@@ -243,11 +242,11 @@ WAIT: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra WAIT;
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(loaded.memory.get<std::uint32_t>(out, 64)[i], i % 32 + 1);
 }
 
-TEST(TensorCopy, AMapThatTheSimulatedDriverDidNotMakeIsAFault) {
+TEST(TensorCopy, AMapThatDoesNotFitTheCopyIsAFault) {
   const auto fault = [](const TensorMap &map, const std::string &copies) {
     TileRun run(copies);
     TensorMap placed = map;
-    placed.address = run.loaded.memory.add(4096);
+    placed.set_address(run.loaded.memory.add(4096));
     return run.start(placed, {}).fault;
   };
   const std::string load = load_and_wait(1, 64);
@@ -260,22 +259,30 @@ TEST(TensorCopy, AMapThatTheSimulatedDriverDidNotMakeIsAFault) {
     EXPECT_EQ(found.kind, FaultKind::illegal_instruction) << reason;
     EXPECT_NE(found.message.find(reason), std::string::npos) << found.message;
   };
-  refused([](TensorMap &map) { map.tag = 0; }, "was not made by the simulated driver", load);
-  refused([](TensorMap &map) { map.rank = 2; }, "another number of dimensions", load);
-  refused([](TensorMap &map) { map.mode = TensorMap::Mode::im2col; }, "not tiled", load);
-  refused([](TensorMap &map) { map.interleave = 1; }, "interleaved", load);
-  refused([](TensorMap &map) { map.fill = 1; }, "NaN", load);
-  refused([](TensorMap &map) { map.data_type = tf32; }, "data type", load);
-  refused([](TensorMap &map) { map.swizzle = 4; }, "swizzle", load);
-  for (const int size : {0, 3, 300})
-    refused([size](TensorMap &map) { map.box[0] = static_cast<std::uint16_t>(size); }, "sizes", load);
-  refused([](TensorMap &map) { map.data_type = f32; }, "reduction", store_box(1, ".min"));
+  refused([](TensorMap &map) { map.set(TensorMap::rank, 1); }, "another number of dimensions", load);
+  refused([](TensorMap &map) { map.set(TensorMap::is_im2col, 1); }, "not tiled", load);
+  refused([](TensorMap &map) { map.set(TensorMap::interleave, 1); }, "layout", load);
+  refused([](TensorMap &map) { map.set(TensorMap::format, 11); }, "data type", load);
+  refused([](TensorMap &map) { map.set(TensorMap::box(0), 2); }, "box", load);
+  refused([](TensorMap &map) { map.set(TensorMap::format, f32); }, "reduction", store_box(1, ".min"));
 }
 
 TEST(TensorCopy, AMisalignedBoxIsAFault) {
   TileRun run("  add.u32 s, s, 64;\n" + load_and_wait(1, 64));
   const auto address = run.loaded.memory.add(4096);
   EXPECT_EQ(run.start(map_of(address, u32, 4, {64}, {16}), {}).fault.kind, FaultKind::misaligned_address);
+}
+
+TEST(TensorCopy, ABoxThatBeginsBetweenMultiplesOf16BytesIsAFault) {
+  TileRun run(load_and_wait(1, 64));
+  const auto address = run.loaded.memory.add(4096);
+  EXPECT_EQ(run.start(map_of(address, u32, 4, {64}, {16}), {2}).fault.kind, FaultKind::illegal_instruction);
+}
+
+TEST(TensorCopy, AStoreThatBeginsBeforeTheTensorIsAFault) {
+  TileRun run(store_box(1));
+  const auto address = run.loaded.memory.add(4096);
+  EXPECT_EQ(run.start(map_of(address, u32, 4, {64}, {16}), {-4}).fault.kind, FaultKind::illegal_instruction);
 }
 
 TEST(TensorCopy, ATensorBeyondMemoryIsAFault) {
@@ -293,8 +300,8 @@ TEST(TensorCopy, RefusesOtherModesAndWrongCoordinates) {
       std::string::npos);
   EXPECT_NE(
       refused("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [s], [map, "
-              "{x0, x1, x2, x3}], [m], {v, v};")
-          .find("is not supported"),
+              "{x0, x1, x2, x3}], [m], {v};")
+          .find("another number of offsets"),
       std::string::npos);
 }
 

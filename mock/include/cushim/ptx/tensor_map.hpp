@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor maps of the simulated driver.
+// The layout of tensor maps.
 #pragma once
 
 #include <array>
@@ -7,35 +7,61 @@
 
 namespace cushim::ptx {
 
-// The content of a CUtensorMap that cuTensorMapEncodeTiled() and its siblings of the simulated driver write,
-// and that the PTX executor reads. It is an encoding of our own: the bytes that a GPU expects are not
-// documented, and differ. Enumerations have the values of cuda.h; the meaning of the fields is that of the
-// parameters of cuTensorMapEncodeTiled() and cuTensorMapEncodeIm2col().
+// The content of a CUtensorMap, as cuTensorMapEncodeTiled() and cuTensorMapEncodeIm2col() of driver
+// 580.159.04 write it for a device of compute capability 9.0, and as its copies read it. The layout is not
+// documented; it is measured. A count N of elements is stored as N - 1.
 struct TensorMap {
-  static constexpr std::uint32_t expected_tag = 0x4d545343;  // "CSTM"
+  std::array<std::uint32_t, 32> words{};
 
-  // The call that wrote it.
-  enum class Mode : std::uint8_t { tiled, im2col, im2col_wide };
+  // `bits` bits of a word, from bit `first`.
+  struct Field {
+    unsigned word, first, bits;
+    constexpr std::uint32_t mask() const {
+      return (bits == 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << bits) - 1) << first;
+    }
+  };
+  static constexpr Field is_im2col{2, 0, 1}, rank{2, 4, 3}, format{2, 7, 4}, interleave{2, 11, 2},
+      swizzle{2, 13, 2}, fills_with_nan{2, 15, 1}, is_tf32{2, 16, 1}, l2_promotion{2, 17, 2};
+  // Pixels of a column of an im2col map. Its channels are box(0).
+  static constexpr Field pixels{15, 0, 10};
+  // Bytes of the box, and the alignment in shared memory after which its swizzle repeats. Stored as they are.
+  static constexpr Field box_bytes{16, 0, 32}, box_alignment{18, 0, 32};
+  static constexpr Field dimension(unsigned i) { return {8 + i, 0, 32}; }
+  static constexpr Field element_stride(unsigned i) { return {13, 3 * i, 3}; }
+  static constexpr Field box(unsigned i) { return i == 0 ? Field{13, 24, 8} : Field{14, 8 * (i - 1), 8}; }
+  // The bits of each corner offset of an im2col map with 1, 2 or 3 dimensions of pixels.
+  static constexpr unsigned corner_bits(unsigned count) { return count == 1 ? 16 : count == 2 ? 8 : 5; }
+  // The corner offset of the i-th of `count` dimensions of pixels, in two's complement.
+  static constexpr Field lower_corner(unsigned i, unsigned count) {
+    return {14, corner_bits(count) * i, corner_bits(count)};
+  }
+  static constexpr Field upper_corner(unsigned i, unsigned count) {
+    return {14, 16 + corner_bits(count) * i, corner_bits(count)};
+  }
 
-  std::uint32_t tag = expected_tag;  // other values: not a tensor map of the simulated driver
-  Mode mode = Mode::tiled;
-  std::uint8_t data_type = 0;   // CUtensorMapDataType
-  std::uint8_t rank = 0;        // number of dimensions, 1 to 5
-  std::uint8_t interleave = 0;  // CUtensorMapInterleave
-  std::uint8_t swizzle = 0;     // CUtensorMapSwizzle
-  std::uint8_t l2_promotion = 0;
-  std::uint8_t fill = 0;                  // CUtensorMapFloatOOBfill
-  std::uint8_t wide_mode = 0;             // CUtensorMapIm2ColWideMode
-  std::array<std::uint16_t, 2> pixels{};  // im2col: channels per pixel, pixels per column
-  std::uint64_t address = 0;
-  std::array<std::uint64_t, 4> strides{};  // in bytes, of the dimensions 1 to rank - 1
-  std::array<std::uint32_t, 5>
-      last{};  // of each dimension: its number of elements - 1, the first varies fastest
-  std::array<std::uint16_t, 5> box{};  // tiled
-  std::array<std::uint8_t, 5> element_strides{};
-  std::uint8_t reserved = 0;
-  std::array<std::int16_t, 3> lower_corner{}, upper_corner{};  // im2col
-  std::array<std::uint32_t, 6> unused{};
+  // Values of `format`.
+  enum Format : std::uint32_t { u8, u16, u32, s32, u64, s64, f16, f32, f32_ftz, f64, bf16 };
+
+  constexpr std::uint32_t get(Field field) const { return (words[field.word] & field.mask()) >> field.first; }
+  constexpr void set(Field field, std::uint32_t value) {
+    words[field.word] = (words[field.word] & ~field.mask()) | (value << field.first & field.mask());
+  }
+  constexpr std::uint64_t address() const { return words[0] | std::uint64_t{words[1]} << 32; }
+  constexpr void set_address(std::uint64_t address) {
+    words[0] = static_cast<std::uint32_t>(address);
+    words[1] = static_cast<std::uint32_t>(address >> 32);
+  }
+  // The bytes between two elements in dimension i + 1: a multiple of 16 below 2^40.
+  constexpr std::uint64_t stride(unsigned i) const {
+    return (words[3 + i] | std::uint64_t{get(stride_end(i))} << 32) << 4;
+  }
+  constexpr void set_stride(unsigned i, std::uint64_t bytes) {
+    words[3 + i] = static_cast<std::uint32_t>(bytes >> 4);
+    set(stride_end(i), static_cast<std::uint32_t>(bytes >> 36));
+  }
+
+ private:
+  static constexpr Field stride_end(unsigned i) { return {7, 4 * i, 4}; }
 };
 static_assert(sizeof(TensorMap) == 128);
 
