@@ -72,6 +72,8 @@ void FunctionDecoder::decode_one() {
       return decode_lop3();
     case Opcode::cp:
       return decode_copy();
+    case Opcode::tensormap:
+      return decode_tensor_map();
     case Opcode::clusterlaunchcontrol:
       return decode_cluster_launch_control();
     case Opcode::mbarrier:

@@ -209,6 +209,7 @@ struct FunctionDecoder {
   void decode_copy();
   void decode_bulk_copy();
   void decode_tensor_copy();
+  void decode_tensor_map();
   void decode_mbarrier();
   void decode_cluster_barrier();
   void decode_cluster_launch_control();

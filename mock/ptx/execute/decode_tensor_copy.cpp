@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor.
+// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and tensormap.replace.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 #include "execute/decode.hpp"
 #include "execute/tensor_copy.hpp"
@@ -51,6 +53,39 @@ void FunctionDecoder::decode_tensor_copy() {
   op.b = shared;
   op.c = mbarrier;
   op.data = list.data();
+  op.cache = cache();
+}
+
+void FunctionDecoder::decode_tensor_map() {
+  const Words words = split(mnemonic().text);
+  constexpr std::string_view parts[] = {"global_address", "rank",           "box_dim",  "global_dim",
+                                        "global_stride",  "element_stride", "elemtype", "interleave_layout",
+                                        "swizzle_mode",   "fill_mode"};
+  constexpr std::uint64_t immediate_ends[] = {13, 3, 4, 2};  // of the parts from elemtype on
+  const auto found =
+      std::find_if(std::begin(parts), std::end(parts), [&](auto part) { return has(words, part); });
+  if (!has(words, "replace") || found == std::end(parts)) throw UnsupportedInstruction{"is not supported"};
+  const auto part = static_cast<TensorMapPart>(found - parts);
+  std::uint32_t dimension = 0, value = 0;
+  if (part >= TensorMapPart::elemtype) {
+    const auto immediate = static_cast<std::uint64_t>(operand(1).value);
+    if (immediate >= immediate_ends[found - parts - static_cast<int>(TensorMapPart::elemtype)])
+      throw UnsupportedInstruction{"has a value that is not supported"};
+    value = constant(4, immediate);
+  } else {
+    const bool is_indexed = part >= TensorMapPart::box_dim;
+    if (is_indexed) dimension = static_cast<std::uint32_t>(operand(1).value);
+    if (dimension >= (part == TensorMapPart::global_stride ? 4 : most_tensor_dimensions))
+      throw UnsupportedInstruction{"has no such dimension"};
+    const Operand &given = operand(is_indexed ? 2 : 1);
+    value = source(given, has(words, "b64") ? 8 : 4);
+  }
+  const std::uint32_t map = full_address(operand(0));
+  Op &op = emit(replace_in_tensor_map);
+  op.a = map;
+  op.b = value;
+  op.extra = static_cast<std::uint32_t>(part) | dimension << 4 | (has(words, "shared::cta") ? 256 : 0) |
+             (has(words, "b64") ? 512 : 0);
   op.cache = cache();
 }
 

@@ -130,7 +130,54 @@ bool copy_box(Warp &w, const Op *op, unsigned lane) {
   return true;
 }
 
+// Writes one field as an H200 does: other bits than those of the field are ignored.
+void replace(TensorMap &map, TensorMapPart part, unsigned dimension, u64 value) {
+  const auto word = u32(value);
+  switch (part) {
+    case TensorMapPart::global_address:
+      return map.set_address(value);
+    case TensorMapPart::rank:
+      return map.set(TensorMap::rank, word);
+    case TensorMapPart::box_dim:
+      return map.set(TensorMap::box(dimension), word - 1);
+    case TensorMapPart::global_dim:
+      return map.set(TensorMap::dimension(dimension), word - 1);
+    case TensorMapPart::global_stride:
+      return map.set_stride(dimension, value);
+    case TensorMapPart::element_stride:
+      return map.set(TensorMap::element_stride(dimension), word - 1);
+    case TensorMapPart::elemtype: {
+      constexpr u32 first_tf32 = 11;  // two types: without and with flushing
+      map.set(TensorMap::is_tf32, word >= first_tf32);
+      return map.set(TensorMap::format, word < first_tf32 ? word : word - first_tf32 + TensorMap::f32);
+    }
+    case TensorMapPart::interleave_layout:
+      return map.set(TensorMap::interleave, word);
+    case TensorMapPart::swizzle_mode:
+      return map.set(TensorMap::swizzle, word);
+    case TensorMapPart::fill_mode:
+      return map.set(TensorMap::fills_with_nan, word);
+  }
+}
+
 }  // namespace
+
+const Op *replace_in_tensor_map(Warp &w, const Op *op) {
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
+    const u64 at = reg<u64>(w, op->a)[lane];
+    std::byte *const bytes = (op->extra & 256) != 0
+                                 ? resolve_shared(w, op, lane, at, sizeof(TensorMap))
+                                 : resolve_generic(w, op, lane, at, sizeof(TensorMap), true);
+    if (bytes == nullptr) return nullptr;
+    TensorMap map;
+    std::memcpy(static_cast<void *>(&map), bytes, sizeof map);
+    replace(map, TensorMapPart(op->extra & 15), op->extra >> 4 & 15,
+            load_lane(w.frame + op->b, lane, (op->extra & 512) != 0 ? 8 : 4));
+    std::memcpy(bytes, &map, sizeof map);
+  }
+  return op + 1;
+}
 
 const Op *copy_tensor(Warp &w, const Op *op) {
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1)

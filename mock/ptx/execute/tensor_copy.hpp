@@ -23,4 +23,22 @@ struct TensorCopy {
 
 const Op *copy_tensor(Warp &, const Op *);  // data: TensorCopy
 
+// The field of a tensor map that tensormap.replace writes.
+enum class TensorMapPart : std::uint32_t {
+  global_address,
+  rank,
+  box_dim,
+  global_dim,
+  global_stride,
+  element_stride,
+  elemtype,
+  interleave_layout,
+  swizzle_mode,
+  fill_mode
+};
+
+// Op::a: address of the tensor map; Op::b: the value, of 8 bytes; extra: TensorMapPart, 16 times the
+// dimension, and 256 if the map is in shared memory.
+const Op *replace_in_tensor_map(Warp &, const Op *);
+
 }  // namespace cushim::ptx::execute

@@ -305,6 +305,35 @@ TEST(TensorCopy, RefusesOtherModesAndWrongCoordinates) {
       std::string::npos);
 }
 
+// As an H200: bits beyond a field are ignored.
+TEST(TensorCopy, FieldsOfAMapAreReplaced) {
+  std::string text{testing::header};
+  text += R"(.visible .entry k(.param .u64 map) {
+  .reg .b64 m, v; .reg .b32 w;
+  ld.param.u64 m, [map]; mov.u64 v, 0x1234567890;
+  tensormap.replace.tile.global_address.global.b1024.b64 [m], v;
+  tensormap.replace.tile.global_stride.global.b1024.b64 [m], 1, v;
+  mov.u32 w, 12; tensormap.replace.tile.rank.global.b1024.b32 [m], w;
+  tensormap.replace.tile.box_dim.global.b1024.b32 [m], 2, w;
+  tensormap.replace.tile.global_dim.global.b1024.b32 [m], 3, w;
+  tensormap.replace.tile.element_stride.global.b1024.b32 [m], 4, w;
+  tensormap.replace.tile.elemtype.global.b1024.b32 [m], 12;
+  tensormap.replace.tile.interleave_layout.global.b1024.b32 [m], 2;
+  tensormap.replace.tile.swizzle_mode.global.b1024.b32 [m], 3;
+  tensormap.replace.tile.fill_mode.global.b1024.b32 [m], 1;
+  ret; }
+)";
+  Loaded loaded(text);
+  ASSERT_EQ(loaded.refused, "");
+  const auto address = loaded.memory.add(128);
+  ASSERT_TRUE(loaded.run("k", {}, address));
+  const auto words = loaded.memory.get<std::uint32_t>(address, 32);
+  const std::uint32_t expected[] = {0x34567890, 0x12, 0x1f440, 0,  0x23456789, 0,       0,      0x10,
+                                    0,          0,    0,       11, 0,          3 << 12, 11 << 8};
+  for (std::size_t i = 0; i < words.size(); ++i)
+    EXPECT_EQ(words[i], i < std::size(expected) ? expected[i] : 0u) << i;
+}
+
 TEST(TensorCopy, PrefetchesHaveNoEffect) {
   TileRun run("  prefetch.tensormap [map]; cp.async.bulk.prefetch.tensor.1d.L2.global.tile [map, {x0}];\n");
   EXPECT_TRUE(run.start({}, {}));
