@@ -31,6 +31,7 @@ void FunctionDecoder::decode_wgmma() {
   const MatrixShape shape = matrix_shape(words[4]);
   const MatrixType d = matrix_type(words[5]), a = matrix_type(words[6]), b = matrix_type(words[7]);
   static_cast<MatrixShape &>(product) = {16, 8, shape.k};
+  product.is_short = a.bits == 8 && a.kind != Kind::integer;
   product.a.type = a;
   product.b.type = b;
   product.c.type = product.d.type = d;

@@ -48,6 +48,8 @@ struct MatrixProduct : MatrixShape {
   // The products of 8-bit numbers are computed on f16: mma has no tensor cores for them, so that the compiler
   // converts them and adds c at the end.
   bool through_f16;
+  // wgmma on 8-bit floats: terms and f32 results keep 13 fraction bits.
+  bool is_short;
 };
 
 // wmma.load and wmma.store. Op::a: address in each lane; Op::b: elements between lines

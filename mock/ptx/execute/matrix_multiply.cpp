@@ -12,8 +12,9 @@
 namespace cushim::ptx::execute {
 namespace {
 
-constexpr unsigned most_terms = 64;    // the largest k of floating-point products
-constexpr int fraction_bits = 25;      // of a term, below the exponent of the largest term
+constexpr unsigned most_terms = 64;  // the largest k of floating-point products
+// Fraction bits of a term, below the exponent of the largest term.
+constexpr int fraction_bits = 25, short_fraction_bits = 13;
 constexpr int significand_scale = 23;  // a significand of 1.0 is 2^23
 
 // A finite number: significand * 2^(exponent - 23), or a special value.
@@ -116,9 +117,9 @@ std::uint32_t encode(std::int64_t value, int exponent, Kind kind, bool cut_off) 
   return static_cast<std::uint32_t>(std::min(bits, infinity) | sign);
 }
 
-// Every term is cut off at the same bit. A sum that is cut off once more to f32, or rounded to f16, is the
-// result.
-std::uint32_t total(const Sum &sum, Kind kind) {
+// Every term is cut off at the same bit. A sum that is cut off once more to f32 (`is_short`: with 13 fraction
+// bits), or rounded to f16, is the result.
+std::uint32_t total(const Sum &sum, Kind kind, bool is_short) {
   const bool is_f16 = kind == Kind::f16;
   if (sum.nan || (sum.plus_infinity && sum.minus_infinity)) return is_f16 ? 0x7fff : 0x7fffffff;
   if (sum.plus_infinity || sum.minus_infinity) {
@@ -126,15 +127,17 @@ std::uint32_t total(const Sum &sum, Kind kind) {
     return is_f16 ? 0x7c00 | sign << 15 : 0x7f800000 | sign << 31;
   }
   if (sum.count == 0) return 0;
+  const int kept_bits = is_short ? short_fraction_bits : fraction_bits;
   const int largest = *std::max_element(sum.exponent.begin(), sum.exponent.begin() + sum.count);
   std::int64_t all = 0;
   for (unsigned i = 0; i < sum.count; ++i) {
-    const int shift = largest - sum.exponent[i] + 2 * significand_scale - fraction_bits;
+    const int shift = largest - sum.exponent[i] + 2 * significand_scale - kept_bits;
     const auto magnitude = static_cast<std::uint64_t>(std::abs(sum.significand[i]));
     const auto kept = static_cast<std::int64_t>(shift > 63 ? 0 : magnitude >> shift);
     all += sum.significand[i] < 0 ? -kept : kept;
   }
-  return encode(all, largest - fraction_bits, kind, !is_f16);
+  const std::uint32_t result = encode(all, largest - kept_bits, kind, !is_f16);
+  return is_short && !is_f16 ? result & ~((1u << (23 - short_fraction_bits)) - 1) : result;
 }
 
 // Adds two numbers of one type, rounded to nearest even.
@@ -160,7 +163,7 @@ void multiply_floats(const MatrixProduct &p, const std::uint64_t *a, const std::
         for (unsigned k = 0; k < p.k; ++k)
           if ((selected >> (k / 2 % 2) & 1) != 0)
             sum.add_product(left[std::size_t{row} * p.k + k], right[std::size_t{k} * p.n + column]);
-        return total(sum, kind);
+        return total(sum, kind, p.is_short);
       };
       d[at] = p.through_f16
                   ? plus(kind, sum_of(sum_of(0, kind, 1), kind, 2), static_cast<std::uint32_t>(c[at]))

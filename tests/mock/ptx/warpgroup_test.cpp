@@ -360,6 +360,33 @@ std::string refusal(std::string_view instruction) {
   return Loaded(body(instruction)).refused;
 }
 
+// Measured on an H200: terms keep 13 bits below the exponent of the largest term, and so does a result of
+// f32.
+TEST(Wgmma, SumsOfFloatsOf8BitsKeep13FractionBits) {
+  Case c;
+  c.a = c.b = "e4m3", c.k = 32, c.a_in_registers = true, c.adds = false;
+  // Returns the sum of four times the bytes of `a`.
+  const auto sum = [&c](std::uint32_t a, bool adds = false, float start = 0) {
+    Loaded loaded(kernel(c));
+    std::vector<std::uint32_t> registers(128 * 4);
+    for (std::size_t i = 0; i < 128; ++i) registers[4 * i] = a;
+    const std::vector<std::uint8_t> ones(65536, 0x38);
+    const std::vector<float> starts(128 * 4, start);
+    const auto image = loaded.memory.add(ones), at = loaded.memory.add(registers),
+               d = loaded.memory.add(starts);
+    const std::uint64_t descriptor = b_begins >> 4 | 128 >> 4 << 16 | std::uint64_t{256 >> 4} << 32;
+    EXPECT_TRUE(
+        loaded.run("k", warpgroup(), image, at, d, std::uint64_t{0}, descriptor, std::uint32_t{adds}));
+    return loaded.memory.get<float>(d, 1)[0];
+  };
+  EXPECT_EQ(sum(0x00000878), 4 * 256.0f);             // 2^8 and 2^-6, which is cut off
+  EXPECT_EQ(sum(0x00001078), 4 * (256 + 0.03125f));   // 2^8 and 2^-5
+  EXPECT_EQ(sum(0x00001478), 4 * (256 + 0.03125f));   // 2^8 and 1.5 * 2^-5
+  EXPECT_EQ(sum(0x00000038, true, 65536.0f), 65536);  // 2^16 and four times 1
+  EXPECT_EQ(sum(0x00000050, true, 65536.0f), 65536 + 32);
+  EXPECT_EQ(sum(0, true, 1.00001f), 1);
+}
+
 TEST(Wgmma, RefusesFormsThatPtxasRefuses) {
   const auto refuses = [](std::string_view instruction, std::string_view reason) {
     EXPECT_NE(refusal(instruction).find(reason), std::string::npos) << instruction << "\n"
