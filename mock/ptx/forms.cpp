@@ -27,45 +27,9 @@ constexpr Row rows[] = {
 
 // Sets of modifiers, which forms.inc names as $name.
 constexpr std::pair<std::string_view, std::string_view> sets[] = {
-    {"int", "u16/u32/u64/s16/s32/s64"},
-    {"signed", "s16/s32/s64"},
-    {"bits", "b16/b32/b64"},
-    {"memory", "b8/b16/b32/b64/b128/u8/u16/u32/u64/s8/s16/s32/s64/f32/f64"},
-    {"multimem", "u32/s32/u64/s64/b32/b64/f32/f64"},
-    {"multimemvec", "f16/f16x2/bf16/bf16x2/f32/e4m3/e5m2/e4m3x2/e5m2x2/e4m3x4/e5m2x4"},
-    {"round", "rn/rz/rm/rp"},
-    {"unsigned", "u16/u32/u64"},
-    {"comparesigned", "eq/ne/lt/le/gt/ge"},
-    {"compareunsigned", "eq/ne/lt/le/gt/ge/lo/ls/hi/hs"},
-    {"comparefloat", "eq/ne/lt/le/gt/ge/equ/neu/ltu/leu/gtu/geu/num/nan"},
-    {"logic", "and/or/xor"},
-    {"ldspace", "const/global/local/param/param::entry/param::func/shared/shared::cta/shared::cluster"},
-    {"stspace", "global/local/param/param::func/shared/shared::cta/shared::cluster"},
-    {"atomspace", "global/shared/shared::cta/shared::cluster"},
-    {"cache", "ca/cg/cs/lu/cv"},
-    {"hints",
-     "L1::evict_normal/L1::evict_unchanged/L1::evict_first/L1::evict_last/L1::no_allocate? "
-     "L2::evict_normal/L2::evict_first/L2::evict_last? L2::cache_hint? L2::64B/L2::128B/L2::256B?"},
-    {"l2", "L2::cache_hint?"},
-    {"ldvector", "v2/v4/v8"},
-    {"texvector", "v2/v4"},
-    {"order", "relaxed/acquire/release/acq_rel"},
-    {"redorder", "relaxed/release"},
-    {"scope", "cta/cluster/gpu/sys"},
-    {"atomop", "add/min/max/inc/dec/and/or/xor"},
-    {"dim", "1d/2d/3d/4d/5d"},
-    {"wmmashape", "m16n16k16/m8n32k16/m32n8k16/m16n16k8/m8n8k4/m8n8k32/m8n8k128"},
-    {"fp8", "e4m3/e5m2"},
-    {"narrow", "e4m3/e5m2/e3m2/e2m3/e2m1"},
-    {"tcshape", "16x64b/16x128b/16x256b/32x32b/16x32bx2"},
-    {"tckind", "kind::f16/kind::tf32/kind::f8f6f4/kind::i8"},
-    {"collector",
-     "collector::a::fill/collector::a::use/collector::a::lastuse/collector::a::discard/"
-     "collector::b0::fill/collector::b0::use/collector::b0::lastuse/collector::b0::discard/"
-     "collector::b1::fill/collector::b1::use/collector::b1::lastuse/collector::b1::discard/"
-     "collector::b2::fill/collector::b2::use/collector::b2::lastuse/collector::b2::discard/"
-     "collector::b3::fill/collector::b3::use/collector::b3::lastuse/collector::b3::discard"},
-    {"video", "add/min/max"},
+#define SET(name, alternatives) {name, alternatives},
+#include "form_sets.inc"
+#undef SET
 };
 
 // The sets $wgmmak16, of the shapes m64n8k16 to m64n256k16, and so on. Above n = 32, a set $wgmmaintk32 has

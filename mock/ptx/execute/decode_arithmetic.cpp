@@ -11,12 +11,13 @@ namespace cushim::ptx::execute {
 void FunctionDecoder::decode_plain() {
   Words words = split(mnemonic().text);
   if (words[0][0] == 'v') return decode_video();
-  // Modifiers may follow the type, as in max.s32.relu and lg2.approx.f32.ftz.
-  const auto type_at =
-      std::find_if_not(words.rbegin(), words.rend(),
-                       [](std::string_view word) { return word == "relu" || word == "ftz" || word == "sat"; })
-          .base() -
-      1;
+  // Modifiers may follow the type, as in max.s32.relu, lg2.approx.f32.ftz and prmt.b32.f4e.
+  const auto is_type = [](std::string_view word) {
+    const auto modifier = find_modifier(word);
+    return modifier && type_of(*modifier) != Type::none;
+  };
+  auto type_at = std::find_if(words.rbegin(), words.rend(), is_type).base();
+  type_at = type_at == words.begin() ? words.end() - 1 : type_at - 1;
   std::rotate(type_at, type_at + 1, words.end());
   unsigned rounding = 0;
   const std::string_view type = words.back();
