@@ -2,8 +2,8 @@
 // The attributes of streams.
 #pragma once
 
-#include <cushim/detail/cxx20.hpp>
 #include <cushim/load.h>
+#include <cushim/detail/cxx20.hpp>
 
 namespace cushim {
 inline namespace v1 {

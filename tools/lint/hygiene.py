@@ -32,8 +32,8 @@ def files():
 # Fuzzer inputs: arbitrary bytes, at most 16 kilobytes each.
 INPUT = re.compile(r"tests/fuzz/corpus/.*")
 
-# Compressed test data.
-COMPRESSED = re.compile(r"tests/.*/data/.*\.zst")
+# Compressed test data, and pictures of pages.
+BINARY = re.compile(r"tests/.*/(data|recorded)/.*\.zst|docs/evidence/.*\.png")
 
 
 LINK = re.compile(r"\]\(([\w./-]*)(#[\w-]+)?\)")
@@ -70,7 +70,7 @@ def violations(name):
         if len(content) > 16_000:
             yield 1, "a fuzzer input is larger than 16 kB"
         return
-    if COMPRESSED.fullmatch(name):
+    if BINARY.fullmatch(name):
         return
     try:
         text = content.decode()

@@ -24,9 +24,9 @@
 #include <thread>
 #include <vector>
 
+#include "engine/block_pool.hpp"
 #include "engine/operation.hpp"
 #include "engine/ready_heap.hpp"
-#include "engine/block_pool.hpp"
 
 namespace cushim::sim {
 
