@@ -174,7 +174,9 @@ TEST(NotImplemented, A_call_is_refused_said_once_and_not_found_by_lookups) {
   EXPECT_EQ(driver().cuDeviceGetNvSciSyncAttributes(&list, 0, 0), CUDA_ERROR_NOT_SUPPORTED);
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_NE(said.find("cuDeviceGetNvSciSyncAttributes is not implemented"), said.npos) << said;
-  EXPECT_EQ(said.find("cuDeviceGetNvSciSyncAttributes", said.find("cuDeviceGetNvSciSyncAttributes") + 1), said.npos) << said;
+  EXPECT_EQ(said.find("cuDeviceGetNvSciSyncAttributes", said.find("cuDeviceGetNvSciSyncAttributes") + 1),
+            said.npos)
+      << said;
   EXPECT_FALSE(running.machine.driver().supports<&cuDeviceGetNvSciSyncAttributes>());
   void *function = &function;
   CUdriverProcAddressQueryResult status{};
