@@ -33,7 +33,7 @@ def files():
 INPUT = re.compile(r"tests/fuzz/corpus/.*")
 
 # Compressed test data, and pictures of pages.
-BINARY = re.compile(r"tests/.*/(data|recorded)/.*\.zst|docs/evidence/.*\.png")
+BINARY = re.compile(r"tests/.*/data/.*\.zst|docs/evidence/.*\.png")
 
 
 LINK = re.compile(r"\]\(([\w./-]*)(#[\w-]+)?\)")
