@@ -37,7 +37,10 @@ Graph capture(const StreamRef &stream, CaptureMode mode, Function &&function,
     if (graph != nullptr) static_cast<void>(Graph::adopt(graph, driver));
     throw;
   }
-  detail::check(driver.cuStreamEndCapture(stream.handle(), &graph), "cuStreamEndCapture", where, stream);
+  const CUresult ended = driver.cuStreamEndCapture(stream.handle(), &graph);
+  // A test that injects an error may leave a graph.
+  if (ended != CUDA_SUCCESS && graph != nullptr) static_cast<void>(Graph::adopt(graph, driver));
+  detail::check(ended, "cuStreamEndCapture", where, stream);
   return Graph::adopt(graph, driver);
 }
 // The same in the mode CaptureMode::global.

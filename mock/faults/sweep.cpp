@@ -17,9 +17,12 @@
 namespace cushim::mock {
 namespace {
 
-// Returns whether a call releases something: such a call does its work even if it returns an injected
-// error.
-bool is_release(int slot) { return traits_of(slot).ends_lifetime(); }
+// Returns whether a call releases something or ends a capture: such a call does its work even if it returns
+// an injected error.
+bool is_release(int slot) {
+  return traits_of(slot).ends_lifetime() ||
+         std::string_view(cushim_entry(slot)->base) == "cuStreamEndCapture";
+}
 
 // ---- Crash messages ----
 

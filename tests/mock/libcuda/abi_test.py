@@ -79,7 +79,8 @@ def call(names, argument):
 
 
 def call_all(argument):
-    names = [name for name in exports() if name != "cushim_simulated_driver"]
+    # The driver calls the function that cuLogsRegisterCallback is given, at the next error.
+    names = [name for name in exports() if name not in ("cushim_simulated_driver", "cuLogsRegisterCallback")]
     total = 0
     for first in range(0, len(names), 40):
         end, called = call(names[first:first + 40], argument)

@@ -60,9 +60,9 @@ struct Sweep {
 
 // Runs the body with the driver that `make` returns as the current driver; `make` may return the same
 // driver each time. An exception from the body is an expected reaction to a failure and not a finding. A
-// call that releases something (destroys, frees, closes, releases, pops) does its work even in the round in
-// which it returns an error, because the caller cannot do better than call it once. Leaks are those of
-// check::Leaks: objects that the body creates must not outlive its run. On a crash (SIGSEGV, SIGBUS,
+// call that releases something (destroys, frees, closes, releases, pops, ends a capture) does its work even
+// in the round in which it returns an error, because the caller cannot do better than call it once. Leaks are
+// those of check::Leaks: objects that the body creates must not outlive its run. On a crash (SIGSEGV, SIGBUS,
 // SIGFPE, SIGILL, SIGABRT), writes the round and the call to stderr before the program ends with that
 // signal. Only one sweep may run at a time. Throws as mock::DriverSlot::over(), and what `make` throws.
 Sweep sweep(const std::function<std::shared_ptr<Driver>()> &make, const std::function<void()> &body,
