@@ -27,7 +27,8 @@ TEST_F(AddressesOf32Bits, Are_not_found) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   EXPECT_ANSWER(exact::cuMemGetAddressRange_v2000(driver())(&address, &bytes, kAddress), kRefused);
   EXPECT_ANSWER(exact::cuMemHostGetDevicePointer_v2020(driver())(&address, data, 0), kRefused);
-  EXPECT_ANSWER(exact::cuModuleGetGlobal_v2000(driver())(&address, &bytes, nullptr, "name"), kRefused);
+  EXPECT_ANSWER(exact::cuModuleGetGlobal_v2000(driver())(&address, &bytes, nullptr, "name"),
+                CUDA_ERROR_INVALID_HANDLE);
 }
 TEST_F(AddressesOf32Bits, Are_not_copied) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();

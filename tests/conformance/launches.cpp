@@ -223,7 +223,7 @@ TEST_F(Launches, On_several_devices_are_cooperative) {
   EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(&one, 1, 4), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(nullptr, 1, 0), CUDA_ERROR_INVALID_VALUE);
   one.hStream = nullptr;
-  EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(&one, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuLaunchCooperativeKernelMultiDevice(&one, 1, 0), CUDA_ERROR_INVALID_HANDLE);
 }
 // The barrier of a grid as cooperative_groups of the CUDA headers makes it, but with atomic loads: the thread
 // sanitizer reports volatile loads of a kernel beside atomic operations.

@@ -317,7 +317,7 @@ CUresult launch_on_devices(Call &call, CUDA_LAUNCH_PARAMS *list, unsigned count,
   std::vector<std::pair<Stream *, PreparedCommand>> launches;
   for (const CUDA_LAUNCH_PARAMS &one : std::span(list, count)) {
     Stream &stream = call.stream(one.hStream);
-    require(stream.handle != 0);  // not a default stream
+    require(stream.handle != 0, CUDA_ERROR_INVALID_HANDLE);  // not a default stream
     require(stream.capture == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     const Function &function = call.function_or_kernel(one.function);
     require(stream.context == function.module->context, CUDA_ERROR_INVALID_HANDLE);

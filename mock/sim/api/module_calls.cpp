@@ -77,6 +77,11 @@ CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUmodul
   return CUDA_SUCCESS;
 }
 
+CUresult get_global_of_32_bits(Call &call, unsigned *, unsigned *, CUmodule handle, const char *) {
+  call.module(handle);
+  return kNeeds32BitAddresses;
+}
+
 CUresult get_function_count(Call &call, unsigned *count, CUmodule handle) {
   const Module &module = call.module(handle);
   require(count != nullptr);
@@ -116,7 +121,7 @@ void serve_modules(Service &service) {
   service.serve<"cuModuleLoadFatBinary", load_image>();
   service.serve<"cuModuleUnload", unload>();
   service.serve<"cuModuleGetFunction", get_function>();
-  service.serve_result<"cuModuleGetGlobal_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuModuleGetGlobal_v2000", get_global_of_32_bits>();
   service.serve<"cuModuleGetGlobal", get_global>();
   service.serve<"cuModuleGetFunctionCount", get_function_count>();
   service.serve<"cuModuleEnumerateFunctions", enumerate>();
