@@ -9,13 +9,16 @@
 namespace cushim::ptx::execute {
 namespace {
 
-constexpr s64 outside = -1;
-constexpr u32 one = 256;  // a weight of 1
+constexpr s64 outside = -1;  // the border
+constexpr s64 nowhere = -2;  // zeros
+constexpr u32 one = 256;     // a weight of 1
+// Normalized coordinates are cut down to multiples of 1 / steps_of_one, as measured on an H200.
+constexpr f64 steps_of_one = 1u << 21;
 
 // The two elements along an axis between which linear filtering interpolates. The first one without it.
 struct Taps {
-  s64 index[2];  // `outside`: the border
-  u32 weight;    // of the second
+  s64 index[2];
+  u32 weight;  // of the second
 };
 
 s64 modulo(s64 value, s64 extent) { return (value % extent + extent) % extent; }
@@ -40,6 +43,7 @@ s64 addressed(s64 index, s64 extent, AddressMode mode) {
 struct Rules {
   std::array<AddressMode, 3> address;
   bool is_normalized, is_linear;
+  unsigned offset_bits = 4;
 };
 
 Rules rules_of(const Texture &texture, const SamplePoint &point) {
@@ -49,40 +53,46 @@ Rules rules_of(const Texture &texture, const SamplePoint &point) {
   for (AddressMode &mode : rules.address) {
     // Documented for cudaTextureDesc: modes that need normalized coordinates are switched to clamp.
     if (!rules.is_normalized && mode != AddressMode::border) mode = AddressMode::clamp;
-    if (texture.is_linear_memory) mode = AddressMode::border;
   }
-  if (texture.is_linear_memory) rules.is_linear = false;
   return rules;
 }
 
+// Returns the lowest bits, with a sign: an H200 uses no others of an offset.
+s64 low_bits(s32 offset, unsigned bits) {
+  const s32 sign = 1 << (bits - 1);
+  return (offset & (2 * sign - 1)) - 2 * (offset & sign);
+}
+
+f32 without_subnormal(f32 value) { return std::fabs(value) < 0x1p-126f ? 0.0f : value; }
+
 Taps locate(const SamplePoint &point, unsigned axis, u32 extent, const Rules &rules) {
   const AddressMode mode = rules.address[axis];
+  const s64 offset = low_bits(point.offset[axis], rules.offset_bits);
   if (point.is_integer) {
-    const s64 index = addressed(s64{point.index[axis]} + point.offset[axis], extent, mode);
+    const s64 given = s64{point.index[axis]} + offset;
+    const s64 index = given >= 0 && given < extent ? given : nowhere;
     return {{index, index}, 0};
   }
-  f64 position = point.position[axis];
-  if (mode == AddressMode::wrap) position -= std::floor(position);
-  if (mode == AddressMode::mirror) {
-    const f64 whole = std::floor(position);
-    position = std::fmod(whole, 2.0) == 0 ? position - whole : 1.0 - (position - whole);
+  f64 position = without_subnormal(point.position[axis]);
+  if (rules.is_normalized) {
+    position = std::floor(position * steps_of_one) / steps_of_one;
+    // Both modes repeat after two extents.
+    if (mode == AddressMode::wrap || mode == AddressMode::mirror) position -= 2 * std::floor(position / 2);
+    position *= extent;
   }
-  if (rules.is_normalized) position *= extent;
-  if (rules.is_linear) position -= 0.5;
   constexpr f64 most = 1u << 30;
   position = position == position ? std::clamp(position, -most, most) : 0.0;
+  if (rules.is_linear) position = std::floor((position - 0.5) * one + 0.5) / one;
   const f64 whole = std::floor(position);
-  const s64 index = static_cast<s64>(whole) + point.offset[axis];
-  const u32 weight = rules.is_linear ? static_cast<u32>(std::lround((position - whole) * one)) : 0;
+  const s64 index = static_cast<s64>(whole) + offset;
+  const u32 weight = rules.is_linear ? static_cast<u32>((position - whole) * one) : 0;
   return {{addressed(index, extent, mode), addressed(index + 1, extent, mode)}, weight};
 }
 
-Texel border_of(const Texture &texture) {
-  return texture.is_linear_memory ? Texel{} : texture.sampler.border;
-}
-
 Texel element(const Texture &texture, const Image &image, s64 x, s64 y, s64 z) {
-  if (x == outside || y == outside || z == outside) return border_of(texture);
+  if (x == nowhere || y == nowhere || z == nowhere) return {};
+  if (x == outside || y == outside || z == outside)
+    return border_texel(texture.format, texture.sampler.is_srgb, texture.sampler.border);
   if (image.host == nullptr) return {};
   return read_texel(texture.format, texture.sampler.is_srgb,
                     image.host + static_cast<u64>(z) * image.slice_bytes +
@@ -150,7 +160,15 @@ SamplePoint in_layer(const SamplePoint &point, const Image &image) {
   return made;
 }
 
+// Returns whether an H200 reads zeros for coordinates of this type: in a line, integers read linear memory
+// and floats read arrays; a layer is not clamped for integers.
+bool reads_nothing(const Texture &texture, const SamplePoint &point, const Image &image) {
+  if (point.geometry == Geometry::line) return point.is_integer != texture.is_linear_memory;
+  return point.is_integer && is_layered(point.geometry) && point.layer >= image.depth;
+}
+
 Texel sample_level(const Texture &texture, const SamplePoint &given, const Image &image) {
+  if (reads_nothing(texture, given, image)) return {};
   const SamplePoint point = in_layer(given, image);
   const Rules rules = rules_of(texture, point);
   const unsigned axes = is_cube(point.geometry) ? 2 : coordinates_of(point.geometry);
@@ -226,6 +244,7 @@ std::array<Texel, 4> gather(const Texture &texture, const SamplePoint &given) {
   const SamplePoint point = in_layer(given, image);
   Rules rules = rules_of(texture, point);
   rules.is_linear = true;
+  rules.offset_bits = 6;
   const Taps x = locate(point, 0, image.width, rules), y = locate(point, 1, image.height, rules);
   const auto at = [&](unsigned i, unsigned j) {
     return element(texture, image, x.index[i], y.index[j], point.layer);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <type_traits>
 
 #include "execute/half.hpp"
 
@@ -46,9 +48,31 @@ u32 channel(const TexelFormat &format, const std::byte *from) {
   return value_at<u32>(from);
 }
 
+// The linear values of the 256 bytes of sRGB, as an H200 returns them: the upper halves of floats.
+constexpr u16 linear_of_srgb[] = {
+#include "srgb.inc"
+};
+static_assert(std::size(linear_of_srgb) == 256);
+
 // IEC 61966-2-1.
-f32 linear_of_srgb(f32 value) {
-  return value <= 0.04045f ? value / 12.92f : std::pow((value + 0.055f) / 1.055f, 2.4f);
+f32 srgb_of_linear(f32 value) {
+  return value <= 0.0031308f ? value * 12.92f : 1.055f * std::pow(value, 1 / 2.4f) - 0.055f;
+}
+
+// The last of several channels is linear, like alpha.
+bool is_srgb_channel(const TexelFormat &format, bool is_srgb, unsigned channel) {
+  return is_srgb && format.is_normalized && format.type == ChannelType::u8 &&
+         (channel == 0 || channel + 1 < format.channels);
+}
+
+// Rounds toward zero. Keeps infinities and the upper bits of a NaN.
+u16 f16_toward_zero(f32 value) {
+  const u32 all = bits_as<u32>(value), magnitude = all & 0x7fffffffu;
+  u32 half = (magnitude >> 13) - ((127 - 15) << 10);
+  if (magnitude < 0x38800000u) half = static_cast<u32>(std::fabs(value) * 0x1p24f);
+  if (magnitude >= 0x47800000u) half = 0x7bffu;
+  if (magnitude >= 0x7f800000u) half = 0x7c00u | (magnitude >> 13 & 0x3ffu);
+  return static_cast<u16>((all >> 16 & 0x8000u) | half);
 }
 
 template <class T>
@@ -76,7 +100,7 @@ void put_channel(const TexelFormat &format, std::byte *to, u32 word) {
     case ChannelType::s16:
       return put_integer<s16>(to, word, format.is_normalized);
     case ChannelType::f16: {
-      const u16 half = f16_of_f32(bits_as<f32>(word));
+      const u16 half = f16_toward_zero(bits_as<f32>(word));
       std::memcpy(to, &half, sizeof half);
       return;
     }
@@ -87,6 +111,35 @@ void put_channel(const TexelFormat &format, std::byte *to, u32 word) {
   }
 }
 
+// Returns the channel of a border as an element stores it: integers lose upper bits, floats are cut down.
+template <class T>
+T border_integer(u32 word, bool is_normalized) {
+  if (!is_normalized) return static_cast<T>(word);
+  const f32 given = bits_as<f32>(word);
+  const f32 clamped = std::clamp(given == given ? given : 0.0f, std::is_signed_v<T> ? -1.0f : 0.0f, 1.0f);
+  return static_cast<T>(clamped * f32(std::numeric_limits<T>::max()));
+}
+
+template <class T>
+void put(std::byte *to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+void put_border(const TexelFormat &format, std::byte *to, u32 word) {
+  switch (format.type) {
+    case ChannelType::u8:
+      return put(to, border_integer<u8>(word, format.is_normalized));
+    case ChannelType::s8:
+      return put(to, border_integer<s8>(word, format.is_normalized));
+    case ChannelType::u16:
+      return put(to, border_integer<u16>(word, format.is_normalized));
+    case ChannelType::s16:
+      return put(to, border_integer<s16>(word, format.is_normalized));
+    default:
+      return put_channel(format, to, word);
+  }
+}
+
 }  // namespace
 
 bool reads_floats(const TexelFormat &format) {
@@ -94,13 +147,26 @@ bool reads_floats(const TexelFormat &format) {
 }
 
 Texel read_texel(const TexelFormat &format, bool is_srgb, const std::byte *from) {
-  Texel texel{0, 0, 0, reads_floats(format) ? bits_as<u32>(1.0f) : 1};
+  Texel texel{};
   const unsigned size = bytes_of(format.type);
-  for (unsigned i = 0; i < format.channels; ++i) texel[i] = channel(format, from + i * size);
-  if (is_srgb && format.is_normalized && format.type == ChannelType::u8)
-    for (unsigned i = 0; i < std::min<unsigned>(format.channels, 3); ++i)
-      texel[i] = bits_as<u32>(linear_of_srgb(bits_as<f32>(texel[i])));
+  for (unsigned i = 0; i < format.channels; ++i)
+    texel[i] = is_srgb_channel(format, is_srgb, i) ? u32{linear_of_srgb[value_at<u8>(from + i)]} << 16
+                                                   : channel(format, from + i * size);
   return texel;
+}
+
+Texel border_texel(const TexelFormat &format, bool is_srgb, const Texel &border) {
+  std::array<std::byte, sizeof(Texel)> stored{};
+  const unsigned size = bytes_of(format.type);
+  for (unsigned i = 0; i < format.channels; ++i) {
+    std::byte *const to = stored.data() + i * size;
+    if (is_srgb_channel(format, is_srgb, i))
+      put(to, static_cast<u8>(
+                  std::lround(srgb_of_linear(std::clamp(bits_as<f32>(border[i]), 0.0f, 1.0f)) * 255)));
+    else
+      put_border(format, to, border[i]);
+  }
+  return read_texel(format, is_srgb, stored.data());
 }
 
 void write_texel(const TexelFormat &format, std::byte *to, const Texel &texel) {

@@ -15,12 +15,14 @@ using Texel = std::array<std::uint32_t, 4>;
 // Returns whether elements are read as floats.
 bool reads_floats(const TexelFormat &format);
 
-// Reads an element. Channels that the format lacks are 0, the fourth 1, as in graphics: the documentation of
-// CUDA does not say.
+// Reads an element. Channels that the format lacks are 0, the fourth too, as measured on an H200.
 Texel read_texel(const TexelFormat &format, bool is_srgb, const std::byte *from);
 
+// Returns a border as an element of the format holds it: cut down to its bits. Measured on an H200.
+Texel border_texel(const TexelFormat &format, bool is_srgb, const Texel &border);
+
 // Writes an element. Converts floats to normalized integers, and clamps integers to the range of the channel.
-// PTX ISA, sust.p.
+// PTX ISA, sust.p. Floats of 16 bits are rounded toward zero, as measured on an H200.
 void write_texel(const TexelFormat &format, std::byte *to, const Texel &texel);
 
 }  // namespace cushim::ptx::execute

@@ -122,6 +122,16 @@ TEST(Surface, Formatted_stores_convert) {
   EXPECT_EQ(numbers.at(1), 32767);
 }
 
+TEST(Surface, Formatted_stores_of_halves_round_toward_zero) {
+  Pixels<std::uint16_t> halves(8);
+  access("sust.p.1d.b32.trap [%t, {%c0}], {%c1};", halves.image,
+         {at(0, 0.3f), at(1, -1e30f), at(2, 1e-7f), at(3, 0x7fc00000), at(4, 0x7f800000), at(5, -0x00200000),
+          at(6, 65519.0f), at(7, 0.0f)},
+         {ChannelType::f16, 1, false});
+  EXPECT_EQ(halves.values,
+            (std::vector<std::uint16_t>{0x34cc, 0xfbff, 0x0001, 0x7e00, 0x7c00, 0xff00, 0x7bff, 0}));
+}
+
 TEST(Surface, Reductions_update_elements) {
   Pixels<std::uint32_t> plane(4, 2);
   std::ranges::fill(plane.values, 100u);
