@@ -28,8 +28,7 @@ STATEMENT(Surfaces, cuSurfObjectCreate_needs_a_resource, driver().cuSurfObjectCr
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(Surfaces, Of_an_array, cuSurfObjectCreate(of(plane())), CUDA_SUCCESS)
 STATEMENT(Surfaces, Of_no_array, cuSurfObjectCreate(of(CUarray{})), CUDA_ERROR_INVALID_VALUE)
-STATEMENT(Surfaces, Of_an_array_for_textures_only, cuSurfObjectCreate(of(array(shape(16, 8)))),
-          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Surfaces, Of_an_array_for_textures_only, cuSurfObjectCreate(of(array(shape(16, 8)))), CUDA_SUCCESS)
 STATEMENT(Surfaces, Of_a_mipmapped_array,
           cuSurfObjectCreate(of(mipmapped(shape(16, 8, 0, format(1), 1, kSurface), 2))),
           CUDA_ERROR_INVALID_VALUE)

@@ -165,11 +165,10 @@ TEST_F(Textures, Return_their_descriptors) {
   EXPECT_ANSWER(driver().cuTexObjectGetTextureDesc(nullptr, made), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Textures, Without_a_view_return_zeros) {
-  view = viewed(CU_RES_VIEW_FORMAT_FLOAT_1X32);
+TEST_F(Textures, Without_a_view_return_that_of_the_array) {
   EXPECT_ANSWER(driver().cuTexObjectGetResourceViewDesc(&view, texture(plain())), CUDA_SUCCESS);
-  EXPECT_VALUE(static_cast<int>(view.format), 0);
-  EXPECT_VALUE(view.width, std::size_t{0});
+  EXPECT_VALUE(static_cast<int>(view.format), CU_RES_VIEW_FORMAT_FLOAT_1X32);
+  EXPECT_VALUE(view.width, std::size_t{16});
 }
 
 TEST_F(Textures, Return_their_view) {

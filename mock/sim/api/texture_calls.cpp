@@ -60,10 +60,47 @@ CUresult get_sampling(Call &call, CUDA_TEXTURE_DESC *out, CUtexObject handle) {
   return CUDA_SUCCESS;
 }
 
+// Returns the view of all elements in the format of the array.
+CUDA_RESOURCE_VIEW_DESC view_of(const CUDA_ARRAY3D_DESCRIPTOR &shape) {
+  const auto first = [&] {
+    switch (shape.Format) {
+      case CU_AD_FORMAT_UNSIGNED_INT8:
+        return CU_RES_VIEW_FORMAT_UINT_1X8;
+      case CU_AD_FORMAT_SIGNED_INT8:
+        return CU_RES_VIEW_FORMAT_SINT_1X8;
+      case CU_AD_FORMAT_UNSIGNED_INT16:
+        return CU_RES_VIEW_FORMAT_UINT_1X16;
+      case CU_AD_FORMAT_SIGNED_INT16:
+        return CU_RES_VIEW_FORMAT_SINT_1X16;
+      case CU_AD_FORMAT_UNSIGNED_INT32:
+        return CU_RES_VIEW_FORMAT_UINT_1X32;
+      case CU_AD_FORMAT_SIGNED_INT32:
+        return CU_RES_VIEW_FORMAT_SINT_1X32;
+      case CU_AD_FORMAT_HALF:
+        return CU_RES_VIEW_FORMAT_FLOAT_1X16;
+      case CU_AD_FORMAT_FLOAT:
+        return CU_RES_VIEW_FORMAT_FLOAT_1X32;
+      default:
+        return CU_RES_VIEW_FORMAT_NONE;
+    }
+  }();
+  CUDA_RESOURCE_VIEW_DESC view = {};
+  // The formats of 2 and 4 channels follow that of 1.
+  const unsigned step = shape.NumChannels / 2;
+  view.format = first == CU_RES_VIEW_FORMAT_NONE ? first : static_cast<CUresourceViewFormat>(first + step);
+  view.width = shape.Width;
+  view.height = shape.Height;
+  view.depth = shape.Depth;
+  return view;
+}
+
 CUresult get_view(Call &call, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle) {
   const TextureObject &texture = find<TextureObject>(call, handle);
   require(out != nullptr);
-  *out = texture.source.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
+  const auto &source = texture.source;
+  *out = source.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
+  if (!source.view && source.resource.resType == CU_RESOURCE_TYPE_ARRAY)
+    *out = view_of(call.array(source.resource.res.array.hArray, CUDA_ERROR_INVALID_VALUE).shape);
   return CUDA_SUCCESS;
 }
 

@@ -292,7 +292,7 @@ CUresult set_parameter(Call &call, CUfunction function, int unit, CUtexref handl
 CUresult set_surface_array(Call &call, CUsurfref handle, CUarray array, unsigned flags) {
   SurfaceReference &reference = find_texture_object<SurfaceReference>(call, handle);
   require(flags == 0);
-  surface_array(call, array);
+  require((surface_array(call, array).shape.Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0);
   reference.array = array;
   return CUDA_SUCCESS;
 }

@@ -132,7 +132,6 @@ void require_valid(Call &call, const Context &context, const TextureSource &sour
 
 Array &surface_array(Call &call, CUarray handle) {
   Array &array = call.array(handle, CUDA_ERROR_INVALID_VALUE);
-  require((array.shape.Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0);
   if (!texel_format(array.shape.Format, array.shape.NumChannels, 0))
     fail_unsupported(call, "surfaces with compressed or packed formats");
   return array;
