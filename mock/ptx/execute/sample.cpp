@@ -99,17 +99,39 @@ Texel element(const Texture &texture, const Image &image, s64 x, s64 y, s64 z) {
                         static_cast<u64>(y) * image.row_bytes + static_cast<u64>(x) * texture.format.bytes());
 }
 
-// A sum of floats with weights.
-struct Blend {
-  std::array<f64, 4> sums{};
+// Rounds to nearest and away from zero, to fewer bits of the mantissa.
+f64 rounded_away(f64 value, unsigned dropped) {
+  if (!std::isfinite(value)) return value;
+  return bits_as<f64>((bits_as<u64>(value) + (u64{1} << (dropped - 1))) >> dropped << dropped);
+}
+
+// A sum of floats with weights. Rounded as an H200 does; that of signed integers is not known.
+class Blend {
+ public:
+  explicit Blend(const Texture &texture)
+      : dropped_(texture.format.type == ChannelType::f16 ? 42 : 29),
+        is_fixed_(texture.format.is_normalized && !texture.sampler.is_srgb &&
+                  (texture.format.type == ChannelType::u8 || texture.format.type == ChannelType::u16)) {}
   void add(const Texel &texel, f64 weight) {
-    for (unsigned i = 0; i < 4; ++i) sums[i] += weight * f64(bits_as<f32>(texel[i]));
+    for (unsigned i = 0; i < 4; ++i) {
+      const f64 value = bits_as<f32>(texel[i]);
+      sums_[i] += weight * (is_fixed_ ? std::nearbyint(value * most) : value);
+    }
   }
   Texel result() const {
     Texel texel;
-    for (unsigned i = 0; i < 4; ++i) texel[i] = bits_as<u32>(static_cast<f32>(sums[i]));
+    for (unsigned i = 0; i < 4; ++i) {
+      const f64 sum = is_fixed_ ? std::floor(sums_[i] + 0.5) / most : rounded_away(sums_[i], dropped_);
+      texel[i] = bits_as<u32>(static_cast<f32>(sum));
+    }
     return texel;
   }
+
+ private:
+  static constexpr f64 most = 0xffff;  // the integer for 1
+  const unsigned dropped_;
+  const bool is_fixed_;
+  std::array<f64, 4> sums_{};
 };
 
 // The faces of a cube: CUDA Programming Guide, "Cubemap Textures".
@@ -167,6 +189,12 @@ bool reads_nothing(const Texture &texture, const SamplePoint &point, const Image
   return point.is_integer && is_layered(point.geometry) && point.layer >= image.depth;
 }
 
+// Returns the weights of the four elements of a plane, which an H200 rounds so that their sum is `one`.
+std::array<u32, 4> shares_of(u32 x, u32 y) {
+  const u32 both = (x * y + one / 2) / one;
+  return {one - x - y + both, x - both, y - both, both};
+}
+
 Texel sample_level(const Texture &texture, const SamplePoint &given, const Image &image) {
   if (reads_nothing(texture, given, image)) return {};
   const SamplePoint point = in_layer(given, image);
@@ -178,13 +206,11 @@ Texel sample_level(const Texture &texture, const SamplePoint &given, const Image
   const Taps layer{{point.layer, point.layer}, 0};
   const Taps z = axes > 2 ? locate(point, 2, image.depth, rules) : layer;
   if (!rules.is_linear) return element(texture, image, x.index[0], y.index[0], z.index[0]);
-  Blend blend;
-  const auto weight = [](const Taps &taps, unsigned side) {
-    return f64(side == 0 ? one - taps.weight : taps.weight) / one;
-  };
+  Blend blend(texture);
+  const auto shares = shares_of(x.weight, y.weight);
   for (unsigned corner = 0; corner < 8; ++corner) {
     const unsigned i = corner & 1, j = corner >> 1 & 1, k = corner >> 2;
-    const f64 share = weight(x, i) * weight(y, j) * weight(z, k);
+    const f64 share = f64(shares[corner & 3]) / one * f64(k == 0 ? one - z.weight : z.weight) / one;
     // An element without weight is not read: it may be an infinity.
     if (share != 0) blend.add(element(texture, image, x.index[i], y.index[j], z.index[k]), share);
   }
@@ -232,7 +258,7 @@ Texel sample(const Texture &texture, const SamplePoint &point, float level) {
     return sample_level(texture, point, texture.levels[static_cast<std::size_t>(std::lround(chosen))]);
   const auto lower = static_cast<std::size_t>(chosen);
   const u32 weight = static_cast<u32>(std::lround((chosen - f32(lower)) * one));
-  Blend blend;
+  Blend blend(texture);
   if (weight != one) blend.add(sample_level(texture, point, texture.levels[lower]), f64(one - weight) / one);
   if (weight != 0)
     blend.add(sample_level(texture, point, texture.levels[std::min(lower + 1, last)]), f64(weight) / one);

@@ -12,6 +12,7 @@ using testing::at;
 using testing::AtPoints;
 using testing::bits;
 using testing::fetch;
+using testing::floats;
 using testing::kLine;
 using testing::Pixels;
 using testing::reals;
@@ -81,11 +82,27 @@ TEST(Texture, Linear_filtering_of_a_plane_blends_four_elements) {
       points.push_back(at(x, y));
       const auto [i, a] = filtered(x);
       const auto [j, b] = filtered(y);
-      expected.push_back(static_cast<float>((1 - a) * (1 - b) * element(i, j) +
-                                            a * (1 - b) * element(i + 1, j) +
-                                            (1 - a) * b * element(i, j + 1) + a * b * element(i + 1, j + 1)));
+      const double both = std::round(a * b * 256) / 256;
+      expected.push_back(static_cast<float>((1 - a - b + both) * element(i, j) +
+                                            (a - both) * element(i + 1, j) + (b - both) * element(i, j + 1) +
+                                            both * element(i + 1, j + 1)));
     }
   EXPECT_EQ(reals(fetch(kPlane, one, points)), expected);
+}
+
+TEST(Texture, Linear_filtering_rounds_to_the_bits_of_the_format) {
+  Pixels<unsigned char> bytes(2);
+  bytes.values = {247, 184};
+  Texture one = texture(bytes.image, {ChannelType::u8, 1, true});
+  one.sampler.is_linear = true;
+  const std::vector points{at(0.5f + 170 / 256.0f)};
+  EXPECT_EQ(reals(fetch(kLine, one, points)), std::vector{52727 / 65535.0f});
+  Pixels<float> line(2);
+  line.values = {1.0f, 1.0f + 0x1p-23f};
+  one.levels = {line.image};
+  one.format = floats;
+  EXPECT_EQ(reals(fetch(kLine, one, {at(1.0f), at(1.0f - 1 / 256.0f)})),
+            (std::vector{1.0f + 0x1p-23f, 1.0f}));
 }
 
 TEST(Texture, Linear_filtering_of_a_volume_blends_eight_elements) {
