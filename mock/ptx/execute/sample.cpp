@@ -105,32 +105,36 @@ f64 rounded_away(f64 value, unsigned dropped) {
   return bits_as<f64>((bits_as<u64>(value) + (u64{1} << (dropped - 1))) >> dropped << dropped);
 }
 
-// A sum of floats with weights. Rounded as an H200 does; that of signed integers is not known.
+// A sum of floats with weights. Rounded as an H200 does; that of signed bytes is not known.
 class Blend {
  public:
   explicit Blend(const Texture &texture)
-      : dropped_(texture.format.type == ChannelType::f16 ? 42 : 29),
-        is_fixed_(texture.format.is_normalized && !texture.sampler.is_srgb &&
-                  (texture.format.type == ChannelType::u8 || texture.format.type == ChannelType::u16)) {}
+      : dropped_(texture.format.type == ChannelType::f16 ? 42 : 29), most_(most_of(texture)) {}
   void add(const Texel &texel, f64 weight) {
     for (unsigned i = 0; i < 4; ++i) {
       const f64 value = bits_as<f32>(texel[i]);
-      sums_[i] += weight * (is_fixed_ ? std::nearbyint(value * most) : value);
+      sums_[i] += weight * (most_ != 0 ? std::nearbyint(value * most_) : value);
     }
   }
   Texel result() const {
     Texel texel;
     for (unsigned i = 0; i < 4; ++i) {
-      const f64 sum = is_fixed_ ? std::floor(sums_[i] + 0.5) / most : rounded_away(sums_[i], dropped_);
+      const f64 sum = most_ != 0 ? std::floor(sums_[i] + 0.5) / most_ : rounded_away(sums_[i], dropped_);
       texel[i] = bits_as<u32>(static_cast<f32>(sum));
     }
     return texel;
   }
 
  private:
-  static constexpr f64 most = 0xffff;  // the integer for 1
+  // Returns the integer for 1, 0 for sums of floats.
+  static f64 most_of(const Texture &texture) {
+    if (!texture.format.is_normalized || texture.sampler.is_srgb) return 0;
+    const ChannelType type = texture.format.type;
+    return type == ChannelType::s16 ? 0x7fff : type == ChannelType::s8 ? 0 : 0xffff;
+  }
+
   const unsigned dropped_;
-  const bool is_fixed_;
+  const f64 most_;
   std::array<f64, 4> sums_{};
 };
 

@@ -39,7 +39,7 @@ float level_of_gradients(const Texture &texture, const SamplePoint &point,
                          const std::array<std::array<float, 3>, 2> &gradients);
 
 // Returns the value at a point. Applies the sampler's bias and clamps to `level`. Weights of interpolation
-// have 8 fractional bits; sums are rounded once. Measured on an H200, but for signed integers, colors of sRGB,
+// have 8 fractional bits; sums are rounded once. Measured on an H200, but for signed bytes, colors of sRGB,
 // volumes and levels.
 Texel sample(const Texture &texture, const SamplePoint &point, float level);
 // The same at level 0, without bias and clamps.

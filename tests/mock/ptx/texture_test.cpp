@@ -97,6 +97,11 @@ TEST(Texture, Linear_filtering_rounds_to_the_bits_of_the_format) {
   one.sampler.is_linear = true;
   const std::vector points{at(0.5f + 170 / 256.0f)};
   EXPECT_EQ(reals(fetch(kLine, one, points)), std::vector{52727 / 65535.0f});
+  Pixels<std::int16_t> words(2);
+  words.values = {-244, -245};
+  one.levels = {words.image};
+  one.format = {ChannelType::s16, 1, true};
+  EXPECT_EQ(reals(fetch(kLine, one, {at(1.0f)})), std::vector{-244 / 32767.0f});
   Pixels<float> line(2);
   line.values = {1.0f, 1.0f + 0x1p-23f};
   one.levels = {line.image};
