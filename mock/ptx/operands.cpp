@@ -325,7 +325,7 @@ void Parser::component(Operand &operand) {
   } else if (is_register && is_selector(word)) {
     operand.component = static_cast<std::uint8_t>(word[0]);
     operand.count = static_cast<std::uint32_t>(word.size() - 1);
-    for (std::size_t i = word.size() - 1; i > 0; --i) operand.value = operand.value << 4 | (word[i] - '0');
+    for (const char digit : word.substr(1)) operand.value = operand.value << 4 | (digit - '0');
   } else {
     error(token_.position, "Unknown vector selector: " + quoted(word));
     operands_known_ = false;

@@ -28,6 +28,7 @@ void FunctionDecoder::decode_plain() {
     take(words, "rn");
     rounding = take(words, "rz") ? 1 : take(words, "rm") ? 2 : take(words, "rp") ? 3 : 0;
     if (words[0] == "mad") words[0] = "fma";
+    if (words[0] == "fma") take(words, "oob");  // measured: the NaN of elements outside a tensor stays NaN
     if (words[0] == "div" || words[0] == "rcp" || words[0] == "sqrt") {
       const bool approximate = take(words, "approx");
       if (approximate && words[0] == "rcp") words[0] = "rcp_approx";
@@ -41,7 +42,6 @@ void FunctionDecoder::decode_plain() {
     words.pop_back();
     normalize_type(words);
     words.push_back(kind);
-    take(words, "ftz");
   }
   take(words, "uni");
   take(words, "shared::cluster");  // of mapa and getctarank, whose addresses tell their space

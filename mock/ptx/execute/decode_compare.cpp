@@ -8,10 +8,9 @@ namespace cushim::ptx::execute {
 
 void FunctionDecoder::decode_compare_pairs(bool to_predicates) {
   Words words = split(mnemonic().text);
-  take(words, "ftz");
-  const bool brain = words.back() == "bf16x2";
+  const bool flushes = take(words, "ftz"), brain = words.back() == "bf16x2";
   const std::uint32_t combine = take(words, "and") ? 1 : take(words, "or") ? 2 : take(words, "xor") ? 3 : 0;
-  const std::string key = "setp." + std::string{words[1]} + (brain ? ".bf16" : ".f16");
+  const std::string key = "setp." + std::string{words[1]} + (brain ? ".bf16" : flushes ? ".ftz.f16" : ".f16");
   const LaneOperation *const row = find(key);
   if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
   const std::uint32_t both[2] = {source(operand(1), 4), source(operand(2), 4)};
@@ -74,7 +73,6 @@ void FunctionDecoder::decode_setp() {
   if (const auto found = same.find(words[1]); found != same.end()) words[1] = found->second;
   std::uint32_t combine = take(words, "and") ? 1 : take(words, "or") ? 2 : take(words, "xor") ? 3 : 0;
   if (words.back() == "f16x2" || words.back() == "bf16x2") return decode_compare_pairs(true);
-  if (words.back() != "f32") take(words, "ftz");
   const LaneOperation *const row = find(joined(words));
   if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
   const unsigned bytes = static_cast<unsigned>(row->signature[1] - '0');
@@ -103,7 +101,6 @@ void FunctionDecoder::decode_set() {
   const std::string_view to = words.back();
   words.back() = from;
   words[0] = "setp";
-  if (from != "f32") take(words, "ftz");
   std::uint32_t combine = take(words, "and") ? 1 : take(words, "or") ? 2 : take(words, "xor") ? 3 : 0;
   static const std::map<std::string_view, std::string_view> same{
       {"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};

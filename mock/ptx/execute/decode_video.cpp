@@ -51,7 +51,7 @@ void FunctionDecoder::decode_video() {
     else if (one != "clamp")
       throw UnsupportedInstruction{"is not supported"};
   }
-  if (v.operation == VideoOperation::set) is_signed.insert(is_signed.begin(), false);
+  if (v.operation == VideoOperation::set) is_signed.insert(is_signed.begin(), is_signed.at(0));
   if (is_signed.size() != 3) throw UnsupportedInstruction{"is not supported"};
   v.signed_d = is_signed[0];
   v.signed_a = is_signed[1];

@@ -351,11 +351,12 @@ const Op *compare_flushed(Warp &w, const Op *op) {
   for (u32 i = 0; i < lanes; ++i) bits |= F::of(flushed(a[i]), flushed(b[i])) ? 1u << i : 0u;
   return store_compared(w, op, bits);
 }
-template <class H, class F>
+template <class H, class F, bool Ftz>
 const Op *compare_half(Warp &w, const Op *op) {
   const u16 *const a = reg<u16>(w, op->a), *const b = reg<u16>(w, op->b);
+  const auto in = [](u16 half) { return H::in(flush_half<Ftz, H>(half)); };
   u32 bits = 0;
-  for (u32 i = 0; i < lanes; ++i) bits |= F::of(H::in(a[i]), H::in(b[i])) ? 1u << i : 0u;
+  for (u32 i = 0; i < lanes; ++i) bits |= F::of(in(a[i]), in(b[i])) ? 1u << i : 0u;
   return store_compared(w, op, bits);
 }
 
@@ -372,6 +373,10 @@ struct Slct {
 template <class T>
 struct SlctFloat {
   static T of(T a, T b, f32 c) { return c >= 0 ? a : b; }
+};
+template <class T>
+struct SlctFlushed {
+  static T of(T a, T b, f32 c) { return flushed(c) >= 0 ? a : b; }
 };
 
 // ---- f32 and f64
@@ -404,11 +409,35 @@ inline bool tiny_product(f64, f64) {
 }
 CUSHIM_PTX_FLOAT(FMul, (T a, T b), const T x = flush<Ftz>(a); const T y = flush<Ftz>(b); const T r = x * y;
                  return tiny_product<Ftz>(x, y) ? saturate<Sat>(r * 0) : finish<Ftz, Sat>(r, a, b))
+// So must a quotient and a sum that are rounded to the smallest normal number. Measured: the sum is not
+// flushed if the addend has this magnitude. The differences are exact.
+template <bool Ftz>
+inline f32 flush_quotient(f32 r, f32 a, f32 b) {
+  const bool tiny = __builtin_fabs(f64(a)) < 0x1p-126 * __builtin_fabs(f64(b));
+  return Ftz && __builtin_fabsf(r) == 0x1p-126f && tiny ? r * 0 : r;
+}
+template <bool Ftz>
+inline f32 flush_fused(f32 r, f32 a, f32 b, f32 c) {
+  const f64 product = f64(a) * f64(b);
+  const bool tiny =
+      (r == 0x1p-126f && product < 0x1p-126 - f64(c)) || (r == -0x1p-126f && product > -0x1p-126 - f64(c));
+  return Ftz && tiny && __builtin_fabsf(c) != 0x1p-126f ? r * 0 : r;
+}
+template <bool Ftz>
+inline f64 flush_quotient(f64 r, f64, f64) {
+  return r;
+}
+template <bool Ftz>
+inline f64 flush_fused(f64 r, f64, f64, f64) {
+  return r;
+}
 // A NaN dividend takes precedence over a NaN divisor.
-CUSHIM_PTX_FLOAT(FDiv, (T a, T b), return finish<Ftz, Sat>(flush<Ftz>(a) / flush<Ftz>(b), b, a))
-CUSHIM_PTX_FLOAT(FFma, (T a, T b, T c),
-                 return finish<Ftz, Sat>(fused(flush<Ftz>(a), flush<Ftz>(b), flush<Ftz>(c)), a, b, c))
-CUSHIM_PTX_FLOAT(FRcp, (T a), return finish<Ftz, Sat>(T(1) / flush<Ftz>(a), a))
+CUSHIM_PTX_FLOAT(FDiv, (T a, T b), const T x = flush<Ftz>(a); const T y = flush<Ftz>(b);
+                 return finish<Ftz, Sat>(flush_quotient<Ftz>(x / y, x, y), b, a))
+CUSHIM_PTX_FLOAT(FFma, (T a, T b, T c), const T x = flush<Ftz>(a); const T y = flush<Ftz>(b);
+                 const T z = flush<Ftz>(c);
+                 return finish<Ftz, Sat>(flush_fused<Ftz>(fused(x, y, z), x, y, z), a, b, c))
+CUSHIM_PTX_FLOAT(FRcp, (T a), return FDiv<T, Ftz, Sat>::of(T(1), a))
 CUSHIM_PTX_FLOAT(FSqrt, (T a), return finish<Ftz, Sat>(root(flush<Ftz>(a)), a))
 CUSHIM_PTX_FLOAT(FRsqrt, (T a), return finish<Ftz, Sat>(T(1) / root(flush<Ftz>(a)), a))
 
@@ -508,15 +537,8 @@ CUSHIM_PTX_HALF(HSub, (u16 a, u16 b), return finish(H::out(H::in(in(a)) - H::in(
 CUSHIM_PTX_HALF(HMul, (u16 a, u16 b), const f32 r = H::in(in(a)) * H::in(in(b));
                 return finish(Ftz && magnitude(r) < H::in(H::smallest_normal) ? H::out(r * 0) : H::out(r)))
 CUSHIM_PTX_HALF(HFma, (u16 a, u16 b, u16 c),
-                return finish(H::out(fma_to_odd(H::in(in(a)), H::in(in(b)), H::in(in(c))))))
-// fma.oob.relu: a factor that is the NaN of elements outside a tensor makes the result 0. Measured: without
-// .relu it does not.
-template <class H>
-struct HFmaOob {
-  static u16 of(u16 a, u16 b, u16 c) {
-    return a == 0xffff || b == 0xffff ? u16(0) : HFma<H, false, false, true>::of(a, b, c);
-  }
-};
+                const f32 r = fma_to_odd(H::in(in(a)), H::in(in(b)), H::in(in(c)));
+                return finish(Ftz && magnitude(r) < H::in(H::smallest_normal) ? H::out(r * 0) : H::out(r)))
 CUSHIM_PTX_HALF(HNeg, (u16 a), return H::in(a) != H::in(a) ? u16(0x7fff) : u16(in(a) ^ 0x8000))
 CUSHIM_PTX_HALF(HAbs, (u16 a), return H::in(a) != H::in(a) ? u16(0x7fff) : u16(in(a)&0x7fff))
 // Here Sat means .NaN and Relu means .xorsign.abs.

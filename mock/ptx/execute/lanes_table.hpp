@@ -47,7 +47,9 @@ namespace {
 #define COMPARE_FLOATS(K, F)                                                  \
   COMPARE(K, F, f32, "p44")                                                   \
   COMPARE(K, F, f64, "p88"){"setp." K ".ftz.f32", compare_flushed<F>, "p44"}, \
-      {"setp." K ".f16", compare_half<F16, F>, "p22"}, {"setp." K ".bf16", compare_half<BF16, F>, "p22"},
+      {"setp." K ".f16", compare_half<F16, F, false>, "p22"},                 \
+      {"setp." K ".ftz.f16", compare_half<F16, F, true>, "p22"},              \
+      {"setp." K ".bf16", compare_half<BF16, F, false>, "p22"},
 
 #define T2(t) t, t
 #define T3(t) t, t, t
@@ -234,6 +236,9 @@ const LaneOperation table[] = {
     {"slct.b16.f32", ternary<u16, u16, u16, f32, SlctFloat<u16>>, "2224"},
     {"slct.b32.f32", ternary<u32, u32, u32, f32, SlctFloat<u32>>, "4444"},
     {"slct.b64.f32", ternary<u64, u64, u64, f32, SlctFloat<u64>>, "8884"},
+    {"slct.ftz.b16.f32", ternary<u16, u16, u16, f32, SlctFlushed<u16>>, "2224"},
+    {"slct.ftz.b32.f32", ternary<u32, u32, u32, f32, SlctFlushed<u32>>, "4444"},
+    {"slct.ftz.b64.f32", ternary<u64, u64, u64, f32, SlctFlushed<u64>>, "8884"},
 
     FLOAT_ROWS("add", binary, FAdd, T3, "444", "888") FLOAT_ROWS("sub", binary, FSub, T3, "444", "888")
         FLOAT_ROWS("mul", binary, FMul, T3, "444", "888") FLOAT_ROWS("fma", ternary, FFma, T4, "4444", "8888")
@@ -261,23 +266,15 @@ const LaneOperation table[] = {
     {"testp.subnormal.f32", testp_subnormal<f32>, "p4"},
     {"testp.subnormal.f64", testp_subnormal<f64>, "p8"},
 
-    HALF_ROWS("add", binary, HAdd, T3, "222", "444") HALF_ROWS("sub", binary, HSub, T3, "222", "444"){
-        "fma.oob.f16", ternary<u16, u16, u16, u16, HFma<F16, false, false, false>>, "2222"},
-    {"fma.oob.bf16", ternary<u16, u16, u16, u16, HFma<BF16, false, false, false>>, "2222"},
-    {"fma.oob.relu.f16", ternary<u16, u16, u16, u16, HFmaOob<F16>>, "2222"},
-    {"fma.oob.relu.bf16", ternary<u16, u16, u16, u16, HFmaOob<BF16>>, "2222"},
-    {"fma.oob.f16x2", ternary<u32, u32, u32, u32, Two<HFma<F16, false, false, false>>>, "4444"},
-    {"fma.oob.bf16x2", ternary<u32, u32, u32, u32, Two<HFma<BF16, false, false, false>>>, "4444"},
-    {"fma.oob.relu.f16x2", ternary<u32, u32, u32, u32, Two<HFmaOob<F16>>>, "4444"},
-    {"fma.oob.relu.bf16x2", ternary<u32, u32, u32, u32, Two<HFmaOob<BF16>>>, "4444"},
-    HALF_ROWS("mul", binary, HMul, T3, "222", "444") HALF_ROWS("fma", ternary, HFma, T4, "2222", "4444")
-        HALF_ROW("fma.relu", ternary, HFma, T4, "2222", "4444", false, false, true)
-            HALF_ROW("fma.ftz.relu", ternary, HFma, T4, "2222", "4444", true, false, true)
-                HALF_ROW("neg", unary, HNeg, T2, "22", "44", false, false, false)
-                    HALF_ROW("neg.ftz", unary, HNeg, T2, "22", "44", true, false, false)
-                        HALF_ROW("abs", unary, HAbs, T2, "22", "44", false, false, false)
-                            HALF_ROW("abs.ftz", unary, HAbs, T2, "22", "44", true, false, false)
-                                HALF_EXTREMES("min", HMin) HALF_EXTREMES("max", HMax)
+    HALF_ROWS("add", binary, HAdd, T3, "222", "444") HALF_ROWS("sub", binary, HSub, T3, "222", "444")
+        HALF_ROWS("mul", binary, HMul, T3, "222", "444") HALF_ROWS("fma", ternary, HFma, T4, "2222", "4444")
+            HALF_ROW("fma.relu", ternary, HFma, T4, "2222", "4444", false, false, true)
+                HALF_ROW("fma.ftz.relu", ternary, HFma, T4, "2222", "4444", true, false, true)
+                    HALF_ROW("neg", unary, HNeg, T2, "22", "44", false, false, false)
+                        HALF_ROW("neg.ftz", unary, HNeg, T2, "22", "44", true, false, false)
+                            HALF_ROW("abs", unary, HAbs, T2, "22", "44", false, false, false)
+                                HALF_ROW("abs.ftz", unary, HAbs, T2, "22", "44", true, false, false)
+                                    HALF_EXTREMES("min", HMin) HALF_EXTREMES("max", HMax)
 
     // Conversions: to.from, by the size of the register contents.
     {"convert.u16.u32", unary<u16, u32, Convert<u16, u32>>, "24"},

@@ -6,8 +6,6 @@
 namespace cushim::ptx::execute {
 namespace {
 
-__extension__ typedef __int128 Wide;
-
 std::int64_t extended(std::uint64_t value, unsigned bits, bool is_signed) {
   value &= (std::uint64_t{1} << bits) - 1;
   if (is_signed && (value >> (bits - 1) & 1) != 0) value |= ~std::uint64_t{0} << bits;
@@ -20,7 +18,7 @@ std::int64_t clamped(std::int64_t value, unsigned bits, bool is_signed) {
   return std::clamp(value, low, high);
 }
 
-std::int64_t applied(const Video &v, std::int64_t a, std::int64_t b, unsigned bits) {
+std::int64_t applied(const Video &v, std::int64_t a, std::int64_t b) {
   switch (v.operation) {
     case VideoOperation::add:
       return a + b;
@@ -37,7 +35,7 @@ std::int64_t applied(const Video &v, std::int64_t a, std::int64_t b, unsigned bi
     case VideoOperation::left:
     case VideoOperation::right: {
       const auto count = static_cast<std::uint64_t>(b) & 0xffffffff;
-      const std::uint64_t n = v.wrap ? count & 31 : std::min<std::uint64_t>(count, bits);
+      const std::uint64_t n = v.wrap ? count & 31 : std::min<std::uint64_t>(count, 32);
       return v.operation == VideoOperation::left
                  ? static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << n)
                  : a >> n;
@@ -58,48 +56,56 @@ std::int64_t selected(std::uint32_t value, std::uint8_t kind, std::uint32_t digi
   return extended(value >> (bits * digit), bits, is_signed);
 }
 
+// Computes vmad. Measured: the product is that of two signed numbers of 32 bits, the addend is signed, and
+// the shift is logical if neither factor is signed or negated.
+std::uint32_t multiply_add(const Video &v, std::int64_t a, std::int64_t b, std::uint32_t c) {
+  const bool negated = v.negated_a != v.negated_b;
+  const bool is_signed = v.signed_a || v.signed_b || negated || v.negated_c;
+  const std::int64_t product =
+      extended(static_cast<std::uint64_t>(a), 32, true) * extended(static_cast<std::uint64_t>(b), 32, true);
+  const std::int64_t addend = extended(c, 32, true);
+  const std::int64_t sum =
+      (negated ? -product : product) + (v.negated_c ? -addend : addend) + (v.plus_one ? 1 : 0);
+  const std::int64_t shifted =
+      is_signed ? sum >> v.shift : static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) >> v.shift);
+  return static_cast<std::uint32_t>(v.saturate ? clamped(shifted, 32, is_signed) : shifted);
+}
+
+// Saturates the exact result of a scalar instruction. Measured: only signed results of 32 bits and shifts
+// are clamped at both ends.
+std::int64_t saturated(const Video &v, std::int64_t result, unsigned bits) {
+  if (v.operation == VideoOperation::left || v.operation == VideoOperation::right)
+    return clamped(extended(static_cast<std::uint64_t>(result), 34, true), 32, v.signed_d);
+  if (bits < 32) {
+    const std::uint64_t most = (std::uint64_t{1} << (bits - (v.signed_d ? 1 : 0))) - 1;
+    return static_cast<std::int64_t>(std::min(static_cast<std::uint64_t>(result), most));
+  }
+  return v.signed_d ? clamped(result, 32, true) : std::max<std::int64_t>(result, 0);
+}
+
 std::uint32_t scalar(const Video &v, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   const std::int64_t x = selected(a, v.kind_a, v.digits_a, v.signed_a);
   const std::int64_t y = selected(b, v.kind_b, v.digits_b, v.signed_b);
-  if (v.operation == VideoOperation::multiply) {
-    const bool negated = v.negated_a != v.negated_b;
-    const bool is_signed = v.signed_a || v.signed_b || negated || v.negated_c;
-    Wide product = static_cast<Wide>(x) * y;
-    Wide addend = extended(c, 32, is_signed);
-    if (v.plus_one)
-      product += 1;
-    else if (negated)
-      product = -product;
-    else if (v.negated_c)
-      addend = -addend;
-    Wide sum = (product + addend) >> v.shift;
-    if (v.saturate) {
-      const Wide low = is_signed ? -(Wide{1} << 31) : 0, high = (Wide{1} << (is_signed ? 31 : 32)) - 1;
-      sum = sum < low ? low : sum > high ? high : sum;
-    }
-    return static_cast<std::uint32_t>(sum);
-  }
+  if (v.operation == VideoOperation::multiply) return multiply_add(v, x, y, c);
   const unsigned bits = v.kind_d == 'b' ? 8 : v.kind_d == 'h' ? 16 : 32;
-  std::int64_t result = applied(v, x, y, 32);
-  if (v.saturate) result = clamped(result, bits, v.signed_d);
-  if (v.kind_d != 0) {
-    const unsigned at = bits * v.digits_d;
-    const auto ones = static_cast<std::uint32_t>(((std::uint64_t{1} << bits) - 1) << at);
-    return (c & ~ones) | (static_cast<std::uint32_t>(result) << at & ones);
-  }
-  const std::int64_t addend = extended(c, 32, v.signed_d);
-  const std::int64_t low = v.saturate ? result : extended(static_cast<std::uint64_t>(result), 32, v.signed_d);
-  switch (v.second) {
-    case VideoSecond::none:
-      break;
-    case VideoSecond::add:
-      return static_cast<std::uint32_t>(result) + c;
-    case VideoSecond::min:
-      return static_cast<std::uint32_t>(std::min(low, addend));
-    case VideoSecond::max:
-      return static_cast<std::uint32_t>(std::max(low, addend));
-  }
-  return static_cast<std::uint32_t>(result);
+  std::int64_t exact = applied(v, x, y);
+  if (v.saturate) exact = saturated(v, exact, bits);
+  const auto result = static_cast<std::uint32_t>(exact);
+  // Measured: .h1 takes the upper half of the result.
+  if (v.kind_d == 'h')
+    return v.digits_d == 0 ? (c & ~0xffffu) | (result & 0xffff) : (c & 0xffff) | (result & ~0xffffu);
+  if (v.kind_d == 'b') return (c & ~(0xffu << 8 * v.digits_d)) | (result & 0xff) << 8 * v.digits_d;
+  if (v.second == VideoSecond::none) return result;
+  if (v.second == VideoSecond::add) return result + c;
+  // Measured: the second operation compares numbers of 64 bits. Sums and saturated shifts count as signed
+  // numbers of 32 bits, other results are exact.
+  const bool shifts = v.operation == VideoOperation::left || v.operation == VideoOperation::right;
+  const bool sums = v.operation == VideoOperation::add || v.operation == VideoOperation::subtract;
+  if (sums || (shifts && v.saturate)) exact = extended(result, 32, true);
+  const std::int64_t other = extended(c, 32, v.signed_d);
+  const bool less =
+      v.signed_d ? exact < other : static_cast<std::uint64_t>(exact) < static_cast<std::uint64_t>(other);
+  return less == (v.second == VideoSecond::min) ? result : c;
 }
 
 // Computes two half words or four bytes at once. Selectors choose among the parts of a, then those of b.
@@ -114,7 +120,7 @@ std::uint32_t parallel(const Video &v, std::uint32_t a, std::uint32_t b, std::ui
     for (unsigned k = 0; k < v.count_d; ++k) chosen |= (v.digits_d >> 4 * k & 7) == i;
     if (!chosen) continue;
     std::int64_t result = applied(v, extended(both >> bits * from_a, bits, v.signed_a),
-                                  extended(both >> bits * from_b, bits, v.signed_b), bits);
+                                  extended(both >> bits * from_b, bits, v.signed_b));
     if (v.saturate) result = clamped(result, bits, v.signed_d);
     const std::uint32_t ones = ((1u << bits) - 1) << bits * i;
     merged = (merged & ~ones) | (static_cast<std::uint32_t>(result) << bits * i & ones);

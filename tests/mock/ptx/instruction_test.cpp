@@ -190,7 +190,7 @@ TEST(Instruction, VideoInstructionsHaveSelectors) {
   EXPECT_EQ(made.operand(1).count, 1u);
   EXPECT_EQ(made.operand(1).value, 3);
   EXPECT_EQ(made.operand(1, 1).count, 4u);
-  EXPECT_EQ(made.operand(1, 1).value, 0x1357);
+  EXPECT_EQ(made.operand(1, 1).value, 0x7531);
 }
 
 // Compares the instruction table with the forms that a GPU's driver accepted and rejected.

@@ -102,7 +102,7 @@ enum class OperandKind : std::uint8_t {
   sink,  // _
   reg,   // index: register number; with `component`, the register of the component itself. With count > 0 a
          // selector of a video instruction: `component` is 'b' or 'h', value its digits, four bits each, the
-         // first digit lowest (.b7531: 0x1357)
+         // last digit lowest (.b7531: 0x7531)
   special,  // index: SpecialRegister; component
   integer,  // value
   f32,      // value: the bits of 0f........
