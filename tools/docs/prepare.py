@@ -131,7 +131,7 @@ def page(path, text):
             line = re.sub(r"(?<!!)\[((?:`[^`]*`|[^\]`])*)\]\(([\w./-]*)(#[\w-]+)?\)", lambda match: link(path, match), line)
             # in Doxygen a quote ends code that begins with a single backtick
             line = re.sub(r"`([^`]*'[^`]*)`", r"``\1``", line)
-            out.append(re.sub(r"!\[([^\]]*)\]\([\w./-]*?([\w-]+\.svg)\)", r"![\1](\2)", line))
+            out.append(re.sub(r"!\[([^\]]*)\]\([\w./-]*?([\w-]+\.(?:svg|png))\)", r"![\1](\2)", line))
     return "\n".join(out)
 
 
@@ -147,10 +147,11 @@ def sections(path, text):
 
 
 def inputs():
-    """Yields the pages, and the headers of all include directories except implementation details."""
+    """Yields the pages, their pictures, and the headers of all include directories except implementation details."""
     yield from ROOT.glob("*.md")
     yield from (ROOT / "docs").rglob("*.md")
-    yield from (ROOT / "docs").rglob("*.svg")
+    for picture in ("*.svg", "*.png"):
+        yield from (ROOT / "docs").rglob(picture)
     for folder in [ROOT / "include", *(ROOT / "mock").rglob("include")]:
         for pattern in ("*.h", "*.hpp"):
             yield from (path for path in folder.rglob(pattern) if "detail" not in path.parts and path.name not in INTERNAL)
@@ -162,6 +163,9 @@ def main():
     for path in inputs():
         target = folder / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".png":
+            target.write_bytes(path.read_bytes())
+            continue
         text = path.read_text()
         if len(text) > 500_000:
             for name, part in sections(path, text):

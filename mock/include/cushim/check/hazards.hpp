@@ -23,6 +23,7 @@ struct KernelAccesses {
   std::vector<std::size_t> reads{}, writes{};
 };
 
+// What check::Hazards checks, and what it is told of kernels.
 struct HazardOptions {
   bool checks_kernels = true;  // if false, no finding is about a kernel
   // Descriptions of kernels by name: of C++ kernels, the mangled one. A kernel that the driver executes from

@@ -42,11 +42,15 @@ struct TensorMap {
   // Values of `format`.
   enum Format : std::uint32_t { u8, u16, u32, s32, u64, s64, f16, f32, f32_ftz, f64, bf16 };
 
+  // Reads a field.
   constexpr std::uint32_t get(Field field) const { return (words[field.word] & field.mask()) >> field.first; }
+  // Writes a field.
   constexpr void set(Field field, std::uint32_t value) {
     words[field.word] = (words[field.word] & ~field.mask()) | (value << field.first & field.mask());
   }
+  // The address of the first element.
   constexpr std::uint64_t address() const { return words[0] | std::uint64_t{words[1]} << 32; }
+  // Writes it.
   constexpr void set_address(std::uint64_t address) {
     words[0] = static_cast<std::uint32_t>(address);
     words[1] = static_cast<std::uint32_t>(address >> 32);

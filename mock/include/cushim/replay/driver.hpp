@@ -35,6 +35,7 @@ struct Deviation {
   std::string text() const;
 };
 
+// What a replay::Driver does not compare, and what it does at a deviation.
 struct DriverOptions {
   // Entry points whose arguments are not compared, by base name; a name that ends with * means all that
   // begin so.

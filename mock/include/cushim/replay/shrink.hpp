@@ -20,6 +20,7 @@ class ShrinkError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a shrunk recording must still show, and how it is found.
 struct ShrinkOptions {
   // The call whose difference or error is kept. Default: the first that differs; if none does, the first that
   // returned an error when it was recorded.
