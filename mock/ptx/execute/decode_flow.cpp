@@ -95,9 +95,12 @@ bool FunctionDecoder::is_transfer(Handler run) {
 
 void FunctionDecoder::guard(std::size_t begin) {
   if (instruction->guard == no_index || guard_done) return;
-  const std::uint32_t p = registers[instruction->guard];
-  bool around = false;
-  for (std::size_t i = begin; i < out.ops.size(); ++i) around |= is_transfer(out.ops[i].run);
+  std::uint32_t p = registers[instruction->guard];
+  bool around = false, overwritten = false;
+  for (std::size_t i = begin; i < out.ops.size(); ++i) {
+    around |= is_transfer(out.ops[i].run);
+    overwritten |= i + 1 < out.ops.size() && out.ops[i].d == p;
+  }
   if (around) {
     Op op;
     op.run = execute::branch_if;
@@ -108,6 +111,16 @@ void FunctionDecoder::guard(std::size_t begin) {
     flow.insert(flow.begin() + static_cast<std::ptrdiff_t>(begin), Flow::branch_if);
     targets.push_back({begin, instruction_index + 1});
     return;
+  }
+  if (overwritten) {  // before the last operation: keep the value
+    Op op;
+    op.run = find("mov.pred")->run;
+    op.a = p;
+    op.d = p = allocate(1);
+    op.source = instruction_index;
+    out.ops.insert(out.ops.begin() + static_cast<std::ptrdiff_t>(begin), op);
+    flow.insert(flow.begin() + static_cast<std::ptrdiff_t>(begin), Flow::next);
+    ++begin;
   }
   for (std::size_t i = begin; i < out.ops.size(); ++i) {
     Op &op = out.ops[i];

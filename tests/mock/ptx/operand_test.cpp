@@ -72,6 +72,12 @@ TEST(Operand, MovesAVectorRegister) {
   EXPECT_EQ(stored_by("mov.v2.b32 %v, {3, 4}; mov.v2.b32 {%a, %b}, %v; mov.b64 %x, {%a, %b};"),
             (Words{0x400000003, 0x400000003, 0x400000003, 0x400000003}));
 }
+TEST(Operand, GuardsAllResultsOfAnInstructionThatOverwritesItsGuard) {
+  EXPECT_EQ(stored_by(".reg .pred %p, %q; setp.eq.u32 %p, 0, 0; setp.eq.u32 %q, 0, 0; mov.b32 %a, 0;\n"
+                      "mov.b32 %b, 0x3c003c00; @%p setp.eq.f16x2 %p|%q, %a, %b;\n"
+                      "selp.b32 %a, 1, 0, %p; selp.b32 %b, 1, 0, %q; mov.b64 %x, {%a, %b};"),
+            (Words{0, 0, 0, 0}));
+}
 
 }  // namespace
 }  // namespace cushim::ptx
