@@ -31,9 +31,9 @@ void FunctionDecoder::decode_plain() {
     if (words[0] == "fma") take(words, "oob");  // measured: the NaN of elements outside a tensor stays NaN
     if (words[0] == "div" || words[0] == "rcp" || words[0] == "sqrt") {
       const bool approximate = take(words, "approx");
-      if (approximate && words[0] == "rcp") words[0] = "rcp_approx";
-      if (approximate && words[0] == "sqrt") words[0] = "sqrt_approx";
-      take(words, "full");
+      if (approximate)
+        words[0] = words[0] == "rcp" ? "rcp_approx" : words[0] == "sqrt" ? "sqrt_approx" : "div_approx";
+      if (take(words, "full")) words[0] = "div_full";
     }
   }
   if (words[0] == "selp") normalize_type(words);

@@ -20,15 +20,13 @@ std::vector<std::uint32_t> recorded(const std::string &name) {
 // Returns why the results of a form are not those of the GPU; empty if they must be.
 std::string_view known_difference(std::string_view body) {
   constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
-      {"div.approx.", "an approximation"},
-      {"div.full.", "an approximation"},
       {"rcp.approx.ftz.f64", "an approximation"},
       {"rsqrt.approx.f64", "an approximation"},
       {"rsqrt.approx.ftz.f64", "an approximation"},
       {"tanh.approx.", "an approximation"},
       {"%aggr_smem_size", "the GPU adds what its driver reserves"},
-      {"shared.add.noftz.f16x2", "the GPU adds the lower half only"},
-      {"shared.add.noftz.bf16x2", "the GPU adds the lower half only"},
+      {"shared.add.noftz.f16x2", "ptxas takes the upper half of the operand from another register"},
+      {"shared.add.noftz.bf16x2", "ptxas takes the upper half of the operand from another register"},
   };
   for (const auto &[text, reason] : kKnown)
     if (body.find(text) != body.npos) return reason;
@@ -57,9 +55,10 @@ TEST(RandomKernels, HaveTheResultsOfAnH200InEachForm) {
   }
 }
 
-// The others differ for reasons that are not known: some combine set with a predicate, or round in
-// lg2.approx.
-TEST(RandomKernels, HaveTheResultsOfAnH200In93OutOf100Programs) {
+// Among the others, ptxas compiles `set` wrongly if it has a guard, and a float result or operands of 16 bits
+// and a result of 32: lanes whose guard is false convert their old value. It also rounds lg2.approx and other
+// functions of constants to the nearest number.
+TEST(RandomKernels, HaveTheResultsOfAnH200In95OutOf100Programs) {
   const std::vector<std::uint32_t> wanted = recorded("programs.bin");
   ASSERT_EQ(wanted.size(), 6000u);
   constexpr std::size_t kPrograms = testing::kFindsRaces ? 100 : 1000, kOfModule = 20;
@@ -72,7 +71,7 @@ TEST(RandomKernels, HaveTheResultsOfAnH200In93OutOf100Programs) {
     for (std::size_t i = 0; i < kOfModule; ++i)
       equal += hash(made.kernels[i].data(), made.kernels[i].size()) == wanted[first + i];
   }
-  EXPECT_GE(equal * 100, kPrograms * 93) << equal << " of " << kPrograms;
+  EXPECT_GE(equal * 100, kPrograms * 95) << equal << " of " << kPrograms;
 }
 
 }  // namespace
