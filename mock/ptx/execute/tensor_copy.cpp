@@ -43,7 +43,7 @@ u32 to_tf32(u32 value) {
 bool load(Warp &w, const Op *op, unsigned lane, const TensorMap &map, TensorBox box, u64 to) {
   // The GPU fills with one NaN of 16 bits, whatever the type.
   const u16 fill = map.get(TensorMap::fills_with_nan) != 0 ? 0x7ff7 : 0;
-  std::byte outside[most_line_bytes];
+  std::byte outside[most_line_bytes] = {};
   for (u32 at = 0; at < box.line_bytes(); at += 2) std::memcpy(outside + at, &fill, 2);
   for (u64 line = 0; line < box.lines(); ++line, box.next()) {
     std::byte values[most_line_bytes];

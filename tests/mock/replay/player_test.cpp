@@ -15,7 +15,6 @@
 namespace {
 
 using cushim::Driver;
-using cushim::replay::NotReplayed;
 using cushim::replay::play;
 using cushim::replay::RecordData;
 using cushim::replay::Recording;

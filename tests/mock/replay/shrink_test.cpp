@@ -15,7 +15,6 @@ namespace {
 using cushim::Driver;
 using cushim::replay::PlayOptions;
 using cushim::replay::Recording;
-using cushim::replay::Report;
 using cushim::replay::shrink;
 using cushim::replay::ShrinkError;
 using cushim::replay::Shrunk;

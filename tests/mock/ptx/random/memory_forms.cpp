@@ -21,7 +21,7 @@ unsigned width_of_type(const std::string &type) {
 void add_atomics(std::vector<Form> &to, const std::string &space, const std::string &order) {
   const auto add = [&](const std::string &type, const std::string &name, const std::string &kind,
                        bool compares) {
-    const std::string b = ".b" + std::to_string(width_of_kind(kind)), at = "ld" + space_of(space) + b,
+    const std::string b = ".b" + std::to_string(width_of_kind(kind)),
                       before = begin(space) + "st" + space_of(space) + b + " [p], %a; ";
     const std::vector<std::string> inputs(compares ? 3 : 2, kind);
     // The sum of old and new value, and the new value.

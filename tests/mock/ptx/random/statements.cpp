@@ -158,7 +158,7 @@ Statement applied(const Form &form, Random &random, bool may_guard) {
   const std::string target = copies ? "%ad" : d;
   if (copies) scope += ".reg .b" + w + " %ad; mov.b" + w + " %ad, 0; ";
   std::string text = substituted(form.body, [&](std::string_view name) -> std::string {
-    if (name == "d") return target;
+    if (name == "d") return std::string(target);
     if (name == "i") return "%tid.x";
     const std::size_t plain = name.size() == 1 ? std::string_view("abce").find(name[0]) : name.npos;
     if (plain != name.npos) return operands[plain];
