@@ -71,7 +71,7 @@ TEST_F(Player, Kernels_run_with_the_addresses_of_the_replay) {
   expect_equal(recording);
 #else
   EXPECT_THAT(play_elsewhere(recording).not_replayed,
-              testing::ElementsAre(testing::Field(&NotReplayed::symbol, "cuLaunchKernel")));
+              testing::ElementsAre(testing::Field(&cushim::replay::NotReplayed::symbol, "cuLaunchKernel")));
 #endif
 }
 
