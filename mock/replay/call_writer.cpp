@@ -48,7 +48,7 @@ std::string CallWriter::plain(std::size_t index) {
   const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[index];
   const auto created = memory_created_by(call_);
   if (created && !created->is_written_address && created->argument == index) {  // registered memory
-    const std::string name = name_of(index);
+    std::string name = name_of(index);
     declarations_ += "alignas(4096) static unsigned char " + name + "[" +
                      std::to_string(std::max<std::uint64_t>(created->size, 1)) + "];\n";
     variables_.add_memory(created->address, created->size, true,
@@ -58,7 +58,7 @@ std::string CallWriter::plain(std::size_t index) {
   const char *const at = reinterpret_cast<const char *>(&call_.words[parameter.word]);
   if (parameter.type->kind != Kind::structure && parameter.type->kind != Kind::batch_op)
     return value(*parameter.type, at, parameter.name, parameter_type(call_.slot, index));
-  const std::string name = name_of(index);
+  std::string name = name_of(index);
   declarations_ += parameter_type(call_.slot, index) + " " + name + "{};\n";
   fill(*parameter.type, at, name, 0, parameter.name);
   return name;
@@ -111,7 +111,7 @@ std::string CallWriter::value(const trace::Type &type, const void *at, std::stri
 }
 
 std::string CallWriter::behind(const Buffer &buffer) {
-  const std::string name = name_of(buffer.argument);
+  std::string name = name_of(buffer.argument);
   const Item *const after = item_of(call_.after, buffer.argument);
   const auto size = [&] {
     return size_of(buffer, call_.slot, call_.words, [&](void *to, std::uint64_t, std::size_t count_size) {
@@ -161,7 +161,7 @@ std::string CallWriter::bytes(const Item &item, const std::string &variable) {
 }
 
 std::string CallWriter::data(const Buffer &buffer, std::uint64_t address, std::uint64_t size) {
-  const std::string name = name_of(buffer.argument);
+  std::string name = name_of(buffer.argument);
   const bool is_address = trace::row_of(call_.slot).parameters[buffer.argument].type->kind == Kind::address;
   const auto as_argument = [&](const std::string &pointer) {
     return is_address ? "reinterpret_cast<CUdeviceptr>(" + pointer + ")" : pointer;
@@ -209,7 +209,7 @@ std::string CallWriter::kernel_parameters(const Item &item, const std::string &v
   std::size_t count = 0;
   for (std::string_view rest = item.bytes; rest.size() >= 4; ++count) {
     const std::size_t size = std::min<std::size_t>(bits_at(rest.data(), 4), rest.size() - 4);
-    const std::string name = variable + "_" + std::to_string(count);
+    std::string name = variable + "_" + std::to_string(count);
     const std::string_view bytes = rest.substr(4, size);
     if (size == 1 || size == 2 || size == 4)
       declarations_ += std::string(unsigned_type_of(size)) + " " + name + " = " +
@@ -233,7 +233,7 @@ std::string CallWriter::launch_options(const Item &item, const std::string &vari
 }
 
 std::string CallWriter::objects(const Buffer &buffer, std::uint64_t size) {
-  const std::string name = name_of(buffer.argument);
+  std::string name = name_of(buffer.argument);
   const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[buffer.argument];
   const Item *item = item_of(call_.after, buffer.argument);
   if (buffer.direction == Buffer::Direction::both) item = item_of(call_.before, buffer.argument);
