@@ -60,7 +60,7 @@ constexpr const char *kCode = R"(.version 7.8
 .visible .entry fetch(.param .u64 handle, .param .u64 to) {
   .reg .f32 f<4>; .reg .b64 object, out;
   ld.param.u64 object, [handle]; ld.param.u64 out, [to];
-  tex.1d.v4.f32.s32 {f0, f1, f2, f3}, [object, {3}];
+  tex.1d.v4.f32.f32 {f0, f1, f2, f3}, [object, {0f40600000}];
   st.global.f32 [out], f0;
   ret;
 }
@@ -73,7 +73,7 @@ constexpr const char *kCode = R"(.version 7.8
 .visible .entry fetch_reference(.param .u64 handle, .param .u64 to) {
   .reg .f32 f<4>; .reg .b64 out;
   ld.param.u64 out, [to];
-  tex.1d.v4.f32.s32 {f0, f1, f2, f3}, [image, {3}];
+  tex.1d.v4.f32.f32 {f0, f1, f2, f3}, [image, {0f40600000}];
   st.global.f32 [out], f0;
   ret;
 }
