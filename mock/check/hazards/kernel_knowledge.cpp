@@ -22,9 +22,9 @@ std::vector<std::byte> packed(void *const *extra) {
     if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != nullptr)
       std::memcpy(&size, extra[1], sizeof size);
   }
-  std::vector<std::byte> bytes(buffer != nullptr ? size : 0);
-  if (!bytes.empty()) std::memcpy(bytes.data(), buffer, bytes.size());
-  return bytes;
+  if (buffer == nullptr) return {};
+  const auto *const first = static_cast<const std::byte *>(buffer);
+  return {first, first + size};
 }
 
 // Calls `visit` with each aligned number of a parameter that may be an address.
