@@ -264,7 +264,8 @@ TEST_F(Files, Calls_are_written_by_the_answers_that_they_lead_to) {
         "Calls.Are_of_the_answer_behind_them: end = cuDeviceGetCount\n",
         "Calls.Of_a_fresh_process_count: initialized = cuInit\n", "Calls.Of_a_child_count: end = cuInit\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
-  EXPECT_EQ(text.find("# serves cuDeviceGetNvSciSyncAttributes\n"), std::string::npos) << "it is not implemented";
+  EXPECT_EQ(text.find("# serves cuDeviceGetNvSciSyncAttributes\n"), std::string::npos)
+      << "it is not implemented";
 }
 
 TEST(TestingCalls, Of_another_driver_than_the_simulated_are_not_counted) {
