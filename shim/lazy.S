@@ -176,31 +176,6 @@ cushim_default:
 2:      .asciz  "[{\"feature\":\"cuda\",\"description\":\"The NVIDIA driver, used if it is there\",\"priority\":\"recommended\",\"soname\":[\"libcuda.so.1\"]}]"
 3:      .balign 4
 
-/* Marks a file that contains a copy of cushim, with its version. cushim_copies() reads it. */
-#include <cushim/version.h>
-        .section .note.cushim, "a", %note
-        .balign 4
-        .long   1f - 0f
-        .long   3f - 2f
-        .long   1
-0:      .asciz  "cushim"
-1:      .balign 4
-2:      .long   CUSHIM_VERSION_MAJOR, CUSHIM_VERSION_MINOR, CUSHIM_VERSION_PATCH
-3:      .balign 4
-
-#if defined(__x86_64__)
-/* This code supports indirect branch tracking and shadow stacks. */
-        .section .note.gnu.property, "a", %note
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 3, 0
-#else
-/* This code supports branch target identification. */
-        .section .note.gnu.property, "a", %note
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000000, 4, 1, 0
-#endif
-        .section .note.GNU-stack, "", %progbits
+/* Marks a file that contains a copy of cushim, with its version. */
+#define CUSHIM_NOTE_TYPE 1
+#include "notes.inc"

@@ -58,7 +58,7 @@ void run_reader(const char *program, const SharedBlockHandle &handle) {
   if (::posix_spawn(&reader, "/proc/self/exe", &inherit, nullptr, arguments.data(), environ) == 0)
     ::waitpid(reader, &status, 0);
   ::posix_spawn_file_actions_destroy(&inherit);
-  expect(status == 0, "the other process ends well");
+  expect(status == 0, "the other process exits with 0");
 }
 
 void run(Device device, const char *program) {
@@ -71,20 +71,20 @@ void run(Device device, const char *program) {
   fill(second.reinterpret<int>(), 2);
   expect(segment.mapped_bytes() == 2 * chunk, "two allocations have two chunks");
 
-  // Grow: the free block at the end is extended in place instead of a second segment.
+  // Grow: the free block at the end is extended in place, so no second segment is needed.
   segment.deallocate(second);
   const auto larger = segment.allocate(3 * chunk);
   expect(larger.data() == second.data(), "a larger allocation begins where the free block was");
   expect(segment.created_chunks() == 4, "it needs two new chunks");
   expect(all_are(larger.first(chunk), 2), "its beginning is the cached memory");
 
-  // Remap: the chunks of the first allocation serve one that does not fit there.
+  // Remap: the chunk of the first allocation is reused for one that does not fit in its place.
   segment.deallocate(first);
   segment.unmap_cached();
   expect(segment.spare_bytes() == chunk, "a free chunk before others is unmapped");
   const auto last = segment.allocate(chunk + 1);
   expect(segment.created_chunks() == 5, "an allocation at the end needs one new chunk");
-  expect(segment.spare_bytes() == 0, "and takes the unmapped one");
+  expect(segment.spare_bytes() == 0, "it also reuses the unmapped chunk");
   expect(all_are(larger.first(chunk), 2), "other allocations keep their bytes");
 
   // Share: the other process writes to the same memory.
@@ -98,7 +98,8 @@ void run(Device device, const char *program) {
   segment.deallocate(larger);
   segment.release_cached();
   expect(segment.mapped_bytes() == 2 * chunk, "only the last allocation has chunks");
-  expect(ContextRef::current().memory().free >= before + 3 * chunk, "the device has the others back");
+  expect(ContextRef::current().memory().free >= before + 3 * chunk,
+         "the other chunks are free device memory again");
 }
 
 }  // namespace

@@ -29,6 +29,6 @@ class CallCounter {
   }
 
   std::atomic<long> counts_[sizeof...(entries)]{};
-  // last member: hooks are removed before the counts are destroyed
+  // The last member, so hooks are removed before the counts are destroyed.
   cushim::hook::Hook hooks_[sizeof...(entries)];
 };

@@ -8,13 +8,13 @@ using namespace cushim;
 void context(Device device) {
   const PrimaryContext primary = PrimaryContext::retain(device);
   expect(PrimaryContext::state(device).is_active, "a retained primary context is active");
-  expect(ContextRef::current().handle() == nullptr, "retaining makes nothing current");
+  expect(ContextRef::current().handle() == nullptr, "retaining a context does not make it current");
   {
     const ScopedContext scope(primary);
     expect(ContextRef::current() == primary, "a scope makes its context current");
   }
-  expect(ContextRef::current().handle() == nullptr, "and takes it away again");
-  expect(primary.ref().device() == device, "the driver names the same device");
+  expect(ContextRef::current().handle() == nullptr, "the end of the scope restores the previous context");
+  expect(primary.ref().device() == device, "the driver returns the context's device");
   show("API version", std::to_string(primary.api_version()));
 
   const std::size_t stack = primary.limit(ContextLimit::stack_size);
@@ -25,18 +25,18 @@ void context(Device device) {
   show("stream priorities", std::to_string(priorities.least) + " to " + std::to_string(priorities.greatest));
   show("free memory", std::to_string(primary.memory().free >> 20) + " MiB");
 
-  expect(primary.ref().is_primary(), "the driver names it the primary context");
+  expect(primary.ref().is_primary(), "the driver's primary context is this one");
 
   const RestoredContext restored;
   const Context own = Context::create(device, ContextFlags::blocking_sync);
   own.make_current();
-  expect(has(own.flags(), ContextFlags::blocking_sync), "a context keeps the flags it was made with");
-  expect(!own.is_primary(), "a context of one's own is not the primary one");
+  expect(has(own.flags(), ContextFlags::blocking_sync), "a context has the flags that it was created with");
+  expect(!own.is_primary(), "a created context is not the primary context");
   expect(ContextRef::current() == own, "make_current() makes it current");
   if (Device::count() > 1 && device.can_access(Device::get(1))) {
     const PrimaryContext peer = PrimaryContext::retain(Device::get(1));
     const PeerAccess access(primary, peer);
-    show("peer access to the second device", "given, for a scope");
+    show("peer access to the second device", "enabled for a scope");
   }
 }
 

@@ -8,7 +8,7 @@ using namespace cushim;
 void error() {
   try {
     Device::get(1000);
-    expect(false, "there are no thousand devices");
+    expect(false, "there is no device with ordinal 1000");
   } catch (const Error &error) {
     show("routine", error.routine());
     show("name", std::string(error.name()));
@@ -18,7 +18,7 @@ void error() {
   }
   try {
     DeviceBuffer<char>::create(std::size_t{1} << 50);
-    expect(false, "there is no petabyte");
+    expect(false, "no device has a petabyte of memory");
   } catch (const std::system_error &error) {
     expect(error.code() == std::errc::not_enough_memory, "out of memory");
     show("a petabyte", error.what());
@@ -27,14 +27,14 @@ void error() {
     MemOpBatch batch;
     for (int i = 0; i < 256; ++i) batch.barrier();
     batch.submit(default_stream());
-    expect(false, "a batch has a limit");
+    expect(false, "a batch has at most 255 operations");
   } catch (const Error &error) {
     show("a batch of 256", error.what());
   }
   try {
     Event event = Event::create();
     const Event moved = std::move(event);
-    event.record();  // NOLINT(bugprone-use-after-move): that is the point
+    event.record();  // NOLINT(bugprone-use-after-move): deliberate
     expect(false, "a moved-from event is empty");
   } catch (const Error &error) {
     show("a moved-from event", error.what());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts with an owner: PrimaryContext, Context; and peer access between devices.
+// Classes that own contexts: PrimaryContext, Context; and peer access between devices.
 #pragma once
 
 #include <cushim/context_ref.hpp>
@@ -70,7 +70,8 @@ class PrimaryContext : public ContextCalls<PrimaryContext> {
     ContextFlags flags;
     bool is_active;
   };
-  // Returns flags and state of a device's primary context. Driver calls: cuDevicePrimaryCtxGetState.
+  // Returns the flags of a device's primary context, and whether it is retained. Driver calls:
+  // cuDevicePrimaryCtxGetState.
   static State state(Device device, Where where = Where::current()) {
     unsigned flags = 0;
     int active = 0;
@@ -125,8 +126,8 @@ class Context : public ContextCalls<Context> {
     return context;
   }
 
-  // Creates a context and leaves it on the calling thread's stack. It is current until ContextRef::pop() or
-  // until it is destroyed. Driver calls: cuCtxCreate_v2; at the end cuCtxDestroy.
+  // Creates a context and leaves it on the calling thread's context stack. It is current until
+  // ContextRef::pop() or until it is destroyed. Driver calls: cuCtxCreate_v2; at the end cuCtxDestroy.
   static Context create_and_push(Device device, ContextFlags flags = ContextFlags::none,
                                  Where where = Where::current()) {
     CUcontext handle = nullptr;

@@ -145,6 +145,24 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return static_cast<T>(value);
   }
 
+  // Returns the largest width in elements of a texture of device memory. Driver calls:
+  // cuDeviceGetTexture1DLinearMaxWidth.
+  std::size_t max_linear_texture_width(CUarray_format format, unsigned channels,
+                                       Where where = Where::current()) const {
+    std::size_t width = 0;
+    detail::check(driver().cuDeviceGetTexture1DLinearMaxWidth(&width, format, channels, handle()),
+                  "cuDeviceGetTexture1DLinearMaxWidth", where, *this);
+    return width;
+  }
+  // Returns whether a context can be limited to a number of multiprocessors. Driver calls:
+  // cuDeviceGetExecAffinitySupport.
+  bool can_limit_multiprocessors(Where where = Where::current()) const {
+    int can = 0;
+    detail::check(driver().cuDeviceGetExecAffinitySupport(&can, CU_EXEC_AFFINITY_TYPE_SM_COUNT, handle()),
+                  "cuDeviceGetExecAffinitySupport", where, *this);
+    return can != 0;
+  }
+
   // Returns the ordinal that get() takes. The driver's device handles are ordinals, so this makes no driver
   // call. Throws INVALID_HANDLE if this is empty.
   int ordinal(Where where = Where::current()) const {

@@ -103,6 +103,31 @@ class Function : public detail::NounBase<Function, CUfunction> {
     return parameter;
   }
 
+  // Returns the raw module that the function belongs to. Driver calls: cuFuncGetModule.
+  CUmodule module(Where where = Where::current()) const {
+    CUmodule module = nullptr;
+    detail::check(driver().cuFuncGetModule(&module, handle()), "cuFuncGetModule", where, *this);
+    return module;
+  }
+#if CUDA_VERSION >= 12040
+  // Return whether the code is on the device, and load it there, if it is loaded lazily. Need CUDA 12.4.
+  // Driver calls: cuFuncIsLoaded, cuFuncLoad.
+  bool is_loaded(Where where = Where::current()) const {
+    CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_UNLOADED;
+    detail::check(driver().cuFuncIsLoaded(&state, handle()), "cuFuncIsLoaded", where, *this);
+    return state == CU_FUNCTION_LOADING_STATE_LOADED;
+  }
+  void load(Where where = Where::current()) const {
+    detail::check(driver().cuFuncLoad(handle()), "cuFuncLoad", where, *this);
+  }
+#endif
+  // Returns the number of parameters. Needs a driver of CUDA 13.2. Driver calls: cuFuncGetParamCount.
+  std::size_t parameter_count(Where where = Where::current()) const {
+    std::size_t count = 0;
+    detail::check(driver().cuFuncGetParamCount(handle(), &count), "cuFuncGetParamCount", where, *this);
+    return count;
+  }
+
   // Returns this. No driver call.
   const Function &ref() const noexcept { return *this; }
 

@@ -15,6 +15,7 @@
 #include <cushim/detail/node_parameters.hpp>
 #include <cushim/detail/user_object.hpp>
 #include <cushim/event.hpp>
+#include <cushim/external_semaphore.hpp>
 #include <cushim/graph_node.hpp>
 
 namespace cushim {
@@ -46,6 +47,29 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 
 class Graph;
 class GraphRef;
+struct ConditionalBody;
+struct ConditionalBodies;
+
+// A condition of one conditional node. Kernels set it: cudaGraphSetConditional(condition.handle(), value).
+class GraphCondition {
+ public:
+  // Empty.
+  GraphCondition() = default;
+  // Returns the condition of a raw handle. No driver call.
+  static GraphCondition from_handle(unsigned long long handle, ContextRef context) noexcept {
+    return GraphCondition(handle, context);
+  }
+  unsigned long long handle() const noexcept { return handle_; }
+  // Returns the context whose kernels set the condition, and in which the bodies run.
+  const ContextRef &context() const noexcept { return context_; }
+
+ private:
+  GraphCondition(unsigned long long handle, ContextRef context) noexcept
+      : handle_(handle), context_(context) {}
+
+  unsigned long long handle_ = 0;
+  ContextRef context_;
+};
 
 // The functions that add nodes. They are functions of a graph, which add a node without dependencies, and of
 // graph.after(a, b), which add a node that depends on a and b. Memory, functions and events that a node uses
@@ -72,8 +96,8 @@ class AddNodes {
     return add_launch(kernel, config, pointers);
   }
 
-  // Adds a copy between ranges, rows or slices; host memory must be page-locked. The copy runs in a context:
-  // the current one if none is given. Throws INVALID_VALUE if the sizes differ. Driver calls:
+  // Adds a copy between ranges, rows or slices; host memory must be page-locked. The copy runs in
+  // `context`; by default in the current one. Throws INVALID_VALUE if the sizes differ. Driver calls:
   // cuGraphAddMemcpyNode; before it cuCtxGetCurrent if no context is given.
   template <class To, class From>
   CopyNode add_copy(To &&to, const From &from, std::optional<ContextRef> context = std::nullopt,
@@ -112,6 +136,38 @@ class AddNodes {
   template <class T>
   FreeNode add_free(DeviceSpan<T> memory, Where where = Where::current()) const;
 
+  // Adds the operations of a MemOpBatch, which run in order. Driver calls: cuGraphAddBatchMemOpNode; before
+  // it cuCtxGetCurrent if no context is given.
+  template <class Batch>
+  MemoryOperationsNode add_memory_operations(const Batch &batch,
+                                             std::optional<ContextRef> context = std::nullopt,
+                                             Where where = Where::current()) const;
+  // Add a signal of an external semaphore and a wait for one, as ExternalSemaphore::signal() and wait() do.
+  // Driver calls: cuGraphAddExternalSemaphoresSignalNode, cuGraphAddExternalSemaphoresWaitNode.
+  SemaphoreSignalNode add_signal(const ExternalSemaphoreRef &semaphore, std::uint64_t value = 1,
+                                 Where where = Where::current()) const;
+  SemaphoreWaitNode add_wait(const ExternalSemaphoreRef &semaphore, std::uint64_t value = 1,
+                             Where where = Where::current()) const;
+
+#if CUDA_VERSION >= 12030
+  // Add a node that runs its body if the condition is not 0, or again and again while it is not 0. The body
+  // is an empty graph that belongs to the node: add nodes to it before the graph is instantiated. A condition
+  // has one node. Need CUDA 12.3. Driver calls: cuGraphAddNode.
+  ConditionalBody add_if(const GraphCondition &condition, Where where = Where::current()) const;
+  ConditionalBody add_while(const GraphCondition &condition, Where where = Where::current()) const;
+#endif
+#if CUDA_VERSION >= 12080
+  // Add a node with two bodies, for a condition that is not 0 and one that is 0; and a node with `count`
+  // bodies, of which the one with the index of the condition's value runs, if there is one. Need CUDA 12.8.
+  // Driver calls: cuGraphAddNode.
+  ConditionalBodies add_if_else(const GraphCondition &condition, Where where = Where::current()) const;
+  ConditionalBodies add_switch(const GraphCondition &condition, unsigned count,
+                               Where where = Where::current()) const;
+#endif
+
+  // Returns the graph, and the nodes that new nodes depend on. No driver call.
+  auto position() const { return std::pair(self().graph(), std::vector<GraphNode>(self().dependencies())); }
+
  protected:
   ~AddNodes() = default;
 
@@ -119,6 +175,10 @@ class AddNodes {
   // Calls call(&node, graph, dependencies, count). things are named in the error.
   template <class Node, class Call, class... Things>
   Node add(const char *routine, Where where, Call call, const Things &...things) const;
+#if CUDA_VERSION >= 12030
+  ConditionalBodies add_conditional(const GraphCondition &condition, CUgraphConditionalNodeType type,
+                                    unsigned bodies, Where where) const;
+#endif
   KernelNode add_launch(const detail::NodeKernel &kernel, const LaunchConfig &config, void **arguments) const;
 
   const Self &self() const noexcept { return static_cast<const Self &>(*this); }
@@ -195,6 +255,15 @@ class GraphCalls : public detail::NounBase<Self, CUgraph>, public AddNodes<Self>
     return result;
   }
 
+#if CUDA_VERSION >= 12030
+  // Creates a condition for a conditional node of this graph, or of a graph in it. Each launch begins with
+  // the value `at_launch`; without one, a kernel must set the condition before the node. Needs CUDA 12.3.
+  // Driver calls: cuGraphConditionalHandleCreate; before it cuCtxGetCurrent if no context is given.
+  GraphCondition condition(std::optional<unsigned> at_launch = std::nullopt,
+                           std::optional<ContextRef> context = std::nullopt,
+                           Where where = Where::current()) const;
+#endif
+
   // Returns a copy of the graph. Driver calls: cuGraphClone; at the end cuGraphDestroy.
   Graph clone(Where where = Where::current()) const;
   // Returns the node of this clone that is the copy of a node of the original. Driver calls:
@@ -260,6 +329,18 @@ class GraphRef : public GraphCalls<GraphRef> {
 // Returns "graph 0x7f10" or "an empty graph".
 inline std::string to_text(const GraphRef &graph) { return detail::noun_text("graph", graph); }
 
+// A conditional node with one body, which belongs to the node.
+struct ConditionalBody {
+  ConditionalNode node;
+  GraphRef body;
+};
+
+// A conditional node with several bodies, which belong to the node.
+struct ConditionalBodies {
+  ConditionalNode node;
+  std::vector<GraphRef> bodies;
+};
+
 // A place in a graph, after some nodes of it. Made by graph.after(); must not outlive the graph.
 class NodesAfter : public AddNodes<NodesAfter> {
  private:
@@ -302,15 +383,6 @@ class Graph : public detail::Owner<Graph, GraphRef, GraphCalls> {
   static constexpr const char *kDestroy = "cuGraphDestroy";
   static CUresult destroy(GraphRef graph) noexcept { return graph.driver().cuGraphDestroy(graph.handle()); }
 };
-
-// Returns the graph that a child node runs, which belongs to the node. Driver calls:
-// cuGraphChildGraphNodeGetGraph.
-inline GraphRef graph_of(const ChildNode &node, Where where = Where::current()) {
-  CUgraph graph = nullptr;
-  detail::check(node.driver().cuGraphChildGraphNodeGetGraph(node.handle(), &graph),
-                "cuGraphChildGraphNodeGetGraph", where, node);
-  return GraphRef::from_handle(graph, node.driver());
-}
 
 }  // namespace CUSHIM_DEFAULT_STREAM
 }  // namespace v1

@@ -136,8 +136,12 @@ using ChildNode = TypedGraphNode<GraphNodeType::child>;               // runs an
 using EmptyNode = TypedGraphNode<GraphNodeType::empty>;               // does nothing
 using EventWaitNode = TypedGraphNode<GraphNodeType::event_wait>;      // waits for an event
 using EventRecordNode = TypedGraphNode<GraphNodeType::event_record>;  // records an event
-using AllocationNode = TypedGraphNode<GraphNodeType::allocation>;     // allocates memory
-using FreeNode = TypedGraphNode<GraphNodeType::free>;                 // frees memory
+using MemoryOperationsNode = TypedGraphNode<GraphNodeType::memory_operations>;  // waits for and writes words
+using SemaphoreSignalNode = TypedGraphNode<GraphNodeType::semaphore_signal>;    // signals external semaphores
+using SemaphoreWaitNode = TypedGraphNode<GraphNodeType::semaphore_wait>;  // waits for external semaphores
+using ConditionalNode = TypedGraphNode<GraphNodeType::conditional>;       // runs graphs on a condition
+using AllocationNode = TypedGraphNode<GraphNodeType::allocation>;         // allocates memory
+using FreeNode = TypedGraphNode<GraphNodeType::free>;                     // frees memory
 
 // An edge: the work of `to` begins when that of `from` is done.
 struct GraphEdge {

@@ -76,6 +76,19 @@ class Kernel : public detail::NounBase<Kernel, CUkernel> {
     return Function::from_handle(function, driver());
   }
 
+  // Returns the raw library that the kernel belongs to. Needs CUDA 12.5. Driver calls: cuKernelGetLibrary.
+  CUlibrary library(Where where = Where::current()) const {
+    CUlibrary library = nullptr;
+    detail::check(driver().cuKernelGetLibrary(&library, handle()), "cuKernelGetLibrary", where, *this);
+    return library;
+  }
+  // Returns the number of parameters. Needs a driver of CUDA 13.2. Driver calls: cuKernelGetParamCount.
+  std::size_t parameter_count(Where where = Where::current()) const {
+    std::size_t count = 0;
+    detail::check(driver().cuKernelGetParamCount(handle(), &count), "cuKernelGetParamCount", where, *this);
+    return count;
+  }
+
   // Returns this. No driver call.
   const Kernel &ref() const noexcept { return *this; }
 
@@ -133,6 +146,22 @@ class LibraryCalls : public detail::NounBase<Self, CUlibrary> {
     detail::check(this->driver().cuLibraryGetManaged(&address, &bytes, this->handle(), name.c_str()),
                   "cuLibraryGetManaged", where, self(), detail::Remark{name.c_str()});
     return Global<T>(address, bytes, "cuLibraryGetManaged", where);
+  }
+  // Returns the raw module of this library in the current context. It must not be unloaded. Driver calls:
+  // cuLibraryGetModule.
+  CUmodule module(Where where = Where::current()) const {
+    CUmodule module = nullptr;
+    detail::check(this->driver().cuLibraryGetModule(&module, this->handle()), "cuLibraryGetModule", where,
+                  self());
+    return module;
+  }
+  // Returns the address of a function that all devices call by the same pointer. Throws NOT_FOUND. Driver
+  // calls: cuLibraryGetUnifiedFunction.
+  void *unified_function(const std::string &name, Where where = Where::current()) const {
+    void *address = nullptr;
+    detail::check(this->driver().cuLibraryGetUnifiedFunction(&address, this->handle(), name.c_str()),
+                  "cuLibraryGetUnifiedFunction", where, self(), detail::Remark{name.c_str()});
+    return address;
   }
 
  protected:

@@ -284,6 +284,8 @@ class BasicMemOpBatch {
   }
 
   std::size_t size() const noexcept { return operations_.size(); }
+  // Returns the operations as the driver takes them.
+  std::span<const CUstreamBatchMemOpParams> operations() const noexcept { return operations_; }
   // Removes all operations.
   void clear() noexcept { operations_.clear(); }
 

@@ -61,6 +61,10 @@ class DeviceBuffer : public detail::Buffer<DeviceBuffer<T>, DeviceSpan<T>, detai
   static DeviceBuffer create(Device device, std::size_t count, Where where = Where::current()) {
     return detail::Creation::on(device, where, [&] { return create(count, device.driver(), where); });
   }
+  // Takes ownership of memory that cuMemFree frees. No driver call.
+  static DeviceBuffer adopt(DeviceSpan<T> memory, Driver &driver = cushim::driver()) noexcept {
+    return DeviceBuffer(memory, memory.data().address(), driver);
+  }
 };
 
 // Owns uninitialized page-locked host memory. Converts to a PinnedSpan and a std::span.

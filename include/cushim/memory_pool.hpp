@@ -31,11 +31,11 @@ struct PoolHighWaterMark : PoolAttribute<std::uint64_t> {};
 // Sizes are in bytes.
 namespace pool_attribute {
 
-// Whether freed memory is used again in a stream that waits for the free, for example through an event.
+// If true, a stream that waits for a free, for example through an event, can reuse the freed memory.
 inline constexpr SettablePoolAttribute<bool> reuse_follow_event_dependencies{{1}};
-// Whether freed memory is used again in any stream once the free has completed.
+// If true, any stream can reuse freed memory once the free has completed.
 inline constexpr SettablePoolAttribute<bool> reuse_allow_opportunistic{{2}};
-// Whether the driver may make an allocation wait for a free in another stream.
+// If true, the driver may make an allocation wait for a free in another stream.
 inline constexpr SettablePoolAttribute<bool> reuse_allow_internal_dependencies{{3}};
 // The reserved bytes that the pool keeps when a stream, event or context is synchronized.
 inline constexpr SettablePoolAttribute<std::uint64_t> release_threshold{{4}};

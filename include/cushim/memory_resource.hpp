@@ -21,6 +21,7 @@
 #include <bit>
 #include <memory_resource>
 #include <string_view>
+#include <type_traits>
 
 namespace cushim {
 inline namespace v1 {
@@ -126,26 +127,23 @@ class HostMemoryResource : public MemoryResource<Kind>, public std::pmr::memory_
   }
 };
 
-// The name of a type, as the compiler writes it.
+// Returns whether a type has this name: properties of CCCL are recognized by it, so that its header is not
+// needed.
 template <class T>
-consteval std::string_view type_name() {
-  return __PRETTY_FUNCTION__;
+consteval bool is_named(std::string_view name) {
+  const std::string_view function = __PRETTY_FUNCTION__;  // has "T = cuda::mr::device_accessible]" or "...;"
+  const std::size_t at = function.find(name);
+  if (at == std::string_view::npos) return false;
+  const char next = function[at + name.size()];
+  return next == ']' || next == ';';
 }
-// A property of CCCL, recognized by its name, so that its header is not needed.
-template <class Property>
-concept DeviceAccessible = type_name<Property>()
-.find("::device_accessible]") != std::string_view::npos
-    || type_name<Property>().find("::device_accessible;") != std::string_view::npos;
-template <class Property>
-concept HostAccessible = type_name<Property>()
-.find("::host_accessible]") != std::string_view::npos
-    || type_name<Property>().find("::host_accessible;") != std::string_view::npos;
+template <class Kind, class Property>
+inline constexpr bool has_property = is_named<Property>("::device_accessible") ||
+                                     (Kind::is_host_accessible && is_named<Property>("::host_accessible"));
 
 template <class Kind, class Property>
-requires(DeviceAccessible<Property> ||
-         (HostAccessible<Property> &&
-          Kind::is_host_accessible)) constexpr void get_property(const MemoryResource<Kind> &,
-                                                                 Property) noexcept {}
+constexpr std::enable_if_t<has_property<Kind, Property>> get_property(const MemoryResource<Kind> &,
+                                                                      Property) noexcept {}
 
 }  // namespace detail
 
@@ -259,8 +257,9 @@ class PoolMemoryResource {
     return left.pool_ == right.pool_;
   }
   // Declares that a device can access the memory (cuda::mr::device_accessible).
-  template <detail::DeviceAccessible Property>
-  friend constexpr void get_property(const PoolMemoryResource &, Property) noexcept {}
+  template <class Property>
+  friend constexpr std::enable_if_t<detail::is_named<Property>("::device_accessible")> get_property(
+      const PoolMemoryResource &, Property) noexcept {}
 
  private:
   void *allocate_in(const StreamRef &stream, std::size_t bytes, std::size_t alignment) {

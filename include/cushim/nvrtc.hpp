@@ -263,8 +263,9 @@ inline std::vector<std::string> candidates() {
 }  // namespace detail
 
 // Opens NVRTC: `library` if it is not null, else the library that CUSHIM_NVRTC names ("none" for none;
-// ignored in setuid programs), else the first that the dynamic linker finds of libnvrtc.so.13, .12, .11.2,
-// and /usr/local/cuda/lib64. Does not throw. Makes no driver call.
+// ignored in setuid programs), else the first that the dynamic linker finds of libnvrtc.so.13, .12, .11.2 and
+// libnvrtc.so, that of the CUDA headers in use first, else /usr/local/cuda/lib64/libnvrtc.so. Does not throw.
+// Makes no driver call.
 inline Loaded load(const char *library = nullptr) {
   const char *const chosen = library != nullptr ? library : ::secure_getenv("CUSHIM_NVRTC");
   const bool is_chosen = chosen != nullptr && *chosen != '\0';

@@ -60,7 +60,7 @@ template <class T>
 class WordValue;
 template <class T>
 class ValueCondition;
-// Whether a wait also flushes remote writes that reached the device.
+// `flush`: a wait also flushes remote writes that have reached the device.
 enum class RemoteWrites : bool { leave, flush };
 
 inline namespace CUSHIM_DEFAULT_STREAM {

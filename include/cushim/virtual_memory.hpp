@@ -163,6 +163,17 @@ inline void set_access(const ReservedRange &range, std::span<const Device> devic
       "cuMemSetAccess", where, range);
 }
 
+// Sets how the host may access a range of whole mappings: memory of the host (create_on_host_node()), or of a
+// device that shares its memory with the host. Needs CUDA 12.2. Driver calls: cuMemSetAccess.
+inline void set_host_access(const ReservedRange &range, MemoryAccess access, Where where = Where::current()) {
+  detail::require(range, "cuMemSetAccess", where);
+  CUmemAccessDesc description{};
+  description.location.type = static_cast<CUmemLocationType>(detail::kHostLocation);
+  description.flags = static_cast<CUmemAccess_flags>(access);
+  detail::check(range.driver().cuMemSetAccess(range.base(), range.size(), &description, 1), "cuMemSetAccess",
+                where, range);
+}
+
 // Owns a mapping of physical memory to reserved addresses. Keeps the memory alive. No device has access to a
 // new mapping.
 class Mapping : public detail::RangeOwner<Mapping> {
@@ -187,6 +198,17 @@ class Mapping : public detail::RangeOwner<Mapping> {
   // Sets how a device may access the memory through this mapping. Driver calls: cuMemSetAccess.
   void set_access(Device device, MemoryAccess access, Where where = Where::current()) const {
     cushim::set_access(range(), std::span<const Device>(&device, 1), access, where);
+  }
+  // Sets how the host may access the memory through this mapping: see cushim::set_host_access(). Driver
+  // calls: cuMemSetAccess.
+  void set_host_access(MemoryAccess access, Where where = Where::current()) const {
+    cushim::set_host_access(range(), access, where);
+  }
+  // Returns the mapped addresses as memory of the host, which set_host_access() has given access. No driver
+  // call.
+  template <class T>
+  std::span<T> host_span() const noexcept {
+    return {reinterpret_cast<T *>(base()), size() / sizeof(T)};
   }
   // Returns how a device may access the memory through this mapping. Driver calls: cuMemGetAccess.
   MemoryAccess access(Device device, Where where = Where::current()) const {

@@ -68,26 +68,6 @@ symbol: \
 #include <cushim/entry_points.inc>
         .cfi_endproc
 
-/* Marks a file whose driver calls go through cushim. Read by external tools. */
-#include <cushim/version.h>
-        .section .note.cushim, "a", %note
-        .balign 4
-        .long   1f - 0f
-        .long   3f - 2f
-        .long   2
-0:      .asciz  "cushim"
-1:      .balign 4
-2:      .long   CUSHIM_VERSION_MAJOR, CUSHIM_VERSION_MINOR, CUSHIM_VERSION_PATCH
-3:      .balign 4
-
-/* This code supports indirect branch tracking and shadow stacks, or branch target identification. */
-        .section .note.gnu.property, "a", %note
-        .balign 8
-        .long   4, 16, 5
-        .asciz  "GNU"
-#if defined(__x86_64__)
-        .long   0xc0000002, 4, 3, 0
-#else
-        .long   0xc0000000, 4, 1, 0
-#endif
-        .section .note.GNU-stack, "", %progbits
+/* Marks a file whose driver calls go through cushim. */
+#define CUSHIM_NOTE_TYPE 2
+#include "../notes.inc"

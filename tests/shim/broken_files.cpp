@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "broken_files.hpp"
 
-#include <elf.h>
-
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "support/elf_header.hpp"
 #include "support/fakes.hpp"
 #include "support/folder.hpp"
 
@@ -38,15 +37,7 @@ std::string with_header(void (*change)(Elf64_Ehdr &)) {
 
 // Returns a file with the header of a 32-bit library and a plausible length.
 std::string library_of_32_bits() {
-  Elf32_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS32;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_DYN;
-  header.e_machine = EM_386;
-  header.e_version = EV_CURRENT;
-  header.e_ehsize = sizeof header;
+  const auto header = cushim::elf_header<Elf32_Ehdr>(ELFCLASS32, ET_DYN, EM_386);
   return std::string(reinterpret_cast<const char *>(&header), sizeof header) + std::string(8192, '\0');
 }
 

@@ -13,9 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Device device_3() { return Device::from_handle(3); }
-ContextRef context_c1() { return ContextRef::from_handle(context_handle(0xc1)); }
-
 TEST(Device, Finding_one_is_one_call) {
   Recording recording;
   recording.on<Entry::cuDeviceGetCount_v2000>([](int *count) {

@@ -13,11 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const CUstream kRaw = stream_handle(0x50);
-std::string hex(const void *pointer) {
-  return detail::hexadecimal(reinterpret_cast<std::uintptr_t>(pointer));
-}
-
 TEST(Memory, Copies_are_one_call_in_every_direction) {
   Recording recording;
   std::vector<int> host(4);

@@ -14,9 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const Device device_3() { return Device::from_handle(3); }
-ContextRef context_c1() { return ContextRef::from_handle(context_handle(0xc1)); }
-
 // ---- Events ------------------------------------------------------------------------------------
 
 TEST(Ipc, Exporting_an_event_is_one_call) {

@@ -12,7 +12,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-const CUstream kRaw = stream_handle(0x50);
 const DevicePtr<std::uint32_t> kWord32(0x1000);
 const DevicePtr<std::uint64_t> kWord64(0x1008);
 

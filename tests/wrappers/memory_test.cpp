@@ -14,12 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const CUstream kRaw = stream_handle(0x50);
-ContextRef context_c1() { return ContextRef::from_handle(context_handle(0xc1)); }
-std::string hex(const void *pointer) {
-  return detail::hexadecimal(reinterpret_cast<std::uintptr_t>(pointer));
-}
-
 // ---- Buffers -----------------------------------------------------------------------------------
 
 TEST(Memory, Each_kind_is_one_call_to_get_and_one_to_give_back) {

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "recording_driver.hpp"
+#include "sample_objects.hpp"
 
 namespace cushim::test {
 
@@ -25,23 +25,6 @@ inline std::string name_of_test(const Operation &operation) {
 }
 
 inline void PrintTo(const Operation &operation, std::ostream *out) { *out << operation.name; }
-
-inline Device device() { return Device::from_handle(3); }
-inline ContextRef context() { return ContextRef::from_handle(context_handle(0xc1)); }
-inline StreamRef stream() { return StreamRef(stream_handle(0x50)); }
-inline EventRef event() { return EventRef::from_handle(event_handle(0xe0)); }
-inline Function function() { return Function::from_handle(reinterpret_cast<CUfunction>(0xf0)); }
-inline Kernel kernel() { return Kernel::from_handle(reinterpret_cast<CUkernel>(0xf8)); }
-inline GraphRef graph() { return GraphRef::from_handle(reinterpret_cast<CUgraph>(0x90)); }
-inline GraphExecRef exec() { return GraphExecRef::from_handle(reinterpret_cast<CUgraphExec>(0x80)); }
-template <class Node = GraphNode>
-Node node() {
-  return Node::from_handle(reinterpret_cast<CUgraphNode>(0xa0));
-}
-inline const DeviceSpan<int> kDevice(DevicePtr<int>(0x1000), 4);
-inline int host[4];
-inline const DeviceSpan2D<int> kRows{DevicePtr<int>(0x1000), 2, 2, 8};
-inline const DeviceSpan3D<int> kSlices{DevicePtr<int>(0x1000), 2, 2, 2, 8};
 
 inline const Operation kOperations[] = {
     {"init", [] { init(); }},

@@ -213,6 +213,10 @@ void Recording::behave() {
     *address = reinterpret_cast<CUdeviceptr>(acquire<void *>("memory"));
     return CUDA_SUCCESS;
   });
+  on<Entry::cuExternalMemoryGetMappedBuffer_v10000>([this](CUdeviceptr *address, auto...) {
+    *address = reinterpret_cast<CUdeviceptr>(acquire<void *>("memory"));
+    return CUDA_SUCCESS;
+  });
   on<Entry::cuMemAllocManaged_v6000>([this](CUdeviceptr *address, std::size_t, unsigned) {
     *address = reinterpret_cast<CUdeviceptr>(acquire<void *>("memory"));
     return CUDA_SUCCESS;

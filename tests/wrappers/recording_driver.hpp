@@ -126,6 +126,7 @@ class Recording {
   std::vector<std::string> wrong_releases_;
   std::vector<CUcontext> stack_;
   std::map<CUuserObject, UserObject> user_objects_;
+  bool is_captured_into_graph_ = false;  // the capture in progress adds to an existing graph
   std::uintptr_t next_ = 0;
   std::uintptr_t next_node_ = 0xa00000;
   int countdown_ = 0;
@@ -142,6 +143,16 @@ inline const CUcontext kStreamContext = reinterpret_cast<CUcontext>(0xd0);
 inline CUstream stream_handle(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
 inline CUevent event_handle(std::uintptr_t number) { return reinterpret_cast<CUevent>(number); }
 inline CUcontext context_handle(std::uintptr_t number) { return reinterpret_cast<CUcontext>(number); }
+
+// Handles that many tests pass.
+inline const CUstream kRaw = stream_handle(0x50);
+inline Device device_3() { return Device::from_handle(3); }
+inline ContextRef context_c1() { return ContextRef::from_handle(context_handle(0xc1)); }
+
+// Returns the address as the calls of a Recording contain it.
+inline std::string hex(const void *pointer) {
+  return detail::hexadecimal(reinterpret_cast<std::uintptr_t>(pointer));
+}
 
 using Calls = std::vector<std::string>;
 

@@ -30,7 +30,16 @@ void Recording::behave_graphs() {
     *clone = acquire<CUgraph>("graph");
     return CUDA_SUCCESS;
   });
+#if CUDA_VERSION >= 12030
+  const auto begin_into_graph = [this](auto...) {
+    is_captured_into_graph_ = true;
+    return CUDA_SUCCESS;
+  };
+  on<Entry::cuStreamBeginCaptureToGraph_v12030>(begin_into_graph);
+  on<Entry::cuStreamBeginCaptureToGraph_v12030_ptsz>(begin_into_graph);
+#endif
   const auto end_capture = [this](CUstream, CUgraph *graph) {
+    if (std::exchange(is_captured_into_graph_, false)) return CUDA_SUCCESS;
     *graph = acquire<CUgraph>("graph");
     return CUDA_SUCCESS;
   };
@@ -73,6 +82,17 @@ void Recording::behave_graphs() {
   on<Entry::cuGraphAddKernelNode_v10000>(add);
 #if CUDA_VERSION >= 12000
   on<Entry::cuGraphAddKernelNode_v12000>(add);
+#endif
+#if CUDA_VERSION >= 12030
+  on<Entry::cuGraphAddNode_v12030>([add](CUgraphNode *node, CUgraph, const CUgraphNode *,
+                                         const CUgraphEdgeData *, std::size_t,
+                                         CUgraphNodeParams *parameters) {
+    // The bodies of a conditional node belong to it.
+    static CUgraph bodies[] = {reinterpret_cast<CUgraph>(0xb0d1), reinterpret_cast<CUgraph>(0xb0d2),
+                               reinterpret_cast<CUgraph>(0xb0d3)};
+    if (parameters->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) parameters->conditional.phGraph_out = bodies;
+    return add(node);
+  });
 #endif
   on<Entry::cuGraphAddMemcpyNode_v10000>(add);
   on<Entry::cuGraphAddMemsetNode_v10000>(add);

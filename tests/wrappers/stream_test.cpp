@@ -13,8 +13,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const CUstream kRaw = stream_handle(0x50);
-
 TEST(Stream, Creating_is_one_call_and_destroying_is_one) {
   Recording recording;
   { const Stream stream = Stream::create(); }

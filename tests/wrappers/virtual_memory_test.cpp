@@ -49,7 +49,7 @@ TEST(PhysicalMemory, The_type_and_the_options_are_the_properties_of_creation) {
   EXPECT_EQ(given.location.id, 1);
 }
 
-TEST(PhysicalMemory, Questions_are_one_call_each) {
+TEST(PhysicalMemory, Queries_are_one_call_each) {
   Recording recording;
   EXPECT_EQ(PhysicalMemory::granularity(device()), 0x1000u);
   EXPECT_EQ(ShareablePhysicalMemory::granularity(device(), Granularity::recommended), 0x1000u);
@@ -99,7 +99,7 @@ TEST(SharedMemoryFd, Is_closed_by_its_owner) {
   recording.calls();
 }
 
-TEST(SharedMemoryFd, Is_what_memory_is_imported_by) {
+TEST(SharedMemoryFd, Imports_memory_in_one_call) {
   Recording recording;
   SharedMemoryFd received = SharedMemoryFd::adopt(0x99);
   { const auto memory = ShareablePhysicalMemory::import(received); }
@@ -222,7 +222,7 @@ TEST(VirtualBuffer, Maps_memory_only_when_it_grows_beyond_its_capacity) {
   EXPECT_EQ(buffer.size(), 1025u);
 }
 
-TEST(VirtualBuffer, Unmaps_what_lies_behind_its_new_end) {
+TEST(VirtualBuffer, Unmaps_the_memory_behind_its_new_end) {
   Recording recording;
   auto buffer = VirtualBuffer<int>::create(device(), 3000);
   buffer.resize(1);
@@ -249,7 +249,7 @@ TEST(VirtualBuffer, Gives_other_devices_access_now_and_later) {
   EXPECT_THAT(recording.calls(), testing::Contains("cuMemSetAccess(0x2000, 4096, &, 2)"));
 }
 
-TEST(VirtualBuffer, Stays_as_it_was_if_it_cannot_grow) {
+TEST(VirtualBuffer, Is_unchanged_if_it_cannot_grow) {
   Recording recording;
   auto buffer = VirtualBuffer<int>::create(device(), 3000);
   buffer.resize(10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that buffers have in common: the ownership of memory, and the functions of its range.
+// Base classes of the buffers: ownership of memory, and the functions of its range.
 #pragma once
 
 #include <cushim/detail/home_context.hpp>
@@ -113,7 +113,8 @@ class OwnedMemory {
   HomeContext home_;
 };
 
-// Returns the size of count elements in bytes. Throws INVALID_VALUE if it exceeds std::size_t.
+// Returns the size of count elements in bytes. Throws Error with CUDA_ERROR_INVALID_VALUE (1) if it exceeds
+// std::size_t.
 template <class T>
 std::size_t bytes_of(std::size_t count, const char *routine, Where where) {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -135,7 +136,7 @@ class Buffer {
   friend void swap(Self &left, Self &right) noexcept { left.swap(right); }
 
   // Frees the memory now. Throws Error if that fails. Does nothing if this is empty. Driver calls: those that
-  // create() names for the end.
+  // the comment of create() lists for the end.
   void close(Where where = Where::current()) {
     view_ = View();
     memory_.close(where);

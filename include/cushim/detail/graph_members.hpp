@@ -164,6 +164,118 @@ FreeNode AddNodes<Self>::add_free(DeviceSpan<T> memory, Where where) const {
 }
 
 template <class Self>
+template <class Batch>
+MemoryOperationsNode AddNodes<Self>::add_memory_operations(const Batch &batch,
+                                                           std::optional<ContextRef> context,
+                                                           Where where) const {
+  constexpr const char *routine = "cuGraphAddBatchMemOpNode";
+  const GraphRef &graph = self().graph();
+  detail::require(graph, routine, where);
+  CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{};
+  parameters.ctx = detail::context_of_node(context, graph.driver(), routine, where);
+  parameters.count = static_cast<unsigned>(batch.operations().size());
+  parameters.paramArray = const_cast<CUstreamBatchMemOpParams *>(batch.operations().data());
+  const auto call = [&](auto... place) {
+    return graph.driver().cuGraphAddBatchMemOpNode(place..., &parameters);
+  };
+  return add<MemoryOperationsNode>(routine, where, call,
+                                   detail::Argument{"operations", static_cast<long long>(parameters.count)});
+}
+
+template <class Self>
+SemaphoreSignalNode AddNodes<Self>::add_signal(const ExternalSemaphoreRef &semaphore, std::uint64_t value,
+                                               Where where) const {
+  constexpr const char *routine = "cuGraphAddExternalSemaphoresSignalNode";
+  detail::require(semaphore, routine, where);
+  CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
+  signal.params.fence.value = value;
+  CUexternalSemaphore handle = semaphore.handle();
+  const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS parameters{&handle, &signal, 1};
+  const auto call = [&](auto... place) {
+    return self().graph().driver().cuGraphAddExternalSemaphoresSignalNode(place..., &parameters);
+  };
+  return add<SemaphoreSignalNode>(routine, where, call, semaphore);
+}
+
+template <class Self>
+SemaphoreWaitNode AddNodes<Self>::add_wait(const ExternalSemaphoreRef &semaphore, std::uint64_t value,
+                                           Where where) const {
+  constexpr const char *routine = "cuGraphAddExternalSemaphoresWaitNode";
+  detail::require(semaphore, routine, where);
+  CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
+  wait.params.fence.value = value;
+  CUexternalSemaphore handle = semaphore.handle();
+  const CUDA_EXT_SEM_WAIT_NODE_PARAMS parameters{&handle, &wait, 1};
+  const auto call = [&](auto... place) {
+    return self().graph().driver().cuGraphAddExternalSemaphoresWaitNode(place..., &parameters);
+  };
+  return add<SemaphoreWaitNode>(routine, where, call, semaphore);
+}
+
+#if CUDA_VERSION >= 12030
+
+template <class Self>
+GraphCondition GraphCalls<Self>::condition(std::optional<unsigned> at_launch,
+                                           std::optional<ContextRef> context, Where where) const {
+  constexpr const char *routine = "cuGraphConditionalHandleCreate";
+  detail::require(graph(), routine, where);
+  const CUcontext in = detail::context_of_node(context, this->driver(), routine, where);
+  CUgraphConditionalHandle handle = 0;
+  detail::check(this->driver().cuGraphConditionalHandleCreate(
+                    &handle, this->handle(), in, at_launch.value_or(0),
+                    at_launch ? static_cast<unsigned>(CU_GRAPH_COND_ASSIGN_DEFAULT) : 0u),
+                routine, where, self());
+  return GraphCondition::from_handle(handle, ContextRef::from_handle(in, this->driver()));
+}
+
+template <class Self>
+ConditionalBodies AddNodes<Self>::add_conditional(const GraphCondition &condition,
+                                                  CUgraphConditionalNodeType type, unsigned bodies,
+                                                  Where where) const {
+  const GraphRef &graph = self().graph();
+  detail::require(condition.context(), "cuGraphAddNode", where);
+  CUgraphNodeParams parameters{};
+  parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  parameters.conditional.handle = condition.handle();
+  parameters.conditional.type = type;
+  parameters.conditional.size = bodies;
+  parameters.conditional.ctx = condition.context().handle();
+  const auto call = [&](CUgraphNode *node, CUgraph to, const CUgraphNode *after, std::size_t count) {
+    return exact::cuGraphAddNode_v12030(graph.driver())(node, to, after, nullptr, count, &parameters);
+  };
+  ConditionalBodies made{add<ConditionalNode>("cuGraphAddNode", where, call, condition.context()), {}};
+  for (unsigned i = 0; i < bodies; ++i)
+    made.bodies.push_back(GraphRef::from_handle(parameters.conditional.phGraph_out[i], graph.driver()));
+  return made;
+}
+
+template <class Self>
+ConditionalBody AddNodes<Self>::add_if(const GraphCondition &condition, Where where) const {
+  const ConditionalBodies made = add_conditional(condition, CU_GRAPH_COND_TYPE_IF, 1, where);
+  return {made.node, made.bodies.front()};
+}
+template <class Self>
+ConditionalBody AddNodes<Self>::add_while(const GraphCondition &condition, Where where) const {
+  const ConditionalBodies made = add_conditional(condition, CU_GRAPH_COND_TYPE_WHILE, 1, where);
+  return {made.node, made.bodies.front()};
+}
+
+#endif
+#if CUDA_VERSION >= 12080
+
+template <class Self>
+ConditionalBodies AddNodes<Self>::add_if_else(const GraphCondition &condition, Where where) const {
+  return add_conditional(condition, CU_GRAPH_COND_TYPE_IF, 2, where);
+}
+template <class Self>
+ConditionalBodies AddNodes<Self>::add_switch(const GraphCondition &condition, unsigned count,
+                                             Where where) const {
+  return add_conditional(condition, CU_GRAPH_COND_TYPE_SWITCH, count, where);
+}
+
+#endif
+
+template <class Self>
 template <std::convertible_to<const GraphNode &>... Nodes>
 NodesAfter GraphCalls<Self>::after(const Nodes &...nodes) const {
   return after(std::vector<GraphNode>{nodes...});

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semaphores of other interfaces, such as Vulkan, that streams signal and wait for.
+//
+//   const auto done = ExternalSemaphore::import_timeline(descriptor);
+//   done.wait(stream, 1);
+//   done.signal(stream, 2);
+//
+// A test makes the descriptor with sim::ExternalSemaphore on the simulated driver.
+#pragma once
+
+#include <cushim/detail/handle.hpp>
+#include <cushim/stream.hpp>
+
+#include <cstdint>
+
+namespace cushim {
+inline namespace v1 {
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+// The calls that ExternalSemaphoreRef and ExternalSemaphore have in common.
+template <class Self>
+class ExternalSemaphoreCalls : public detail::HandleCalls<Self, CUexternalSemaphore> {
+ public:
+  // Signals the semaphore after the work now in the stream: sets a timeline semaphore to the value, which a
+  // binary one ignores. Driver calls: cuSignalExternalSemaphoresAsync.
+  void signal(const StreamRef &stream, std::uint64_t value = 1, Where where = Where::current()) const {
+    constexpr const char *routine = "cuSignalExternalSemaphoresAsync";
+    detail::require(this->self().ref(), routine, where);
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
+    parameters.params.fence.value = value;
+    const CUexternalSemaphore handle = this->handle();
+    detail::check(stream.driver().cuSignalExternalSemaphoresAsync(&handle, &parameters, 1, stream.handle()),
+                  routine, where, stream, this->self().ref());
+  }
+  // Makes later work in the stream wait until a timeline semaphore has reached the value, or until a binary
+  // one is signaled, which the wait resets. Driver calls: cuWaitExternalSemaphoresAsync.
+  void wait(const StreamRef &stream, std::uint64_t value = 1, Where where = Where::current()) const {
+    constexpr const char *routine = "cuWaitExternalSemaphoresAsync";
+    detail::require(this->self().ref(), routine, where);
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
+    parameters.params.fence.value = value;
+    const CUexternalSemaphore handle = this->handle();
+    detail::check(stream.driver().cuWaitExternalSemaphoresAsync(&handle, &parameters, 1, stream.handle()),
+                  routine, where, stream, this->self().ref());
+  }
+};
+
+}  // namespace CUSHIM_DEFAULT_STREAM
+
+namespace detail {
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+struct ExternalSemaphoreKind {
+  using Handle = CUexternalSemaphore;
+  static constexpr const char *kNoun = "external semaphore";
+  template <class Self>
+  using Calls = ExternalSemaphoreCalls<Self>;
+};
+
+}  // namespace CUSHIM_DEFAULT_STREAM
+}  // namespace detail
+
+inline namespace CUSHIM_DEFAULT_STREAM {
+
+// A reference to an external semaphore. Owns nothing.
+using ExternalSemaphoreRef = detail::HandleRef<detail::ExternalSemaphoreKind>;
+
+// Owns an external semaphore. Its signals and waits must be complete before it is destroyed.
+class ExternalSemaphore
+    : public detail::Owner<ExternalSemaphore, ExternalSemaphoreRef, ExternalSemaphoreCalls> {
+ public:
+  // Empty.
+  ExternalSemaphore() = default;
+
+  // Imports a binary semaphore, which Vulkan exports as VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT. The
+  // driver owns the descriptor afterwards; if this throws, the caller does. Driver calls:
+  // cuImportExternalSemaphore; at the end cuDestroyExternalSemaphore.
+  static ExternalSemaphore import_binary(int descriptor, Driver &driver = cushim::driver(),
+                                         Where where = Where::current()) {
+    return import(CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, descriptor, driver, where);
+  }
+  // Imports a timeline semaphore. Otherwise as above.
+  static ExternalSemaphore import_timeline(int descriptor, Driver &driver = cushim::driver(),
+                                           Where where = Where::current()) {
+    return import(CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, descriptor, driver, where);
+  }
+
+  // Takes ownership of an imported semaphore. No driver call.
+  static ExternalSemaphore adopt(CUexternalSemaphore handle, Driver &driver = cushim::driver()) noexcept {
+    return ExternalSemaphore(handle, driver, 0);
+  }
+
+ private:
+  using Base = detail::Owner<ExternalSemaphore, ExternalSemaphoreRef, ExternalSemaphoreCalls>;
+  friend Base;
+  using Base::Base;
+  static constexpr const char *kDestroy = "cuDestroyExternalSemaphore";
+  static CUresult destroy(ExternalSemaphoreRef semaphore) noexcept {
+    return semaphore.driver().cuDestroyExternalSemaphore(semaphore.handle());
+  }
+
+  static ExternalSemaphore import(CUexternalSemaphoreHandleType type, int descriptor, Driver &driver,
+                                  Where where) {
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
+    description.type = type;
+    description.handle.fd = descriptor;
+    CUexternalSemaphore handle = nullptr;
+    detail::check(driver.cuImportExternalSemaphore(&handle, &description), "cuImportExternalSemaphore", where,
+                  detail::Through{&driver}, detail::Argument{"descriptor", descriptor});
+    return ExternalSemaphore(handle, driver, 0);
+  }
+};
+
+}  // namespace CUSHIM_DEFAULT_STREAM
+}  // namespace v1
+}  // namespace cushim
