@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "forms.hpp"
 
+#include "operand_rules.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bitset>
@@ -22,6 +24,8 @@ struct Row {
 constexpr Row rows[] = {
 #define FORM(opcode, modifiers, operands, version, target) {opcode, modifiers, operands, version, #target},
 #include "forms.inc"
+
+#include "accepted_forms.inc"
 #undef FORM
 };
 
@@ -39,15 +43,6 @@ constexpr std::string_view wgmma_sets = "wgmma";
 struct Slot {
   std::bitset<static_cast<std::size_t>(Modifier::count)> allowed;
   bool optional = false;
-};
-
-struct OperandRule {
-  char kind = 0;
-  bool optional = false;
-  std::uint8_t type_index = no_type;
-  Type type = Type::none;  // used if type_index is no_type
-
-  static constexpr std::uint8_t no_type = 255;
 };
 
 struct Compiled {
@@ -155,8 +150,10 @@ const Table &table() {
   return made;
 }
 
-// Assigns each modifier to the first free slot that allows it. Types keep their order.
-bool modifiers_match(const std::vector<Slot> &slots, const std::vector<Modifier> &modifiers) {
+// Assigns each modifier to the first free slot that allows it. Types keep their order. Calls `assign` with
+// the index of the slot of each modifier. Returns false if the modifiers do not match.
+template <typename Assign>
+bool assign_slots(const std::vector<Slot> &slots, const std::vector<Modifier> &modifiers, Assign assign) {
   std::uint64_t taken = 0;
   std::size_t next_type = 0;
   for (const Modifier modifier : modifiers) {
@@ -168,10 +165,15 @@ bool modifiers_match(const std::vector<Slot> &slots, const std::vector<Modifier>
     if (at == slots.size()) return false;
     taken |= std::uint64_t{1} << at;
     if (is_type) next_type = at + 1;
+    assign(at);
   }
   for (std::size_t i = 0; i < slots.size(); ++i)
     if ((taken >> i & 1) == 0 && !slots[i].optional) return false;
   return true;
+}
+
+bool modifiers_match(const std::vector<Slot> &slots, const std::vector<Modifier> &modifiers) {
+  return assign_slots(slots, modifiers, [](std::size_t) {});
 }
 
 bool allowed_somewhere(Opcode opcode, Modifier modifier) {
@@ -200,230 +202,6 @@ std::string mismatch(const Mnemonic &mnemonic) {
   return "Unexpected instruction types specified for '" + name + "'";
 }
 
-// Operands.
-
-struct Context {
-  const Mnemonic &mnemonic;
-  const Body &body;
-  unsigned vector;  // number of elements: 2, 4, 8 for .v2, .v4, .v8, else 1
-};
-
-enum class Width { equal, at_least };
-
-bool classes_agree(Type given, Type wanted) {
-  const TypeClass a = type_class(given);
-  const TypeClass b = type_class(wanted);
-  if (a == TypeClass::predicate || b == TypeClass::predicate) return a == b;
-  if (a == TypeClass::untyped || b == TypeClass::untyped || b == TypeClass::packed) return true;
-  const bool a_integer = a == TypeClass::unsigned_integer || a == TypeClass::signed_integer;
-  const bool b_integer = b == TypeClass::unsigned_integer || b == TypeClass::signed_integer;
-  return a_integer ? b_integer : !b_integer;
-}
-
-bool type_fits(Type given, Type wanted, Width width) {
-  if (wanted == Type::none) return type_class(given) != TypeClass::predicate;
-  if (!classes_agree(given, wanted)) return false;
-  if (wanted == Type::pred) return true;
-  const unsigned rounded = std::max(bits(wanted), 8u);
-  if (width == Width::equal) return bits(given) == rounded || (rounded == 8 && bits(given) == 16);
-  return bits(given) >= rounded;
-}
-
-bool is_pending(const Operand &operand) { return operand.kind == OperandKind::label; }
-
-bool is_video(Opcode opcode) {
-  return opcode >= Opcode::vabsdiff && opcode <= Opcode::vsub4 && opcode != Opcode::vote;
-}
-
-bool register_fits(const Operand &operand, Type wanted, Width width, const Context &context) {
-  if (operand.kind != OperandKind::reg) return false;
-  const bool video = is_video(context.mnemonic.opcode);
-  if ((operand.negated || operand.count != 0) && !video) return false;
-  const Register &given = context.body.registers[operand.index];
-  if (given.vector > 1 && !operand.has_component) return context.vector == given.vector;
-  return type_fits(given.type, wanted, width);
-}
-
-bool constant_fits(const Operand &operand, Type wanted) {
-  const TypeClass of_type = type_class(wanted);
-  if (wanted == Type::none || of_type == TypeClass::untyped || of_type == TypeClass::packed) return true;
-  if (of_type == TypeClass::predicate) return operand.kind == OperandKind::integer;
-  return (of_type == TypeClass::floating) == (operand.kind != OperandKind::integer);
-}
-
-bool special_fits(const Operand &operand, Type wanted, Width width) {
-  const auto special = static_cast<SpecialRegister>(operand.index);
-  if (components(special) > 1 && !operand.has_component) return false;
-  return !operand.negated && type_fits(type_of(special), wanted, width);
-}
-
-bool value_fits(const Operand &operand, Type wanted, Width width, const Context &context) {
-  switch (operand.kind) {
-    case OperandKind::reg:
-      return register_fits(operand, wanted, width, context);
-    case OperandKind::special:
-      return special_fits(operand, wanted, width) ||
-             (type_of(static_cast<SpecialRegister>(operand.index)) == Type::u32 && bits(wanted) == 16 &&
-              operand.has_component);
-    case OperandKind::integer:
-    case OperandKind::f32:
-    case OperandKind::f64:
-      return constant_fits(operand, wanted);
-    case OperandKind::symbol:
-    case OperandKind::element:
-      return type_class(wanted) != TypeClass::floating && bits(wanted) >= 32;
-    default:
-      return is_pending(operand);
-  }
-}
-
-bool predicate_fits(const Operand &operand, bool may_be_sink, const Context &context) {
-  if (operand.kind == OperandKind::sink) return may_be_sink;
-  return !operand.negated && register_fits(operand, Type::pred, Width::equal, context);
-}
-
-bool predicate_value_fits(const Operand &operand, const Context &context) {
-  switch (operand.kind) {
-    case OperandKind::reg:
-      return context.body.registers[operand.index].type == Type::pred;
-    case OperandKind::special:
-      return type_of(static_cast<SpecialRegister>(operand.index)) == Type::pred;
-    default:
-      return operand.kind == OperandKind::integer || is_pending(operand);
-  }
-}
-
-bool address_fits(const Operand &operand, const Context &context) {
-  if (operand.kind == OperandKind::element) return true;
-  if (operand.kind != OperandKind::address) return is_pending(operand);
-  if (operand.base != Base::reg) return true;
-  const Register &base = context.body.registers[operand.index];
-  const TypeClass of_base = type_class(base.type);
-  return !operand.negated && bits(base.type) >= 32 && bits(base.type) <= 64 && of_base != TypeClass::floating;
-}
-
-// Returns whether `operand` is a vector of `context.vector` elements that all fit; 0 allows any number.
-template <typename Fits>
-bool vector_fits(const Operand &operand, const Context &context, Fits fits) {
-  if (operand.kind != OperandKind::vector || operand.count == 0) return false;
-  if (context.vector != 0 && operand.count != context.vector) return false;
-  for (std::uint32_t i = 0; i < operand.count; ++i)
-    if (!fits(context.body.operands[operand.index + i])) return false;
-  return true;
-}
-
-Type wanted_type(const OperandRule &rule, const Context &context) {
-  return rule.type_index == OperandRule::no_type ? rule.type : context.mnemonic.type(rule.type_index);
-}
-
-Type twice(Type type) {
-  switch (type) {
-    case Type::u16:
-      return Type::u32;
-    case Type::s16:
-      return Type::s32;
-    case Type::u32:
-      return Type::u64;
-    default:
-      return Type::s64;
-  }
-}
-
-// Integer operands may be in wider registers; operands of other types may not.
-Width widening(Type type) { return type_class(type) == TypeClass::floating ? Width::equal : Width::at_least; }
-
-// Checks the two operands of d|p, or `operand` alone.
-template <typename First>
-bool pair_fits(const Operand &operand, const Context &context, First first) {
-  if (operand.kind != OperandKind::pair) return first(operand);
-  const Operand *both = &context.body.operands[operand.index];
-  return first(both[0]) && predicate_fits(both[1], true, context);
-}
-
-bool memory_operand_fits(const Operand &operand, Type type, bool is_read, const Context &context) {
-  const auto element = [&](const Operand &one) {
-    if (one.kind == OperandKind::sink) return !is_read;
-    return is_read ? value_fits(one, type, widening(type), context)
-                   : is_pending(one) || register_fits(one, type, widening(type), context);
-  };
-  if (operand.kind == OperandKind::vector) return vector_fits(operand, context, element);
-  return (context.vector == 1 || operand.kind == OperandKind::reg) && element(operand);
-}
-
-bool operand_fits(const OperandRule &rule, const Operand &operand, const Context &context) {
-  const Type type = wanted_type(rule, context);
-  const auto written = [&](const Operand &one) {
-    return is_pending(one) || register_fits(one, type, Width::equal, context);
-  };
-  const auto written_or_sink = [&](const Operand &one) {
-    return one.kind == OperandKind::sink || written(one);
-  };
-  Context any_count = context;
-  any_count.vector = 0;
-  switch (rule.kind) {
-    case 'd':
-      return written(operand);
-    case 'D':
-      return written_or_sink(operand);
-    case 'c':
-      return pair_fits(operand, context, written);
-    case 'C':
-      return pair_fits(operand, context, written_or_sink);
-    case 'w':
-      return is_pending(operand) || register_fits(operand, twice(type), Width::equal, context);
-    case 'W':
-      return value_fits(operand, twice(type), Width::equal, context);
-    case 'm':
-    case 'n':
-      return memory_operand_fits(operand, type, rule.kind == 'n', context);
-    case 'M':
-      return is_pending(operand) || register_fits(operand, type, widening(type), context);
-    case 'N':
-      return value_fits(operand, type, widening(type), context);
-    case 'x':
-      return value_fits(operand, type, Width::equal, context);
-    case 'e':
-      if (operand.kind != OperandKind::vector)
-        return operand.kind == OperandKind::special || value_fits(operand, type, Width::equal, context);
-      return vector_fits(operand, any_count, [](const Operand &) { return true; });
-    case 'v':
-      return vector_fits(operand, any_count, [](const Operand &) { return true; });
-    case 'Q': {
-      const Operand &first =
-          operand.kind == OperandKind::pair ? context.body.operands[operand.index] : operand;
-      return first.kind == OperandKind::vector || first.kind == OperandKind::reg || is_pending(first);
-    }
-    case 'p':
-      return is_pending(operand) || predicate_fits(operand, false, context);
-    case 'P':
-      return is_pending(operand) || pair_fits(operand, context, [&](const Operand &one) {
-               return predicate_fits(one, true, context);
-             });
-    case 'q':
-      return predicate_value_fits(operand, context);
-    case 'a':
-      return address_fits(operand, context);
-    case 't':
-      return operand.kind == OperandKind::bracket || address_fits(operand, context);
-    case 'i':
-      return operand.kind == OperandKind::integer;
-    case 'l':
-    case 'b':
-      return is_pending(operand);
-    default:
-      return true;
-  }
-}
-
-unsigned vector_of(const Mnemonic &mnemonic) {
-  for (const Modifier one : mnemonic.modifiers) {
-    if (one == Modifier::v2) return 2;
-    if (one == Modifier::v4) return 4;
-    if (one == Modifier::v8) return 8;
-  }
-  return 1;
-}
-
 }  // namespace
 
 std::span<const Form> forms() { return table().forms; }
@@ -436,12 +214,25 @@ std::vector<std::uint16_t> matching_forms(const Mnemonic &mnemonic, std::string 
   return made;
 }
 
+std::string in_order(std::uint16_t form, const Mnemonic &mnemonic) {
+  std::vector<std::pair<std::size_t, Modifier>> by_slot;
+  assign_slots(table().compiled[form].slots, mnemonic.modifiers,
+               [&](std::size_t slot) { by_slot.emplace_back(slot, mnemonic.modifiers[by_slot.size()]); });
+  const auto earlier = [](const auto &a, const auto &b) { return a.first < b.first; };
+  std::string made;
+  if (std::is_sorted(by_slot.begin(), by_slot.end(), earlier)) return made;
+  std::sort(by_slot.begin(), by_slot.end(), earlier);
+  made = spelling(mnemonic.opcode);
+  for (const auto &[slot, modifier] : by_slot) made.append(".").append(spelling(modifier));
+  return made;
+}
+
 bool operands_fit(std::uint16_t form, const Mnemonic &mnemonic, std::span<const Operand> operands,
                   const Body &body) {
   const std::vector<OperandRule> &rules = table().compiled[form].operands;
   if (operands.size() > rules.size()) return false;
   if (operands.size() < rules.size() && !rules[operands.size()].optional) return false;
-  const Context context{mnemonic, body, vector_of(mnemonic)};
+  const OperandContext context{mnemonic, body, vector_of(mnemonic)};
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!operand_fits(rules[i], operands[i], context)) return false;
   return true;

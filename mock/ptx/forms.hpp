@@ -24,6 +24,10 @@ std::span<const Form> forms();
 // Returns the forms of `mnemonic` whose modifiers match. If there are none, `reason` receives ptxas' message.
 std::vector<std::uint16_t> matching_forms(const Mnemonic &mnemonic, std::string &reason);
 
+// Returns the spelling of a mnemonic that matches `form`, with its modifiers in the order of the form: ptxas
+// accepts modifiers that are not types in any order. Empty if they are in this order already.
+std::string in_order(std::uint16_t form, const Mnemonic &mnemonic);
+
 // Returns whether the operands of an instruction fit a form whose modifiers match. Accepts any label, because
 // labels are resolved at the end of their block.
 bool operands_fit(std::uint16_t form, const Mnemonic &mnemonic, std::span<const Operand> operands,

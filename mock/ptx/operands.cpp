@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions: guard, mnemonic, operands.
+// Operands of instructions.
 #include <algorithm>
 
 #include "parser.hpp"
@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t most_operands = 64;           // per instruction
 constexpr std::size_t most_group_elements = 65536;  // per vector or argument list
-constexpr std::size_t most_modifiers = 32;
 
 // A selector of a video instruction has up to four digits: .b0, .h10, .b7531.
 bool is_selector(std::string_view word) {
@@ -33,149 +32,6 @@ Binding Parser::find(NameId name) {
   return names_.find(name, [this](std::string_view text, const RegisterRange &range) {
     return new_register(text, range.type, range.vector);
   });
-}
-
-// Parses the guard @p or @!p, and the instruction after it.
-void Parser::guard() {
-  advance();
-  guard_negated_ = accept('!');
-  const Position position = token_.position;
-  const std::string_view name = expect_identifier();
-  const Binding found = find(names_.intern(name));
-  if (found.kind == BindingKind::none)
-    error(position, "Unknown symbol " + quoted(name));
-  else if (found.kind != BindingKind::reg || current_body().registers[found.index].type != Type::pred)
-    error(position, "Predicate expression expected");
-  guard_ = found.kind == BindingKind::reg ? found.index : no_index;
-  if (token_.kind != TokenKind::identifier) syntax_error();
-  instruction(token_);
-}
-
-void Parser::instruction(Token mnemonic) {
-  lexer_.extend_by_modifiers(mnemonic);
-  if (lexer_.modifier_ahead()) mnemonic.text = join_modifiers(mnemonic);
-  Instruction made;
-  made.position = mnemonic.position;
-  made.location = location_;
-  made.guard = guard_;
-  made.guard_negated = guard_negated_;
-  guard_ = no_index;
-  guard_negated_ = false;
-  made.mnemonic = mnemonic_of(mnemonic);
-  made.opcode = result_.module.mnemonics[made.mnemonic].opcode;
-  opcode_ = made.opcode;
-  operands_known_ = true;
-  advance();
-  scratch_.clear();
-  if (made.opcode == Opcode::call)
-    call_operands();
-  else
-    operands();
-  if (!token_.is(';')) syntax_error();
-  advance();
-  made.operand_count = static_cast<std::uint8_t>(scratch_.size());
-  made.first_operand = keep(scratch_);
-  if (operands_known_) check(made);
-  current_body().instructions.push_back(made);
-}
-
-// Joins modifiers that are separated by white space. The module owns the resulting text.
-std::string_view Parser::join_modifiers(Token token) {
-  auto joined = std::make_unique<std::string>(token.text);
-  while (lexer_.modifier_ahead()) {
-    Token word = lexer_.next();
-    lexer_.extend_by_modifiers(word);
-    *joined += word.text;
-  }
-  text_->joined.push_back(std::move(joined));
-  return *text_->joined.back();
-}
-
-// Returns the index of the mnemonic. Looks up each spelling in the vocabulary and the instruction table once.
-std::uint32_t Parser::mnemonic_of(const Token &token) {
-  std::uint32_t &slot = mnemonics_.slot(token.text);
-  std::vector<Mnemonic> &all = result_.module.mnemonics;
-  if (slot != NameTable::none) {
-    if (!known_[slot].valid) error(token.position, known_[slot].reason);
-    return slot;
-  }
-  slot = static_cast<std::uint32_t>(all.size());
-  Mnemonic made;
-  KnownMnemonic known;
-  made.text = token.text;
-  std::string_view rest = token.text;
-  const std::size_t dot = rest.find('.');
-  const std::string_view name = rest.substr(0, dot);
-  if (const auto opcode = find_opcode(name))
-    made.opcode = *opcode;
-  else
-    known.reason = "Not a name of any known instruction: " + quoted(name);
-  while (rest.find('.') != std::string_view::npos) {
-    rest.remove_prefix(rest.find('.') + 1);
-    const std::string_view word = rest.substr(0, rest.find('.'));
-    const auto modifier = find_modifier(word);
-    if (!modifier) {
-      if (known.reason.empty()) known.reason = "Unknown modifier '." + std::string(word) + "'";
-      continue;
-    }
-    if (made.modifiers.size() == most_modifiers) fatal(token.position, "Too many modifiers");
-    made.modifiers.push_back(*modifier);
-    if (const Type type = type_of(*modifier); type != Type::none) made.types.push_back(type);
-  }
-  if (known.reason.empty()) known.forms = matching_forms(made, known.reason);
-  known.valid = known.reason.empty();
-  if (!known.valid) error(token.position, known.reason);
-  all.push_back(std::move(made));
-  known_.push_back(std::move(known));
-  return slot;
-}
-
-void Parser::check(Instruction &instruction) {
-  const KnownMnemonic &known = known_[instruction.mnemonic];
-  if (!known.valid) return;
-  const Module &module = result_.module;
-  const Mnemonic &mnemonic = module.mnemonics[instruction.mnemonic];
-  const Operand *operands = current_body().operands.data() + instruction.first_operand;
-  for (const std::uint16_t form : known.forms) {
-    if (!operands_fit(form, mnemonic, {operands, instruction.operand_count}, current_body())) continue;
-    instruction.form = form;
-    return check_target(instruction);
-  }
-  error(instruction.position, "Arguments mismatch for instruction " + quoted(spelling(instruction.opcode)));
-}
-
-// Reports a target that lacks the instruction, once per spelling.
-void Parser::check_target(const Instruction &instruction) {
-  KnownMnemonic &known = known_[instruction.mnemonic];
-  if (known.target_checked) return;
-  known.target_checked = true;
-  const Form &form = forms()[instruction.form];
-  const Module &module = result_.module;
-  const std::string_view text = module.mnemonics[instruction.mnemonic].text;
-  const std::uint32_t version = module.version_major * 10 + module.version_minor;
-  if (version < form.version)
-    error(instruction.position, "Feature " + quoted(text) + " requires PTX ISA .version " +
-                                    std::to_string(form.version / 10) + "." +
-                                    std::to_string(form.version % 10) + " or later");
-  if (module.target.sm < form.sm || (form.architecture_specific && module.target.suffix == 0))
-    error(instruction.position, "Feature " + quoted(text) + " requires .target sm_" +
-                                    std::to_string(form.sm) + (form.architecture_specific ? "a" : "") +
-                                    " or higher");
-}
-
-// Moves complete operands into the body. An undefined name is resolved at the end of its block.
-std::uint32_t Parser::keep(std::span<const Operand> operands) {
-  std::vector<Operand> &all = current_body().operands;
-  const auto first = static_cast<std::uint32_t>(all.size());
-  for (const Operand &one : operands) {
-    if (one.kind == OperandKind::label && one.count == no_index) {
-      const Position position{static_cast<std::uint32_t>(one.value >> 32),
-                              static_cast<std::uint32_t>(one.value)};
-      pending_.push_back({static_cast<std::uint32_t>(all.size()), no_index, one.index, opcode_, position});
-    }
-    all.push_back(one);
-  }
-  return first;
 }
 
 // Makes an unresolved label: Operand::index is the NameId, count is no_index, value holds the position.
@@ -351,7 +207,7 @@ Operand Parser::symbol_operand(const Binding &binding) {
   if (index.kind != NumberKind::integer ||
       __builtin_mul_overflow(index.bits, std::int64_t{size}, &made.value))
     error(position, "Invalid array index");
-  if (opcode_ != Opcode::mov) {  // other opcodes use the element, not its address
+  if (opcode_ == Opcode::ld || opcode_ == Opcode::ldu || opcode_ == Opcode::st) {  // these use the element
     made.kind = OperandKind::address;
     made.base = Base::symbol;
   }

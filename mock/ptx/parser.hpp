@@ -191,4 +191,7 @@ class Parser {
   std::vector<KnownMnemonic> known_;
 };
 
+// Sets the size of the static shared memory of each kernel.
+void count_shared(Module &module);
+
 }  // namespace cushim::ptx

@@ -10,6 +10,7 @@
 #include "kernels/cubin.hpp"
 #include "kernels/device_runtime.hpp"
 #include "kernels/image.hpp"
+#include "kernels/object_file.hpp"
 #include "kernels/ptx_text.hpp"
 #include "recorder.hpp"
 
@@ -76,11 +77,25 @@ void attempt(Use use) noexcept try {
   return;
 }
 
-InputType type_of(const Input &input) {
-  if (input.type != InputType::any) return input.type;
-  if (sim::is_ptx(input.content)) return InputType::ptx;
-  if (sim::is_cubin(input.content.data(), input.content.size())) return InputType::cubin;
-  const sim::Image image = sim::read_image(input.content.data(), 0, input.content.size());
+// An input, or a part of one: a fat binary in an object file, or a member of an archive.
+struct Part {
+  InputType type;
+  std::string_view content;
+};
+
+std::vector<Part> parts_of(const Input &input) {
+  const auto images = sim::device_images(input.content);
+  if (!images) return {{input.type, input.content}};
+  std::vector<Part> parts;
+  for (const sim::DeviceImage &image : *images) parts.push_back({InputType::any, image.bytes});
+  return parts;
+}
+
+InputType type_of(const Part &part) {
+  if (part.type != InputType::any) return part.type;
+  if (sim::is_ptx(part.content)) return InputType::ptx;
+  if (sim::is_cubin(part.content.data(), part.content.size())) return InputType::cubin;
+  const sim::Image image = sim::read_image(part.content.data(), 0, part.content.size());
   return image.error == CUDA_ERROR_INVALID_IMAGE ? InputType::lto_ir : InputType::fat_binary;
 }
 
@@ -92,10 +107,10 @@ int capability_of(const Link &link) {
   return 0;
 }
 
-// Returns the PTX of an input that is not LTO IR.
-std::optional<std::string> ptx_of(const Input &input, int capability) {
-  if (type_of(input) == InputType::ptx) return input.content;
-  sim::Image image = sim::read_image(input.content.data(), capability, input.content.size());
+// Returns the PTX of code that is not LTO IR.
+std::optional<std::string> ptx_of(const Part &part, int capability) {
+  if (type_of(part) == InputType::ptx) return std::string(part.content);
+  sim::Image image = sim::read_image(part.content.data(), capability, part.content.size());
   if (image.ptx) return image.ptx;
   if (!image.cubin) return std::nullopt;
   auto found = find(*image.cubin);
@@ -103,18 +118,18 @@ std::optional<std::string> ptx_of(const Input &input, int capability) {
 }
 
 // Links the inputs of LTO IR once more, to PTX.
-std::optional<std::string> link_to_ptx(const NvJitLink &library, const Link &link) {
+std::optional<std::string> link_to_ptx(const NvJitLink &library, const std::vector<std::string> &named,
+                                       const std::vector<const Input *> &inputs) {
   std::vector<const char *> options;
-  for (const std::string &option : link.options) options.push_back(option.c_str());
+  for (const std::string &option : named) options.push_back(option.c_str());
   options.push_back("-ptx");
   void *handle = nullptr;
   if (library.create(&handle, static_cast<std::uint32_t>(options.size()), options.data()) != 0)
     return std::nullopt;
   bool is_fine = true;
-  for (const Input &input : link.inputs)
-    if (type_of(input) == InputType::lto_ir)
-      is_fine = is_fine && library.add_data(handle, input.type, input.content.data(), input.content.size(),
-                                            input.name.c_str()) == 0;
+  for (const Input *const input : inputs)
+    is_fine = is_fine && library.add_data(handle, input->type, input->content.data(), input->content.size(),
+                                          input->name.c_str()) == 0;
   std::size_t size = 0;
   std::optional<std::string> ptx;
   if (is_fine && library.complete(handle) == 0 && library.get_ptx_size(handle, &size) == 0) {
@@ -127,18 +142,22 @@ std::optional<std::string> link_to_ptx(const NvJitLink &library, const Link &lin
 
 void keep_ptx(const NvJitLink &library, const Link &link, std::string_view cubin) {
   std::string text, missing;
-  bool has_lto = false;
+  std::vector<const Input *> lto_inputs;
+  const int capability = capability_of(link);
   for (const Input &input : link.inputs) {
-    if (type_of(input) == InputType::lto_ir) {
-      has_lto = true;
-    } else if (const auto ptx = ptx_of(input, capability_of(link))) {
-      sim::append_ptx(text, *ptx);
-    } else {
-      missing += (missing.empty() ? " without the code of " : ", ") + input.name;
+    bool has_lto = false, is_missing = false;
+    for (const Part &part : parts_of(input)) {
+      const bool is_lto = type_of(part) == InputType::lto_ir;
+      if (const auto ptx = is_lto ? std::nullopt : ptx_of(part, capability))
+        sim::append_ptx(text, *ptx);
+      else
+        (is_lto || sim::has_lto_ir(part.content, capability) ? has_lto : is_missing) = true;
     }
+    if (has_lto) lto_inputs.push_back(&input);
+    if (is_missing) missing += (missing.empty() ? " without the code of " : ", ") + input.name;
   }
-  if (has_lto) {
-    const auto ptx = link_to_ptx(library, link);
+  if (!lto_inputs.empty()) {
+    const auto ptx = link_to_ptx(library, link.options, lto_inputs);
     if (!ptx) return;
     sim::append_ptx(text, *ptx);
   }

@@ -4,8 +4,8 @@
 
   judge.py --program table=build/.../fault_through_the_table --program drop-in=build/.../fault_through_the_drop_in
 
-Each tool must find an existing error, and must report none otherwise. Exit codes: 0 all checks passed, 1 a check
-failed, 77 compute-sanitizer is not installed.
+Each tool must report the error of a program that has one, and no error otherwise. Exit codes: 0 all checks passed, 1 a
+check failed, 77 compute-sanitizer is not installed.
 """
 import argparse
 import os
@@ -28,7 +28,7 @@ CHECKS = [
     ("call", ["--tool", "memcheck", "--report-api-errors", "all"], r"CUDA_ERROR_INVALID_VALUE.*cuMemAlloc"),
     ("uninitialized", ["--tool", "initcheck"], r"Uninitialized __global__ memory read of size 4 bytes"),
 ]
-# Without cuInit: the driver loads the injected library during cuInit.
+# The calls of the program. cuInit is missing: the driver loads the injected library inside it.
 CALLS = ["cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemsetD8_v2",
          "cuLaunchKernel", "cuCtxSynchronize", "cuMemFree_v2", "cuModuleUnload", "cuDevicePrimaryCtxRelease_v2"]
 
@@ -73,7 +73,7 @@ def list_calls(library, name, program):
 
 
 def build_list_calls(folder):
-    """Builds the library next to this script, if CUPTI and a compiler are available."""
+    """Builds list_calls.c as a library in the folder. Returns its path, or None without CUPTI or a compiler."""
     home = next((Path(path) for path in CUPTI if (Path(path) / "include/cupti.h").exists()), None)
     compiler = found(["cc", "gcc", "clang"])
     if home is None or compiler is None:
@@ -92,11 +92,12 @@ def build_list_calls(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", action="append", required=True, metavar="NAME=PATH")
-    parser.add_argument("--work", type=Path, default=Path("."), help="folder for what is built on the way")
+    parser.add_argument("--work", type=Path, default=Path("."),
+                        help="folder for the library that the script builds; default: the current directory")
     options = parser.parse_args()
     sanitizer = found(SANITIZERS)
     if sanitizer is None:
-        print("cushim-skip: no compute-sanitizer here")
+        print("cushim-skip: compute-sanitizer is not installed")
         return 77
     profiler, library = found(PROFILERS), build_list_calls(options.work)
     good = True
@@ -109,7 +110,7 @@ def main():
             good &= list_calls(library.resolve(), name, path)
     for what, there in [("ncu", profiler), ("CUPTI", library)]:
         if not there:
-            print(f"not run: {what} is not here")
+            print(f"not run: {what} is not installed")
     return 0 if good else 1
 
 

@@ -1,8 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses of shared, local, parameter and global memory, and faults.
+#include "check/kernel_checker.hpp"
 #include "execute/machine.hpp"
 
-namespace cushim::ptx::execute {
+namespace cushim::ptx {
+
+std::uint64_t Memory::allocate(std::uint64_t) { return 0; }
+void Memory::release(std::uint64_t) {}
+std::vector<std::byte *> Memory::multicast(std::uint64_t, std::uint64_t, Access) { return {}; }
+const Texture *Memory::texture(std::uint64_t) { return nullptr; }
+const Surface *Memory::surface(std::uint64_t) { return nullptr; }
+bool Memory::set_conditional(std::uint64_t, std::uint32_t) { return false; }
+bool Memory::is_unwritten(std::uint64_t, std::uint64_t) { return false; }
+void Memory::note_written(std::uint64_t, std::uint64_t) {}
+
+std::string_view name(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::none:
+      return "none";
+    case FaultKind::illegal_address:
+      return "illegal address";
+    case FaultKind::misaligned_address:
+      return "misaligned address";
+    case FaultKind::illegal_instruction:
+      return "illegal instruction";
+    case FaultKind::trap:
+      return "trap";
+    case FaultKind::assertion:
+      return "assertion";
+    case FaultKind::stack_overflow:
+      return "stack overflow";
+    case FaultKind::instruction_budget:
+      return "instruction budget";
+  }
+  return "?";
+}
+
+namespace execute {
+
+void set_source(ThreadPosition &position, const Code &code, const InstructionSource &source) {
+  position.line = source.line;
+  position.source_line = source.source_line;
+  if (const auto file = code.files.find(source.file); source.source_line != 0 && file != code.files.end())
+    position.source_file = file->second;
+}
 
 const Op *fault(Warp &warp, const Op *op, FaultKind kind, unsigned lane, std::uint64_t address,
                 std::string message) {
@@ -20,14 +61,8 @@ const Op *fault(Warp &warp, const Op *op, FaultKind kind, unsigned lane, std::ui
   fault.message = std::move(message);
   const FunctionCode *function = launch.kernel;
   if (!w.paths.empty() && w.current < w.paths.size()) function = w.paths[w.current].frame->function;
-  if (op->source < function->sources.size()) {
-    const InstructionSource &source = function->sources[op->source];
-    fault.line = source.line;
-    fault.source_line = source.source_line;
-    if (const auto file = launch.code->files.find(source.file);
-        source.source_line != 0 && file != launch.code->files.end())
-      fault.source_file = file->second;
-  }
+  if (op->source < function->sources.size()) set_source(fault, *launch.code, function->sources[op->source]);
+  if (w.checker != nullptr && fault.message.empty()) w.checker->faults(w, op, lane, kind, address);
   return nullptr;
 }
 
@@ -37,38 +72,48 @@ void fault_address(Warp &w, const Op *op, unsigned lane, std::uint64_t address, 
 }
 
 std::byte *resolve_global(Warp &w, const Op *op, unsigned lane, std::uint64_t address, unsigned bytes,
-                          bool write) {
-  CachedRange &range = (write ? w.writes : w.reads)[op->cache];
+                          Access access) {
+  const auto note = [&](std::byte *host) {
+    if (w.checker != nullptr)
+      w.checker->accesses(w, op, lane, address, host, bytes, access, MemorySpace::global);
+    return host;
+  };
+  Worker &worker = *w.worker;
+  CachedRange &range = (access == Access::read ? worker.reads : worker.writes)[op->cache];
   if (address - range.begin < range.bytes && bytes <= range.bytes - (address - range.begin))
-    return range.host + (address - range.begin);
-  const Resolved found =
-      w.worker->launch->memory->resolve(address, bytes, write ? Access::write : Access::read);
+    return note(range.host + (address - range.begin));
+  const Resolved found = worker.launch->memory->resolve(address, bytes, access);
   if (found.host == nullptr || found.bytes < bytes) {
+    note(nullptr);
     fault(w, op, FaultKind::illegal_address, lane, address);
     return nullptr;
   }
   range = {address - found.before, found.before + found.bytes, found.host - found.before};
-  return found.host;
+  return note(found.host);
 }
 
-std::byte *resolve_shared(Warp &w, const Op *op, unsigned lane, std::uint64_t address, unsigned bytes) {
+std::byte *resolve_shared(Warp &w, const Op *op, unsigned lane, std::uint64_t address, unsigned bytes,
+                          Access access) {
   const std::uint64_t in_window = address >= shared_window ? address - shared_window : address;
   const std::uint64_t block = in_window / cluster_block_bytes, at = in_window % cluster_block_bytes;
+  const std::uint64_t limit = w.worker->launch->shared_limit;
   const auto &blocks = w.block->cluster->blocks;
-  if (at < w.shared_bytes && bytes <= w.shared_bytes - at && block <= blocks.size())
-    return (block == 0 ? w.shared : blocks[block - 1]->shared) + at;
-  fault(w, op, FaultKind::illegal_address, lane, address);
-  return nullptr;
+  const bool is_legal = at < limit && bytes <= limit - at && block <= blocks.size();
+  std::byte *const host = is_legal ? (block == 0 ? w.shared : blocks[block - 1]->shared) + at : nullptr;
+  if (w.checker != nullptr)
+    w.checker->accesses(w, op, lane, address, host, bytes, access, MemorySpace::shared);
+  if (!is_legal) fault(w, op, FaultKind::illegal_address, lane, address);
+  return host;
 }
 
 std::byte *resolve_generic(Warp &w, const Op *op, unsigned lane, std::uint64_t address, unsigned bytes,
-                           bool write) {
-  if (address < shared_window) return resolve_global(w, op, lane, address, bytes, write);
-  if (address < local_window) return resolve_shared(w, op, lane, address, bytes);
+                           Access access) {
+  if (address < shared_window) return resolve_global(w, op, lane, address, bytes, access);
+  if (address < local_window) return resolve_shared(w, op, lane, address, bytes, access);
   if (address < parameter_window) {
     const std::uint64_t at = address - local_window;
     if (at < w.local_bytes && bytes <= w.local_bytes - at) return w.local + lane * w.local_bytes + at;
-  } else if (!write) {
+  } else if (access == Access::read) {
     const std::uint64_t at = address - parameter_window;
     if (at < w.parameter_bytes && bytes <= w.parameter_bytes - at)
       return const_cast<std::byte *>(w.parameters) + at;
@@ -77,4 +122,5 @@ std::byte *resolve_generic(Warp &w, const Op *op, unsigned lane, std::uint64_t a
   return nullptr;
 }
 
-}  // namespace cushim::ptx::execute
+}  // namespace execute
+}  // namespace cushim::ptx

@@ -117,7 +117,16 @@ const Op *approximate_halves(Warp &w, const Op *op) {
   });
   return op + 1;
 }
-// Computes only the upper half of the result, within the PTX manual's error bounds.
+// Returns the approximation of a normal number, not negative with `Root`, as MUFU.RCP64H and MUFU.RSQ64H
+// compute it on an H200: that of f32 for its upper 20 fraction bits, cut off to as many bits.
+template <bool Root>
+f64 approximate_upper(u64 bits) {
+  const int exponent = int(bits >> 52 & 0x7ff) - 1023, odd = Root ? exponent & 1 : 0;
+  const f32 significand = bits_as<f32>(u32(127 + odd) << 23 | u32(bits >> 32 & 0xfffff) << 3);
+  const f32 r = Root ? inverse_square_root(significand) : reciprocal(significand);
+  const f64 scaled = std::ldexp(f64(r), Root ? (odd - exponent) / 2 : -exponent);
+  return bits_as<f64>((bits_as<u64>(scaled) & 0xffffffff00000000ull) | (bits & 1ull << 63));
+}
 template <bool Root>
 const Op *approximate_f64(Warp &w, const Op *op) {
   const f64 *const a = reg<f64>(w, op->a);
@@ -126,10 +135,28 @@ const Op *approximate_f64(Warp &w, const Op *op) {
     const u64 in = bits_as<u64>(a[i]) & 0xffffffff00000000ull;
     f64 x = bits_as<f64>(in);
     if ((in & 0x7ff0000000000000ull) == 0) x = std::copysign(0.0, x);
-    const f64 r = Root ? 1 / std::sqrt(x) : 1 / x;
+    const bool is_normal = std::isnormal(x) && !(Root && x < 0);
+    const f64 r = is_normal ? approximate_upper<Root>(in) : Root ? 1 / std::sqrt(x) : 1 / x;
     u64 out = bits_as<u64>(r) & 0xffffffff00000000ull;
     if ((out & 0x7ff0000000000000ull) == 0) out &= 1ull << 63;
     d[i] = r != r ? bits_as<f64>(0x7fffffff00000000ull) : bits_as<f64>(out);
+  });
+  return op + 1;
+}
+// rsqrt.approx.f64: the approximation, and one step that improves it.
+const Op *inverse_square_root_f64(Warp &w, const Op *op) {
+  const f64 *const a = reg<f64>(w, op->a);
+  f64 *const d = reg<f64>(w, op->d);
+  each(w.mask, [&](unsigned i) {
+    if (!(a[i] > 0) || std::isinf(a[i])) {
+      d[i] = chosen_nan(1 / std::sqrt(a[i]), a[i]);
+      return;
+    }
+    const bool is_subnormal = !std::isnormal(a[i]);
+    const f64 x = is_subnormal ? a[i] * 0x1p54 : a[i], y = approximate_upper<true>(bits_as<u64>(x));
+    const f64 rest = std::fma(x, -(y * y), 1.0);
+    const f64 r = std::fma(std::fma(rest, 0.375, 0.5), y * rest, y);
+    d[i] = is_subnormal ? r * 0x1p27 : r;
   });
   return op + 1;
 }
@@ -160,6 +187,7 @@ const LaneOperation table[] = {
     {"ex2.approx.ftz.bf16x2", approximate_halves<Ex2<true>, true>, "44"},
     {"rcp_approx.ftz.f64", approximate_f64<false>, "88"},
     {"rsqrt.approx.ftz.f64", approximate_f64<true>, "88"},
+    {"rsqrt.approx.f64", inverse_square_root_f64, "88"},
 };
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "check/kernel_checker.hpp"
 #include "execute/asynchronous.hpp"
 #include "execute/atomics.hpp"
+#include "execute/count.hpp"
 #include "execute/lane_values.hpp"
 #include "execute/machine.hpp"
 
@@ -21,12 +23,12 @@ const Op *copy_async(Warp &w, const Op *op) {
     const u64 destination = to[i] + offset[i], source = from[i] + static_cast<u64>(op->immediate);
     if (((destination | source) & (op->extra - 1)) != 0)
       return fault(w, op, FaultKind::misaligned_address, i, source);
-    std::byte *const shared = resolve_shared(w, op, i, destination, op->extra);
+    std::byte *const shared = resolve_shared(w, op, i, destination, op->extra, Access::write);
     if (shared == nullptr) return nullptr;
     const u32 size = wanted[i] < op->extra ? wanted[i] : op->extra;
     std::memset(shared, 0, op->extra);
     if (size == 0) continue;
-    const std::byte *const host = resolve_generic(w, op, i, source, size, false);
+    const std::byte *const host = resolve_generic(w, op, i, source, size, Access::read);
     if (host == nullptr) return nullptr;
     std::memcpy(shared, host, size);
   }
@@ -64,26 +66,35 @@ void complete_bytes(Mbarrier &one, u32 bytes) {
   complete_phase(one);
 }
 
-// Applies `change` to the object at an address. Returns false after a fault.
+// How an operation on an object orders the thread: after those that arrive, before those that see the phase
+// completed.
+enum class MbarrierUse { initializes, counts, arrives, waits };
+
+// Applies `change` to the object at an address; a use that waits returns whether the phase has completed.
+// Returns false after a fault.
 template <class F>
-bool change_mbarrier(Warp &w, const Op *op, unsigned lane, u64 address, F &&change) {
+bool change_mbarrier(Warp &w, const Op *op, unsigned lane, u64 address, MbarrierUse use, F &&change) {
   if ((address & 7) != 0) {
     fault(w, op, FaultKind::misaligned_address, lane, address);
     return false;
   }
-  std::byte *const at = resolve_shared(w, op, lane, address, 8);
+  const bool initializes = use == MbarrierUse::initializes;
+  std::byte *const at = resolve_shared(w, op, lane, address, 8, initializes ? Access::write : Access::atomic);
   if (at == nullptr) return false;
+  if (w.checker != nullptr && use == MbarrierUse::arrives) w.checker->arrives_at_mbarrier(w, lane, at);
   Mbarrier one = unpacked(load_lane(at, 0, 8));
-  change(one);
+  const bool passes = change(one);
   store_lane(at, 0, 8, packed(one));
+  if (w.checker != nullptr && use == MbarrierUse::waits && passes) w.checker->passes_mbarrier(w, lane, at);
   return true;
 }
 template <class F>
-const Op *for_mbarriers(Warp &w, const Op *op, F &&change) {
+const Op *for_mbarriers(Warp &w, const Op *op, MbarrierUse use, F &&change) {
   const u64 *const address = reg<u64>(w, op->a);
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const unsigned i = static_cast<unsigned>(__builtin_ctz(rest));
-    if (!change_mbarrier(w, op, i, address[i], [&](Mbarrier &one) { change(i, one); })) return nullptr;
+    if (!change_mbarrier(w, op, i, address[i], use, [&](Mbarrier &one) { return change(i, one); }))
+      return nullptr;
   }
   return op + 1;
 }
@@ -91,31 +102,42 @@ const Op *for_mbarriers(Warp &w, const Op *op, F &&change) {
 // a: address; b: a count; d: the state
 const Op *mbarrier_init(Warp &w, const Op *op) {
   const u32 *const count = reg<u32>(w, op->b);
-  return for_mbarriers(w, op, [count](unsigned i, Mbarrier &one) {
+  return for_mbarriers(w, op, MbarrierUse::initializes, [count](unsigned i, Mbarrier &one) {
     one = {count[i] & most_arrivals, count[i] & most_arrivals, 0, 0};
+    return false;
   });
 }
 const Op *mbarrier_inval(Warp &w, const Op *op) {
-  return for_mbarriers(w, op, [](unsigned, Mbarrier &one) { one = {}; });
+  return for_mbarriers(w, op, MbarrierUse::counts, [](unsigned, Mbarrier &one) {
+    one = {};
+    return false;
+  });
 }
 template <bool Drop>
 const Op *mbarrier_arrive(Warp &w, const Op *op) {
   const u32 *const count = reg<u32>(w, op->b);
   u64 *const d = reg<u64>(w, op->d);
-  return for_mbarriers(w, op, [=](unsigned i, Mbarrier &one) {
+  return for_mbarriers(w, op, MbarrierUse::arrives, [=](unsigned i, Mbarrier &one) {
     d[i] = packed(one);
     one.pending -= std::min(one.pending, count[i]);
     if (Drop) one.expected -= std::min(one.expected, count[i]);
     complete_phase(one);
+    return false;
   });
 }
 const Op *mbarrier_expect(Warp &w, const Op *op) {
   const u32 *const bytes = reg<u32>(w, op->b);
-  return for_mbarriers(w, op, [bytes](unsigned i, Mbarrier &one) { one.bytes += s32(bytes[i]); });
+  return for_mbarriers(w, op, MbarrierUse::counts, [bytes](unsigned i, Mbarrier &one) {
+    one.bytes += s32(bytes[i]);
+    return false;
+  });
 }
 const Op *mbarrier_complete(Warp &w, const Op *op) {
   const u32 *const bytes = reg<u32>(w, op->b);
-  return for_mbarriers(w, op, [bytes](unsigned i, Mbarrier &one) { complete_bytes(one, bytes[i]); });
+  return for_mbarriers(w, op, MbarrierUse::arrives, [bytes](unsigned i, Mbarrier &one) {
+    complete_bytes(one, bytes[i]);
+    return false;
+  });
 }
 // b: a state or the parity of a phase; d: predicate: whether that phase has completed. try_wait does not
 // suspend the thread, which the manual allows.
@@ -123,9 +145,10 @@ template <class T>
 const Op *mbarrier_test(Warp &w, const Op *op) {
   const T *const phase = reg<T>(w, op->b);
   u32 completed = 0;
-  const Op *const next = for_mbarriers(w, op, [&](unsigned i, Mbarrier &one) {
+  const Op *const next = for_mbarriers(w, op, MbarrierUse::waits, [&](unsigned i, Mbarrier &one) {
     const u32 parity = sizeof(T) == 8 ? u32(u64(phase[i]) >> 63) : u32(phase[i] & 1);
     completed |= (parity != one.parity ? 1u : 0u) << i;
+    return parity != one.parity;
   });
   u32 &d = predicate(w, op->d);
   d = (d & ~w.mask) | (completed & w.mask);
@@ -159,13 +182,15 @@ const Op *bulk_copy(Warp &w, const Op *op) {
   const u64 *const to = reg<u64>(w, op->d), *const from = reg<u64>(w, op->a),
                    *const object = reg<u64>(w, op->c);
   const u32 *const size = reg<u32>(w, op->b);
-  const auto at = [&](unsigned lane, u64 address, bool shared, bool write) {
-    return shared ? resolve_shared(w, op, lane, address, size[lane])
-                  : resolve_generic(w, op, lane, address, size[lane], write);
+  const auto at = [&](unsigned lane, u64 address, bool shared, Access access) {
+    return shared ? resolve_shared(w, op, lane, address, size[lane], access)
+                  : resolve_generic(w, op, lane, address, size[lane], access);
   };
   const auto move = [&](unsigned lane, u64 destination, u64 mbarrier, const std::byte *source) {
-    std::byte *const target = at(lane, destination, copy.to_shared, true);
+    std::byte *const target =
+        at(lane, destination, copy.to_shared, copy.reduces ? Access::atomic : Access::write);
     if (target == nullptr) return false;
+    count_move(w, op, destination, size[lane], copy.to_shared, true);
     if (copy.reduces)
       reduce(target, source, size[lane], copy);
     else if (copy.masked)
@@ -179,8 +204,9 @@ const Op *bulk_copy(Warp &w, const Op *op) {
     if (((to[i] | from[i] | size[i]) & 15) != 0)
       return fault(w, op, FaultKind::misaligned_address, i, (to[i] & 15) != 0 ? to[i] : from[i]);
     if (size[i] == 0) continue;
-    const std::byte *const source = at(i, from[i], copy.from_shared, false);
+    const std::byte *const source = at(i, from[i], copy.from_shared, Access::read);
     if (source == nullptr) return nullptr;
+    count_move(w, op, from[i], size[i], copy.from_shared, false);
     if (!copy.multicast) {
       if (!move(i, to[i], object[i], source)) return nullptr;
       continue;
@@ -217,6 +243,7 @@ const Op *getctarank(Warp &w, const Op *op) {
   });
 }
 const Op *cluster_arrive(Warp &w, const Op *op) {
+  if (w.checker != nullptr) w.checker->arrives_at_cluster_barrier(w);
   state(w).cluster_arrived |= w.mask;
   return op + 1;
 }
@@ -243,7 +270,10 @@ const LaneOperation table[] = {
 }  // namespace
 
 bool complete_bytes_at(Warp &w, const Op *op, unsigned lane, u64 mbarrier, u32 bytes) {
-  return change_mbarrier(w, op, lane, mbarrier, [bytes](Mbarrier &one) { complete_bytes(one, bytes); });
+  return change_mbarrier(w, op, lane, mbarrier, MbarrierUse::arrives, [bytes](Mbarrier &one) {
+    complete_bytes(one, bytes);
+    return false;
+  });
 }
 
 LaneTable asynchronous_operations() { return {table, table + std::size(table)}; }

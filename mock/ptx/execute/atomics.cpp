@@ -14,7 +14,7 @@
 namespace cushim::ptx::execute {
 namespace {
 
-enum : u32 { add = 0, maximum = 5, exchange = 8 };  // some of the operations of atomics.hpp
+enum : u32 { add = 0, maximum = 5, exchange = atomic_exchange };  // some of the operations of atomics.hpp
 
 template <class T, class F>
 T update(std::byte *at, F &&next) {
@@ -147,8 +147,8 @@ const Op *atomic(Warp &warp, const Op *op) {
     const unsigned i = static_cast<unsigned>(__builtin_ctz(rest));
     const u64 at = address[i] + static_cast<u64>(op->immediate);
     if ((at & (alignment - 1)) != 0) return fault(w, op, FaultKind::misaligned_address, i, at);
-    std::byte *const host =
-        in_shared ? resolve_shared(w, op, i, at, bytes) : resolve_generic(w, op, i, at, bytes, true);
+    std::byte *const host = in_shared ? resolve_shared(w, op, i, at, bytes, Access::atomic)
+                                      : resolve_generic(w, op, i, at, bytes, Access::atomic);
     if (host == nullptr) return nullptr;
     const u64 b = load_lane(w.frame + op->b, i, bytes);
     const u64 c = operation == 9 ? load_lane(w.frame + op->c, i, bytes) : 0;
@@ -170,8 +170,8 @@ const Op *atomic_128(Warp &warp, const Op *op) {
     const unsigned i = static_cast<unsigned>(__builtin_ctz(rest));
     const u64 at = address[i] + static_cast<u64>(op->immediate);
     if ((at & 15) != 0) return fault(w, op, FaultKind::misaligned_address, i, at);
-    std::byte *const host =
-        in_shared ? resolve_shared(w, op, i, at, 16) : resolve_generic(w, op, i, at, 16, true);
+    std::byte *const host = in_shared ? resolve_shared(w, op, i, at, 16, Access::atomic)
+                                      : resolve_generic(w, op, i, at, 16, Access::atomic);
     if (host == nullptr) return nullptr;
     u64 b[2], c[2] = {};
     std::memcpy(b, w.frame + op->b + std::size_t{i} * 16, 16);

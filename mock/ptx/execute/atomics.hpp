@@ -8,6 +8,9 @@
 
 namespace cushim::ptx::execute {
 
+// The number of the operation exch.
+inline constexpr std::uint32_t atomic_exchange = 8;
+
 // Returns the number of a type of atomic operations; empty if there are none of that type.
 std::optional<std::uint32_t> atomic_kind(std::string_view type);
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "check/kernel_checker.hpp"
 #include "execute/machine.hpp"
 
 // The functions that device code declares and the driver implements.
@@ -34,7 +35,7 @@ void give(WarpState &w, const CallSite &site, unsigned lane, std::uint64_t value
 // Returns false after a fault.
 bool read_text(WarpState &w, const Op *op, unsigned lane, std::uint64_t address, std::string &text) {
   for (;; ++address) {
-    const std::byte *const at = resolve_generic(w, op, lane, address, 1, false);
+    const std::byte *const at = resolve_generic(w, op, lane, address, 1, Access::read);
     if (at == nullptr) return false;
     if (*at == std::byte{0}) return true;
     text += static_cast<char>(*at);
@@ -46,7 +47,7 @@ bool formatted(WarpState &w, const Op *op, unsigned lane, const std::string &for
                std::string &out, std::int64_t &count) {
   const auto next = [&](unsigned bytes, std::uint64_t &value) {
     arguments = (arguments + bytes - 1) / bytes * bytes;
-    const std::byte *const at = resolve_generic(w, op, lane, arguments, bytes, false);
+    const std::byte *const at = resolve_generic(w, op, lane, arguments, bytes, Access::read);
     if (at == nullptr) return false;
     value = 0;
     std::memcpy(&value, at, bytes);
@@ -165,9 +166,13 @@ const Op *call_builtin(WarpState &w, const Op *op, const CallSite &site) {
         }
         break;
       }
-      case 2:
-        give(w, site, lane, launch.memory->allocate(argument(w, site, 0, lane)));
+      case 2: {
+        const std::uint64_t bytes = argument(w, site, 0, lane), made = launch.memory->allocate(bytes);
+        if (w.checker != nullptr && made != 0)
+          w.checker->allocated(launch.memory->resolve(made, bytes, Access::write).host, bytes);
+        give(w, site, lane, made);
         break;
+      }
       case 3:
         launch.memory->release(argument(w, site, 0, lane));
         break;

@@ -40,7 +40,8 @@ const Op *try_cancel(Warp &w, const Op *op) {
     const u64 blocks = op->extra != 0 ? w.block->cluster->blocks.size() : 1;
     for (u64 rank = 0; rank < blocks; ++rank) {
       const u64 block = ((op->extra != 0 ? rank : w.block->rank) + 1) * cluster_block_bytes;
-      std::byte *const host = resolve_shared(w, op, i, block + to[i] % cluster_block_bytes, sizeof response);
+      std::byte *const host =
+          resolve_shared(w, op, i, block + to[i] % cluster_block_bytes, sizeof response, Access::write);
       if (host == nullptr) return nullptr;
       std::memcpy(host, &response, sizeof response);
       if (!complete_bytes_at(w, op, i, block + mbarrier[i] % cluster_block_bytes, sizeof response))

@@ -2,6 +2,7 @@
 // Decodes whole functions and modules.
 #include <algorithm>
 
+#include "execute/count.hpp"
 #include "execute/decode.hpp"
 
 namespace cushim::ptx::execute {
@@ -28,6 +29,8 @@ void FunctionDecoder::decode_one() {
       return decode_atomic(true);
     case Opcode::red:
       return decode_atomic(false);
+    case Opcode::multimem:
+      return decode_multimem();
     case Opcode::mov:
       return decode_mov();
     case Opcode::cvt:
@@ -149,14 +152,26 @@ void FunctionDecoder::run() {
   if (const auto &required = function.performance.reqnctapercluster)
     out.required_cluster = {(*required)[0], (*required)[1], (*required)[2]};
 
+  contracted = contractions(module, function);
   for (const Instruction &one : body.instructions) {
     instruction = &one;
     instruction_index = static_cast<std::uint32_t>(first_op.size());
     first_op.push_back(static_cast<std::uint32_t>(out.ops.size()));
-    InstructionSource source{one.position.line, 0, 0};
+    InstructionSource source{.line = one.position.line};
     if (one.location != no_index) {
       source.file = body.locations[one.location].file;
       source.source_line = body.locations[one.location].line;
+    }
+    source.traits = traits_of(mnemonic());
+    if (code.counts) {
+      source.kind = class_of(mnemonic());
+      source.is_branch = one.opcode == Opcode::bra || one.opcode == Opcode::brx;
+      if (!code.costs.empty()) {
+        InstructionCost &cost = code.costs[out.first_instruction + instruction_index];
+        cost = cost_of(module, function, one);
+        cost.function = out.index;
+      }
+      count_execution();
     }
     out.sources.push_back(source);
     guard_done = own_guard = false;
@@ -188,13 +203,14 @@ void FunctionDecoder::run() {
 
 namespace cushim::ptx {
 
-Program compile(const Module &module, const SymbolAddresses &addresses,
-                std::vector<Diagnostic> &diagnostics) {
+Program compile(const Module &module, const SymbolAddresses &addresses, std::vector<Diagnostic> &diagnostics,
+                const CompileOptions &options) {
   using namespace execute;
   auto code = std::make_shared<Code>();
+  code->counts = options.counts || options.costs;
   for (const SourceFile &file : module.files) code->files[file.number] = file.name;
   std::unordered_map<std::string_view, std::uint32_t> module_shared;
-  std::uint32_t shared = 0;
+  std::uint32_t shared = reserved_shared_bytes;
   // Dynamic shared memory begins where static shared memory ends, so unsized variables come last.
   for (const Variable &variable : module.variables) {
     if (variable.space != StateSpace::shared || variable.unsized) continue;
@@ -210,19 +226,27 @@ Program compile(const Module &module, const SymbolAddresses &addresses,
     FunctionCode &out = code->functions[i];
     out.index = static_cast<std::uint32_t>(i);
     const Body &body = module.functions[i].body;
+    out.first_instruction = code->instructions;
+    code->instructions += static_cast<std::uint32_t>(body.instructions.size());
     out.static_shared_base = (shared + functions_shared + body.shared_alignment - 1) /
                              std::max(1u, body.shared_alignment) * std::max(1u, body.shared_alignment);
     if (!module.functions[i].is_entry)
       functions_shared = out.static_shared_base + static_cast<std::uint32_t>(body.shared_size) - shared;
   }
+  if (options.costs) code->costs.resize(code->instructions);
+  std::uint32_t most_static_shared = shared + functions_shared;
   for (std::size_t i = 0; i < module.functions.size(); ++i) {
     const Body &body = module.functions[i].body;
     FunctionCode &out = code->functions[i];
     if (!module.functions[i].is_entry) continue;
     const std::uint32_t alignment = std::max(16u, body.shared_alignment);
     out.static_shared_base = (shared + functions_shared + alignment - 1) / alignment * alignment;
-    out.static_shared = out.static_shared_base + static_cast<std::uint32_t>(body.shared_size);
-    if (shared + functions_shared == 0 && body.shared_size == 0) out.static_shared = 0;
+    std::uint32_t own = 0;
+    for (const Variable &variable : body.locals)
+      if (variable.space == StateSpace::shared)
+        own = std::max(own, static_cast<std::uint32_t>(variable.offset + variable.size));
+    out.static_shared = out.static_shared_base + own;
+    most_static_shared = std::max(most_static_shared, out.static_shared);
   }
   for (std::size_t i = 0; i < module.functions.size(); ++i) {
     const Function &function = module.functions[i];
@@ -231,10 +255,11 @@ Program compile(const Module &module, const SymbolAddresses &addresses,
     for (const Variable &variable : module.variables)
       if (variable.space == StateSpace::shared && variable.unsized) {
         const std::uint32_t alignment = std::max(16u, variable.alignment);
-        places[variable.name] = (out.static_shared + alignment - 1) / alignment * alignment;
+        const std::uint32_t before = function.is_entry ? out.static_shared : most_static_shared;
+        places[variable.name] = (before + alignment - 1) / alignment * alignment;
         if (function.is_entry) out.static_shared = places[variable.name];
       }
-    out.info.static_shared_bytes = out.static_shared;
+    out.info.static_shared_bytes = static_cast<std::uint32_t>(function.body.shared_size);
     FunctionDecoder{module, function, addresses, *code, out, places, found}.run();
     if (out.is_entry) code->kernels[out.name] = &out;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "execute/contraction.hpp"
 #include "execute/convert.hpp"
 #include "execute/machine.hpp"
 #include "execute/matrix.hpp"
@@ -44,6 +46,9 @@ unsigned width_of(std::string_view type);
 // Returns the size in bytes of a value of this type in memory.
 unsigned bytes_of(std::string_view type);
 
+// Returns the selector of the lanes with the metadata of a sparse product.
+std::uint32_t selector_of(const MatrixProduct &product, const Operand &operand);
+
 // Returns the operation of an atomic instruction or a reduction as a number of atomics.hpp.
 std::uint32_t atomic_operation(const Words &words);
 
@@ -63,6 +68,7 @@ struct FunctionDecoder {
 
   std::vector<std::uint32_t> registers{};
   std::vector<Slot> locals{};
+  std::vector<std::optional<std::uint32_t>> literals{};  // of registers, once an instruction asked for one
   std::map<std::pair<unsigned, std::uint64_t>, std::uint32_t> constants{};
   std::vector<std::pair<std::uint32_t, std::pair<unsigned, std::uint64_t>>> constant_list{};
   std::uint32_t frame = 0;
@@ -132,6 +138,11 @@ struct FunctionDecoder {
   // Binds the operands to an operation as its signature says, destination first.
   Op &bind(const LaneOperation &row, std::string_view type);
 
+  // Emit what CompileOptions::counts needs; without it, nothing. The first counts an execution of the
+  // instruction, the second the access of an operation, before which it is emitted.
+  void count_execution();
+  void count_access(CountedAccess access, std::uint32_t address, std::int64_t offset = 0);
+
   // ---- instructions
 
   void decode_one();
@@ -145,7 +156,17 @@ struct FunctionDecoder {
 
   void decode_plain();
 
+  // Decodes an approximation whose operands are constants as the constant that ptxas 13.0 replaces it by: the
+  // function's value, rounded to nearest. Returns false for other instructions, and for a NaN.
+  bool decode_folded();
+  // Returns the bits of a literal operand, or of a register that only one mov of a literal writes.
+  std::optional<std::uint32_t> literal(const Operand &one);
+
   static void normalize_type(Words &words);
+
+  // Decodes a sum that ptxas contracts with a product. Returns false for other instructions.
+  bool decode_contracted();
+  std::vector<Contraction> contracted{};  // by instruction; empty: none
 
   // Decodes arithmetic on pairs of f32 as arithmetic on each half.
   void decode_float_pairs();
@@ -167,6 +188,10 @@ struct FunctionDecoder {
 
   // Decodes set as a comparison into a predicate and a selection.
   void decode_set();
+  // Returns what a set with a guard writes to d in lanes whose guard is false; 0 if it leaves d. ptxas 13.0
+  // guards the comparison, whose result is an integer of the width of the sources (`bytes`), but not the
+  // conversion of this integer to the type `to`.
+  std::uint32_t kept_by_set(std::uint32_t d, std::string_view to, unsigned bytes);
 
   void decode_cvt();
 
@@ -204,6 +229,7 @@ struct FunctionDecoder {
   std::vector<PartOffset> part_lists{};  // may name constants, whose offsets are known at the end
 
   void decode_atomic(bool returns);
+  void decode_multimem();
 
   // Decodes cp, which copies immediately; commit_group, wait_group, wait_all and prefetch need no operation.
   void decode_copy();

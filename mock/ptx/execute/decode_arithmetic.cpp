@@ -9,8 +9,9 @@
 namespace cushim::ptx::execute {
 
 void FunctionDecoder::decode_plain() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   if (words[0][0] == 'v') return decode_video();
+  if (decode_folded() || decode_contracted()) return;
   // Modifiers may follow the type, as in max.s32.relu, lg2.approx.f32.ftz and prmt.b32.f4e.
   const auto is_type = [](std::string_view word) {
     const auto modifier = find_modifier(word);
@@ -28,6 +29,9 @@ void FunctionDecoder::decode_plain() {
     take(words, "rn");
     rounding = take(words, "rz") ? 1 : take(words, "rm") ? 2 : take(words, "rp") ? 3 : 0;
     if (words[0] == "mad") words[0] = "fma";
+    // Accepted without effect: measured on an H200.
+    if (words[0] == "fma" && type == "bf16x2") rounding = 0;
+    if (words[0] == "rcp" && type == "f64" && !has(words, "approx")) take(words, "ftz");
     if (words[0] == "fma") take(words, "oob");  // measured: the NaN of elements outside a tensor stays NaN
     if (words[0] == "div" || words[0] == "rcp" || words[0] == "sqrt") {
       const bool approximate = take(words, "approx");
@@ -44,6 +48,7 @@ void FunctionDecoder::decode_plain() {
     words.push_back(kind);
   }
   take(words, "uni");
+  if (words[0] == "mapa" || words[0] == "getctarank") words.back() = type.back() == '2' ? "u32" : "u64";
   take(words, "shared::cluster");  // of mapa and getctarank, whose addresses tell their space
   const LaneOperation *row = find(joined(words));
   if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
@@ -58,6 +63,32 @@ void FunctionDecoder::decode_plain() {
   }
 }
 
+bool FunctionDecoder::decode_contracted() {
+  if (contracted.empty() || contracted[instruction_index].product == no_index) return false;
+  const Contraction &one = contracted[instruction_index];
+  Words words = split(mnemonic().ordered);
+  const std::string_view type = words.back();
+  const unsigned bytes = width_of(type);
+  const bool subtracts = words[0] == "sub";
+  words[0] = "fma";
+  const auto negated = [&](std::uint32_t at) {
+    const std::uint64_t sign = type == "f64"   ? 1ull << 63
+                               : bytes == 2    ? 0x8000
+                               : type == "f32" ? 1u << 31
+                                               : 0x80008000;
+    const std::uint32_t to = allocate(bytes);
+    emit("xor.b" + std::to_string(8 * bytes), to, at, constant(bytes, sign));
+    return to;
+  };
+  const Instruction &product = function.body.instructions[one.product];
+  const Operand *const factors = &function.body.operands[product.first_operand];
+  std::uint32_t a = source(factors[1], bytes, type), c = source(operand(3 - one.operand), bytes, type);
+  const std::uint32_t b = source(factors[2], bytes, type);
+  if (subtracts) (one.operand == 1 ? c : a) = negated(one.operand == 1 ? c : a);
+  emit(joined(words), destination(operand(0), bytes), a, b, c);
+  return true;
+}
+
 void FunctionDecoder::normalize_type(Words &words) {
   const std::string_view type = words.back();
   words.back() = type == "f32" || type == "u32" || type == "s32" || type == "b32"   ? "b32"
@@ -69,7 +100,7 @@ void FunctionDecoder::normalize_type(Words &words) {
 }
 
 void FunctionDecoder::decode_float_pairs() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   words.back() = "f32";
   take(words, "rn");
   const unsigned rounding = take(words, "rz") ? 1 : take(words, "rm") ? 2 : take(words, "rp") ? 3 : 0;
@@ -97,7 +128,7 @@ void FunctionDecoder::decode_float_pairs() {
 }
 
 void FunctionDecoder::decode_lop3() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   const bool two = operand(0).kind == OperandKind::pair;
   const std::uint32_t a = source(operand(1), 4), b = source(operand(2), 4), c = source(operand(3), 4);
   const std::uint32_t d = destination(two ? element(operand(0), 0) : operand(0), 4);
@@ -110,7 +141,7 @@ void FunctionDecoder::decode_lop3() {
 }
 
 void FunctionDecoder::decode_stack() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   const unsigned bytes = width_of(words.back());
   out.calls = true;  // the kernel's threads need a stack
   const std::string suffix = std::to_string(bytes);
@@ -184,7 +215,7 @@ void FunctionDecoder::decode_vector_mov(std::string_view type) {
 }
 
 void FunctionDecoder::decode_mov() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   const Operand &to = operand(0);
   const Operand &from = operand(1);
   if (has(words, "v2") || has(words, "v4")) return decode_vector_mov(words.back());
@@ -219,7 +250,7 @@ void FunctionDecoder::decode_mov() {
     special(from, destination(to, bytes), bytes);
     return;
   }
-  const std::uint32_t a = source(from, bytes, split(mnemonic().text).back());
+  const std::uint32_t a = source(from, bytes, split(mnemonic().ordered).back());
   const LaneOperation *const row = find(joined(words));
   if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
   const std::uint32_t d = destination(to, bytes);

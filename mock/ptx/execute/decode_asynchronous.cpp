@@ -6,12 +6,13 @@
 
 #include "execute/asynchronous.hpp"
 #include "execute/atomics.hpp"
+#include "execute/count.hpp"
 #include "execute/decode.hpp"
 
 namespace cushim::ptx::execute {
 
 void FunctionDecoder::decode_copy() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   if (has(words, "ignore_oob")) throw UnsupportedInstruction{"is not supported"};
   if (has(words, "commit_group") || has(words, "wait_group") || has(words, "wait_all") ||
       has(words, "prefetch"))
@@ -29,11 +30,20 @@ void FunctionDecoder::decode_copy() {
   const std::uint32_t to_at = widened(to);
   const std::uint32_t size = static_cast<std::uint32_t>(operand(2).value);
   const bool partial = count() > 3 && operand(3).kind != OperandKind::sink;
-  if (size > 16 || (partial && operand(3).kind == OperandKind::reg && width(register_type(operand(3))) == 1))
-    throw UnsupportedInstruction{"is not supported"};
-  // The operand after the size is the source's size, or with .L2::cache_hint and 8 bytes a cache policy.
-  const bool policy = partial && operand(3).kind == OperandKind::reg && width(register_type(operand(3))) == 8;
-  const std::uint32_t source_size = partial && !policy ? source(operand(3), 4) : constant(4, size);
+  if (size > 16) throw UnsupportedInstruction{"is not supported"};
+  // The operand after the size is the source's size, a predicate that replaces the source by zeros, or with
+  // .L2::cache_hint and 8 bytes a cache policy.
+  const unsigned bytes =
+      partial && operand(3).kind == OperandKind::reg ? width(register_type(operand(3))) : 4;
+  std::uint32_t source_size = partial && bytes == 4 ? source(operand(3), 4) : constant(4, size);
+  if (bytes == 1) {
+    const std::uint32_t whole = source_size, ignores = source(operand(3), 1);
+    source_size = allocate(4);
+    emit("selp.b32", source_size, constant(4, 0), whole, ignores);
+  }
+  count_access({.bytes = size, .space = CountedAccess::Space::shared, .writes = true}, to_at, to.offset);
+  // Counts the whole size if the source's size is less.
+  count_access({.bytes = size, .reads = true}, from.at, from.offset);
   Op &op =
       emit("copy_async", to_at, from.at, source_size, constant(8, static_cast<std::uint64_t>(to.offset)));
   op.immediate = from.offset;
@@ -42,7 +52,7 @@ void FunctionDecoder::decode_copy() {
 }
 
 void FunctionDecoder::decode_bulk_copy() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   BulkCopy copy;
   copy.reduces = has(words, "reduce");
   if (copy.reduces) {
@@ -75,7 +85,7 @@ void FunctionDecoder::decode_bulk_copy() {
 }
 
 void FunctionDecoder::decode_mbarrier() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   if (has(words, "pending_count")) return decode_plain();
   if (has(words, "test_wait") || has(words, "try_wait")) {
     const bool parity = has(words, "parity");
@@ -105,14 +115,14 @@ void FunctionDecoder::complete_bytes(const Operand &mbarrier, unsigned bytes) {
 }
 
 void FunctionDecoder::decode_cluster_barrier() {
-  if (has(split(mnemonic().text), "arrive"))
+  if (has(split(mnemonic().ordered), "arrive"))
     emit("cluster_arrive", 0);
   else
     emit(execute::cluster_wait);
 }
 
 void FunctionDecoder::decode_cluster_launch_control() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   if (has(words, "try_cancel")) {
     Op &op = emit("try_cancel", 0, full_address(operand(0)), full_address(operand(1)));
     op.extra = has(words, "multicast::cluster::all") ? 1 : 0;

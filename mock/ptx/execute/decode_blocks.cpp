@@ -2,6 +2,7 @@
 // Basic blocks: where divergent branches reconverge.
 #include <algorithm>
 
+#include "execute/count.hpp"
 #include "execute/decode.hpp"
 
 namespace cushim::ptx::execute {
@@ -147,7 +148,7 @@ void FunctionDecoder::connect() {
 void FunctionDecoder::count_instructions(std::vector<Op> &ops) const {
   std::uint32_t since = 0, previous = ~0u;
   for (Op &op : ops) {
-    if (op.run != execute::join && op.source != previous) {
+    if (op.run != execute::join && !is_counter(op.run) && op.source != previous) {
       ++since;
       previous = op.source;
     }

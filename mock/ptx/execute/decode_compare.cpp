@@ -7,7 +7,7 @@
 namespace cushim::ptx::execute {
 
 void FunctionDecoder::decode_compare_pairs(bool to_predicates) {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   const bool flushes = take(words, "ftz"), brain = words.back() == "bf16x2";
   const std::uint32_t combine = take(words, "and") ? 1 : take(words, "or") ? 2 : take(words, "xor") ? 3 : 0;
   const std::string key = "setp." + std::string{words[1]} + (brain ? ".bf16" : flushes ? ".ftz.f16" : ".f16");
@@ -67,7 +67,7 @@ void FunctionDecoder::decode_compare_pairs(bool to_predicates) {
 }
 
 void FunctionDecoder::decode_setp() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   static const std::map<std::string_view, std::string_view> same{
       {"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
   if (const auto found = same.find(words[1]); found != same.end()) words[1] = found->second;
@@ -94,7 +94,7 @@ void FunctionDecoder::decode_setp() {
 }
 
 void FunctionDecoder::decode_set() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   const std::string_view from = words.back();
   if (from == "f16x2" || from == "bf16x2") return decode_compare_pairs(false);
   words.pop_back();
@@ -120,11 +120,36 @@ void FunctionDecoder::decode_set() {
   const std::uint64_t yes = to == "f32" ? 0x3f800000u : to == "f16" ? 0x3c00 : to == "bf16" ? 0x3f80 : ~0ull;
   const unsigned size = width_of(to);
   const std::uint32_t d = destination(operand(0), size);
-  Op &select = emit(find("selp.b" + std::to_string(8 * size))->run);
-  select.d = d;
-  select.a = constant(size, yes);
-  select.b = constant(size, 0);
-  select.c = p;
+  const std::uint32_t kept = instruction->guard == no_index ? 0 : kept_by_set(d, to, bytes);
+  const std::uint32_t made = kept == 0 ? d : allocate(size);
+  const std::string select = "selp.b" + std::to_string(8 * size);
+  emit(select, made, constant(size, yes), constant(size, 0), p);
+  if (kept == 0) return;
+  const std::uint32_t guard = registers[instruction->guard];
+  emit(select, d, instruction->guard_negated ? kept : made, instruction->guard_negated ? made : kept, guard);
+  guard_done = true;
+}
+
+std::uint32_t FunctionDecoder::kept_by_set(std::uint32_t d, std::string_view to, unsigned bytes) {
+  const bool is_float = to.find('f') != to.npos;
+  const unsigned size = width_of(to);
+  if (!is_float && (bytes != 2 || size != 4)) return 0;
+  std::uint32_t kept = d;
+  if (bytes == 2 && size == 4) emit("convert.u16.u32", kept = allocate(2), d);
+  if (bytes != 2 && size == 2) emit("convert.u32.u16", kept = allocate(4), d);
+  const std::string from = bytes == 2 ? "s16" : "s32";
+  const std::uint32_t made = allocate(size);
+  if (!is_float) {
+    emit("convert.u32.s16", made, kept);
+    return made;
+  }
+  const std::uint32_t magnitude = allocate(bytes == 2 ? 2 : 4);
+  emit("abs." + from, magnitude, kept);
+  const auto described = describe_conversion({"rn"}, to, from);
+  Op &op = emit("convert", made, magnitude);
+  op.extra = (bytes == 2 ? 2 : 4) | size << 8;
+  op.data = keep(*described);
+  return made;
 }
 
 }  // namespace cushim::ptx::execute

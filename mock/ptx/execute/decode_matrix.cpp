@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "execute/count.hpp"
 #include "execute/decode.hpp"
 
 namespace cushim::ptx::execute {
@@ -54,8 +55,21 @@ const Fragment *FunctionDecoder::fragment_elements(char matrix, const MatrixShap
   return &found->second;
 }
 
+std::uint32_t selector_of(const MatrixProduct &product, const Operand &operand) {
+  const unsigned selectors = 4 / metadata_lanes(product);
+  if (operand.value < 0 || operand.value >= selectors)
+    throw UnsupportedInstruction{"has a selector outside of 0 to " + std::to_string(selectors - 1)};
+  return static_cast<std::uint32_t>(operand.value);
+}
+
+// ptxas accepts the selectors 2 and 3 of this sparse product, although they are illegal instructions.
+static bool accepts_any_selector(const MatrixProduct &p, const Operand &selector) {
+  return p.k == 16 && p.d.type.kind == Kind::f32 && p.a.type.kind == Kind::f16 &&
+         (selector.value == 2 || selector.value == 3);
+}
+
 void FunctionDecoder::decode_mma() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   for (const auto word : {"sync", "aligned", "row", "row", "col", "col", "rn", "mma"}) take(words, word);
   MatrixProduct product{};
   product.finite = take(words, "satfinite");
@@ -63,6 +77,8 @@ void FunctionDecoder::decode_mma() {
   for (const auto word : {"and", "popc"}) take(words, word);
   // wmma on f16 names the types of d and c only.
   const bool halves = words[0] == "wmma" && words.size() == 4;
+  product.is_sparse = words[1] == "sp" || words[1] == "sp::ordered_metadata";
+  if (product.is_sparse) words.erase(words.begin() + 1);
   if (words.size() != 6 && !halves) throw UnsupportedInstruction{"is not supported"};
   static_cast<MatrixShape &>(product) = matrix_shape(words[1]);
   const MatrixType d = matrix_type(words[2]), a = matrix_type(halves ? "f16" : words[3]),
@@ -70,17 +86,31 @@ void FunctionDecoder::decode_mma() {
   if (words[0] == "mma" && (product.n != 8 || (product.m == 8 && a.bits == 16)))
     throw UnsupportedInstruction{"is not supported"};
   product.through_f16 = a.bits == 8 && a.kind != Kind::integer;
+  product.in_steps_of_four = words[0] == "wmma" && a.kind == Kind::tf32;
   product.d = fragment('d', product, d, operand(0), true);
-  product.a = fragment('a', product, a, operand(1), false);
   product.b = fragment('b', product, b, operand(2), false);
+  std::uint32_t metadata = 0;
+  if (product.is_sparse) {
+    product.k /= 2;
+    product.a.type = a;
+    if (accepts_any_selector(product, operand(5))) {
+      emit(trap, Flow::stop).extra = static_cast<std::uint32_t>(FaultKind::illegal_instruction);
+      return;
+    }
+    product.selector = selector_of(product, operand(5));
+    metadata = source(operand(4), 4);
+  }
+  product.a = fragment('a', product, a, operand(1), false);
   product.c = fragment('c', product, c, operand(3), false);
   const FragmentOperand *const operands[] = {&product.a, &product.b, &product.c, &product.d};
   const void *const data = keep_fragments(product, operands);
-  emit(multiply_matrices).data = data;
+  Op &op = emit(multiply_matrices);
+  op.b = metadata;
+  op.data = data;
 }
 
 void FunctionDecoder::decode_wmma() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   if (words[1] == "mma") return decode_mma();
   MatrixMove move{};
   move.store = words[1] == "store";
@@ -105,7 +135,7 @@ void FunctionDecoder::decode_wmma() {
 }
 
 void FunctionDecoder::decode_matrix_move(bool store) {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   const unsigned matrices = has(words, "x4") ? 4 : has(words, "x2") ? 2 : 1;
   if (!has(words, "m8n8") || words.back() != "b16") throw UnsupportedInstruction{"is not supported"};
   const std::uint32_t at_address = full_address(operand(store ? 0 : 1));
@@ -117,6 +147,12 @@ void FunctionDecoder::decode_matrix_move(bool store) {
     std::memcpy(reinterpret_cast<std::byte *>(list.data()) + 4 * i, &at, 4);
     part_lists.push_back({list.data(), i});
   }
+  count_access({.bytes = 16,
+                .space = CountedAccess::Space::shared,
+                .reads = !store,
+                .writes = store,
+                .rows = static_cast<std::uint8_t>(8 * matrices)},
+               at_address);
   Op &op = emit(move_matrices);
   op.a = at_address;
   op.data = list.data();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "execute/atomics.hpp"
+#include "execute/count.hpp"
 #include "execute/decode.hpp"
 
 namespace cushim::ptx::execute {
@@ -21,7 +22,7 @@ StateSpace FunctionDecoder::space_of(const Words &words) {
 }
 
 void FunctionDecoder::decode_memory(bool store) {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   const unsigned vector = has(words, "v2") ? 2 : has(words, "v4") ? 4 : has(words, "v8") ? 8 : 1;
   const std::string_view type = words.back();
   const unsigned memory_bytes = bytes_of(type);
@@ -95,6 +96,15 @@ void FunctionDecoder::decode_memory(bool store) {
     key += ".8";
   const LaneOperation *const row = find(key + suffix);
   if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
+  const bool bypasses_l1 = has(words, "volatile") || has(words, "relaxed") || has(words, "acquire") ||
+                           has(words, "mmio") || has(words, "cg") || has(words, "cv");
+  count_access({.bytes = memory_bytes * vector,
+                .space = counted_space(space),
+                .reads = !store,
+                .writes = store,
+                .bypasses_l1 = bypasses_l1,
+                .is_wide = where.bytes == 8},
+               where.at, where.offset);
   Op &op = emit(row->run);
   op.a = where.at;
   op.d = at[0];
@@ -125,7 +135,7 @@ std::uint32_t atomic_operation(const Words &words) {
 }
 
 void FunctionDecoder::decode_atomic(bool returns) {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   // The type of a vector is in front of the operation.
   const unsigned vector = has(words, "v2") ? 2 : has(words, "v4") ? 4 : has(words, "v8") ? 8 : 1;
   std::string_view type = words.back();
@@ -142,6 +152,8 @@ void FunctionDecoder::decode_atomic(bool returns) {
   if (space == StateSpace::none && where.space != StateSpace::none) space = where.space;
   const std::uint32_t at = widened(where);
   const auto part = [&](const Operand &one, unsigned i) { return vector > 1 ? element(one, i) : one; };
+  count_access({.bytes = bytes * vector, .space = counted_space(space), .reads = true, .writes = true}, at,
+               where.offset);
   std::vector<std::uint32_t> results;
   for (unsigned i = 0; i < vector; ++i) {
     const std::uint32_t b = source(part(operand(first + 1), i), bytes, type);

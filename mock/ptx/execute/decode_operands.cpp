@@ -32,9 +32,10 @@ const std::unordered_map<std::string_view, const LaneOperation *> &operations() 
 #else
     add(baseline_lanes());
 #endif
-    for (const auto &table : {approximate_operations(), asynchronous_operations(), atomic_operations(),
-                              cluster_launch_operations(), exchange_operations(), scalar_operations(),
-                              special_register_operations(), surface_operations(), texture_operations()})
+    for (const auto &table :
+         {approximate_operations(), asynchronous_operations(), atomic_operations(),
+          cluster_launch_operations(), exchange_operations(), multimem_operations(), scalar_operations(),
+          special_register_operations(), surface_operations(), texture_operations()})
       add(table);
     return all;
   }();

@@ -11,7 +11,7 @@
 namespace cushim::ptx::execute {
 
 void FunctionDecoder::decode_tensor_copy() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   for (const std::string_view mode :
        {"im2col::w", "im2col::w::128", "tile::gather4", "tile::scatter4", "cta_group::1", "cta_group::2"})
     if (has(words, mode)) throw UnsupportedInstruction{"is not supported"};
@@ -57,7 +57,7 @@ void FunctionDecoder::decode_tensor_copy() {
 }
 
 void FunctionDecoder::decode_tensor_map() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   constexpr std::string_view parts[] = {"global_address", "rank",           "box_dim",  "global_dim",
                                         "global_stride",  "element_stride", "elemtype", "interleave_layout",
                                         "swizzle_mode",   "fill_mode"};

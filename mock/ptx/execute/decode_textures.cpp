@@ -55,7 +55,7 @@ Operand FunctionDecoder::register_of(const Operand &address) {
 }
 
 void FunctionDecoder::decode_fetch() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   ImageAccess access;
   access.geometry = geometry_of(words);
   access.gathers = words[0] == "tld4";
@@ -67,7 +67,6 @@ void FunctionDecoder::decode_fetch() {
   if (has(words, "v2") != has(words, "f16x2")) throw UnsupportedInstruction{"is not supported"};
   access.level_of = has(words, "level")  ? LevelOf::operand
                     : has(words, "grad") ? LevelOf::gradients
-                    : has(words, "base") ? LevelOf::base
                                          : LevelOf::sampler;
   const Operand &handle = image_coordinates(operand(1), access);
   std::size_t next = 2;
@@ -99,7 +98,7 @@ void FunctionDecoder::decode_fetch() {
 }
 
 void FunctionDecoder::decode_image_query() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   const std::string_view *const name = std::find_if(std::begin(query_names), std::end(query_names),
                                                     [&](std::string_view one) { return has(words, one); });
   if (name == std::end(query_names)) throw UnsupportedInstruction{"is not supported"};
@@ -111,7 +110,7 @@ void FunctionDecoder::decode_image_query() {
 }
 
 void FunctionDecoder::decode_surface() {
-  const Words words = split(mnemonic().text);
+  const Words words = split(mnemonic().ordered);
   ImageAccess access;
   access.geometry = geometry_of(words);
   access.has_integer_coordinates = true;

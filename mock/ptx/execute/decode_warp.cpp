@@ -5,7 +5,7 @@
 namespace cushim::ptx::execute {
 
 void FunctionDecoder::decode_barrier() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   if (has(words, "warp")) {
     const std::uint32_t members = source(operand(0), 4);
     Op &op = emit(execute::rendezvous);
@@ -37,7 +37,7 @@ void FunctionDecoder::decode_barrier() {
 }
 
 void FunctionDecoder::decode_warp() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   const bool sync = take(words, "sync");
   const std::string_view name = words[0];
   const Operand &to = operand(0);

@@ -22,15 +22,16 @@ bool is_transposed(const Operand &transpose) {
 }  // namespace
 
 void FunctionDecoder::decode_wgmma() {
-  Words words = split(mnemonic().text);
+  Words words = split(mnemonic().ordered);
   if (words[1] != "mma_async") return;
-  if (has(words, "sp")) throw UnsupportedInstruction{"is not supported"};
   WarpgroupProduct group{};
   MatrixProduct &product = group.product;
+  product.is_sparse = take(words, "sp");
+  const std::size_t scales = product.is_sparse ? 6 : 4;  // the first operand after scale-d
   product.finite = take(words, "satfinite");
   const MatrixShape shape = matrix_shape(words[4]);
   const MatrixType d = matrix_type(words[5]), a = matrix_type(words[6]), b = matrix_type(words[7]);
-  static_cast<MatrixShape &>(product) = {16, 8, shape.k};
+  static_cast<MatrixShape &>(product) = {16, 8, product.is_sparse ? shape.k / 2 : shape.k};
   product.is_short = a.bits == 8 && a.kind != Kind::integer;
   product.a.type = a;
   product.b.type = b;
@@ -56,20 +57,26 @@ void FunctionDecoder::decode_wgmma() {
       one.registers[i] = destination(element(operand(0), block * registers + i), 4);
     operands.push_back(&one);
   }
-  if (count() > 4) {
-    group.a_negated = is_minus_one(operand(4));
-    group.b_negated = is_minus_one(operand(5));
+  if (count() > scales) {
+    group.a_negated = is_minus_one(operand(scales));
+    group.b_negated = is_minus_one(operand(scales + 1));
   }
-  if (count() > 6) {
+  if (count() > scales + 2) {
     group.b_transposed = is_transposed(operand(count() - 1));
-    if (!group.a_in_registers) group.a_transposed = is_transposed(operand(6));
+    if (!group.a_in_registers) group.a_transposed = is_transposed(operand(scales + 2));
   }
-  const std::uint32_t b_at = source(operand(2), 8), scale = source(operand(3), 1);
+  std::uint32_t metadata = 0;
+  if (product.is_sparse) {
+    metadata = source(operand(3), 4);
+    product.selector = selector_of(product, operand(4));
+  }
+  const std::uint32_t b_at = source(operand(2), 8), scale = source(operand(scales - 1), 1);
   const void *const data = keep_fragments(group, operands);
   Op &op = emit(multiply_warpgroup);
   op.a = descriptor;
   op.b = b_at;
   op.c = scale;
+  op.d = metadata;
   op.data = data;
 }
 

@@ -244,8 +244,7 @@ const LaneOperation table[] = {
         FLOAT_ROWS("mul", binary, FMul, T3, "444", "888") FLOAT_ROWS("fma", ternary, FFma, T4, "4444", "8888")
             FLOAT_ROWS("div", binary, FDiv, T3, "444", "888") FLOAT_ROWS("rcp", unary, FRcp, T2, "44", "88")
                 FLOAT_ROWS("sqrt", unary, FSqrt, T2, "44", "88"){
-                    "rsqrt.approx.f64", unary<f64, f64, FRsqrt<f64, false, false>>, "88"},
-    {"abs.f32", unary<f32, f32, FAbs<f32, false, false>>, "44"},
+                    "abs.f32", unary<f32, f32, FAbs<f32, false, false>>, "44"},
     {"abs.ftz.f32", unary<f32, f32, FAbs<f32, true, false>>, "44"},
     {"abs.f64", unary<f64, f64, FAbs<f64, false, false>>, "88"},
     {"neg.f32", unary<f32, f32, FNeg<f32, false, false>>, "44"},

@@ -61,6 +61,7 @@ struct WarpState : Warp {
   Stop stop = Stop::none;
   bool waits = false;  // has executed an atomic, volatile load, fence or clock read, as waiting loops do
   bool finished = false;
+  std::size_t waiting_slices = 0;  // since lanes last left a join
   std::uint32_t index = 0;
   std::uint32_t arrived[16] = {};     // mask of the lanes at each barrier of the block
   std::uint32_t cluster_arrived = 0;  // mask of the lanes at the barrier of the cluster
@@ -68,6 +69,7 @@ struct WarpState : Warp {
   std::uint32_t rendezvous_mask = 0;  // mask of those lanes
   std::uint32_t carry = 0;            // CC.CF of each lane
   Special special;
+  WarpCosts costs;  // of a block whose code has costs
   std::vector<std::byte> local_storage;
 };
 
@@ -82,6 +84,9 @@ struct Cluster;
 
 struct Block {
   std::uint64_t index = 0;
+  const Code *code = nullptr;
+  bool is_sampled = false;  // whether the costs of this block are summed
+  BlockCosts costs;
   Cluster *cluster = nullptr;
   std::uint32_t rank = 0;  // in the cluster
   Dim3 id;
@@ -97,16 +102,30 @@ struct Block {
 // one block.
 struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
+  bool is_sampled = false;
 };
 
 struct Worker {
   Launch *launch = nullptr;
   CachedRange reads[cached_ranges], writes[cached_ranges];
-  std::vector<std::unique_ptr<Cluster>> spare;
+  std::vector<std::unique_ptr<Cluster>> spare, spare_sampled;
   std::uint64_t instructions = 0, thread_instructions = 0;
+  Counts counts;  // empty unless the code or the sample counts
+  SampledCosts costs;
+  std::vector<Extent> extents;  // by number of the instruction; empty without a sample
 };
 
-struct Launch {
+// Shared memory of each block in front of its variables, for the system. A block can access it. Measured on
+// an H200, as are the offsets that special registers return.
+inline constexpr std::uint32_t reserved_shared_bytes = 1024;
+
+// Returns what a device gives to a block that asks for so many bytes of shared memory: a multiple of 128, as
+// %total_smem_size is on an H200. The block may access all of it.
+constexpr std::uint64_t rounded_shared_bytes(std::uint64_t bytes) {
+  return (bytes + 127) & ~std::uint64_t{127};
+}
+
+struct Launch {  // NOLINT(clang-analyzer-optin.performance.Padding): its counters have own cache lines
   const Code *code = nullptr;
   const FunctionCode *kernel = nullptr;
   LaunchShape shape;
@@ -114,13 +133,28 @@ struct Launch {
   Memory *memory = nullptr;
   Limits limits;
   const Print *print = nullptr;
-  std::mutex print_mutex, fault_mutex;
+  std::mutex print_mutex, fault_mutex, counts_mutex;
+  Counts counts;
+  // The sampled blocks run by this code; null: none are sampled.
+  const Code *sampled_code = nullptr;
+  const FunctionCode *sampled_kernel = nullptr;
+  std::uint64_t sampled_clusters = 0, l1_sectors = 0;
+  bool runs_only_sample = false;
+  SampledCosts costs;
+  std::vector<Extent> extents;
   std::atomic<bool> faulted{false};
   Fault fault;
-  std::atomic<std::uint64_t> next_cluster{0}, instructions{0}, thread_instructions{0};
   std::uint64_t clusters = 0, shared_bytes = 0, local_bytes = 0;
+  std::uint64_t shared_limit = 0;  // the part of shared_bytes that may be accessed
+  KernelChecker *checker = nullptr;
   std::uint64_t resident_limit = 1;  // clusters of a worker
+  // Adjacent clusters that a worker claims at once. Adjacent blocks often use adjacent memory: blocks on
+  // alternating processors made a vector addition slower on two than on one.
+  std::uint64_t claimed_clusters = 1;
   std::uint32_t threads = 0, warps = 0;
+  // Workers write these while they read the others, so these have cache lines of their own.
+  alignas(64) std::atomic<std::uint64_t> next_cluster{0};
+  alignas(64) std::atomic<std::uint64_t> instructions{0}, thread_instructions{0};
 };
 
 inline WarpState &state(Warp &w) { return static_cast<WarpState &>(w); }
@@ -131,8 +165,18 @@ inline constexpr std::int64_t slice = 4096;  // instructions until a waiting war
 const Op *fault(Warp &, const Op *, FaultKind, unsigned lane, std::uint64_t address = 0,
                 std::string message = {});
 
+// Sets the lines of a position from those of an instruction.
+void set_source(ThreadPosition &, const Code &, const InstructionSource &);
+
+// Counts the instructions since the last control transfer of the running path, which ends with this one.
+inline void count_run(Warp &w, const Op *op) {
+  w.instructions += op->length;
+  w.thread_instructions += std::uint64_t{op->length} * static_cast<unsigned>(__builtin_popcount(w.mask));
+}
 // Makes `path` the running path.
 void resume(WarpState &, std::size_t path);
+// Makes a join at an operation, which expects the lanes of a path.
+Join *new_join(WarpState &, const Op *at, const Path &);
 // Removes lanes from the running path and its joins.
 const Op *exit_lanes(WarpState &, const Op *, std::uint32_t lanes_mask);
 // Suspends the running path: returns the next operation of another path, or nullptr.
@@ -166,6 +210,7 @@ LaneTable asynchronous_operations();
 LaneTable atomic_operations();
 LaneTable cluster_launch_operations();
 LaneTable exchange_operations();
+LaneTable multimem_operations();
 LaneTable scalar_operations();
 LaneTable surface_operations();
 LaneTable texture_operations();

@@ -2,8 +2,10 @@
 // Matrix instructions. All lanes of the warp participate, as .aligned requires.
 #include "execute/matrix.hpp"
 
+#include <algorithm>
 #include <cstring>
 
+#include "execute/count.hpp"
 #include "execute/machine.hpp"
 
 namespace cushim::ptx::execute {
@@ -30,6 +32,36 @@ void gather(const Warp &w, const FragmentOperand &operand, std::uint64_t *to) {
   }
 }
 
+namespace {
+
+// Returns how many elements `a` keeps of each group of columns.
+unsigned kept_elements(const MatrixType &type) { return type.bits == 32 ? 1 : type.bits == 4 ? 4 : 2; }
+
+}  // namespace
+
+unsigned metadata_lanes(const MatrixProduct &p) { return std::max(1u, p.k / kept_elements(p.a.type) / 4); }
+
+// Each group of four columns (two of tf32, eight of 4 bits) has two indices of 2 bits. Measured on an H200.
+void find_columns(const Warp &w, const MatrixProduct &p, std::uint32_t metadata, std::uint16_t *columns) {
+  const unsigned bits = p.a.type.bits, kept = kept_elements(p.a.type), groups = p.k / kept,
+                 words = metadata_lanes(p);
+  for (unsigned row = 0; row < p.m; ++row)
+    for (unsigned group = 0; group < groups; ++group) {
+      const unsigned word = bits >= 16 ? group / 4 : row / 8 + group / 8 * 2;
+      const unsigned nibble = bits >= 16 ? row / 8 * 4 + group % 4 : group % 8;
+      const unsigned lane = row % 8 * 4 + p.selector * words + word;
+      std::uint32_t indices = 0;
+      std::memcpy(&indices, w.frame + metadata + lane * 4, 4);
+      indices = indices >> nibble * 4;
+      for (unsigned i = 0; i < kept; ++i) {
+        const unsigned index = bits == 4    ? (indices >> i / 2 * 2 & 3) * 2 + i % 2
+                               : bits == 32 ? (indices & 3) / 2
+                                            : indices >> i * 2 & 3;
+        columns[row * p.k + group * kept + i] = static_cast<std::uint16_t>(group * kept * 2 + index);
+      }
+    }
+}
+
 void scatter(Warp &w, const FragmentOperand &operand, const std::uint64_t *from) {
   const unsigned bits = operand.type.bits;
   for (const FragmentElement &at : *operand.elements) {
@@ -46,13 +78,16 @@ void scatter(Warp &w, const FragmentOperand &operand, const std::uint64_t *from)
   }
 }
 
+// b: the register with metadata of a sparse product
 const Op *multiply_matrices(Warp &w, const Op *op) {
   const auto &product = *static_cast<const MatrixProduct *>(op->data);
   std::uint64_t a[most_elements], b[most_elements], c[most_elements], d[most_elements];
   gather(w, product.a, a);
   gather(w, product.b, b);
   gather(w, product.c, c);
-  multiply(product, a, b, c, d);
+  std::uint16_t columns[most_elements];
+  if (product.is_sparse) find_columns(w, product, op->b, columns);
+  multiply(product, a, b, c, d, product.is_sparse ? columns : nullptr);
   scatter(w, product.d, d);
   return op + 1;
 }
@@ -69,12 +104,14 @@ const Op *move_fragment(Warp &w, const Op *op) {
   std::memcpy(&stride, w.frame + op->b + lane * 4, 4);
   if ((address & (bytes - 1)) != 0) return fault(w, op, FaultKind::misaligned_address, lane, address);
   std::uint64_t values[most_elements];
+  const Access access = move.store ? Access::write : Access::read;
   if (move.store) gather(w, move.fragment, values);
   for (unsigned line = 0; line < lines; ++line) {
     const std::uint64_t at = address + std::uint64_t{line} * stride * bits / 8;
-    std::byte *const host = move.shared ? resolve_shared(w, op, lane, at, length * bits / 8)
-                                        : resolve_generic(w, op, lane, at, length * bits / 8, move.store);
+    std::byte *const host = move.shared ? resolve_shared(w, op, lane, at, length * bits / 8, access)
+                                        : resolve_generic(w, op, lane, at, length * bits / 8, access);
     if (host == nullptr) return nullptr;
+    count_move(w, op, at, length * bits / 8, move.shared, move.store);
     for (unsigned i = 0; i < length; ++i) {
       std::uint64_t &value = values[move.by_columns ? i * move.columns + line : line * move.columns + i];
       if (bits < 8) {  // of matrices a and b, which are not stored
@@ -101,7 +138,7 @@ const Op *move_matrices(Warp &w, const Op *op) {
       const unsigned from = matrix * 8 + row;
       const std::uint64_t at = address[from] + static_cast<std::uint64_t>(op->immediate);
       if ((at & 15) != 0) return fault(w, op, FaultKind::misaligned_address, from, at);
-      std::byte *const host = resolve_shared(w, op, from, at, 16);
+      std::byte *const host = resolve_shared(w, op, from, at, 16, store ? Access::write : Access::read);
       if (host == nullptr) return nullptr;
       for (unsigned column = 0; column < 8; ++column) {
         const unsigned lane = transposed ? column * 4 + row / 2 : row * 4 + column / 2;

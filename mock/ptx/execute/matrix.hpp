@@ -42,6 +42,10 @@ struct MatrixShape {
 
 // d = a * b + c
 struct MatrixProduct : MatrixShape {
+  // Of each group of columns, `a` keeps half, so that b has 2 * k rows. The metadata say which half, in the
+  // lanes that `selector` names.
+  bool is_sparse;
+  std::uint32_t selector;
   FragmentOperand a, b, c, d;
   bool finite;        // .satfinite: integer results saturate
   bool exclusive_or;  // .xor on bits: the product of two elements is a ^ b
@@ -50,6 +54,8 @@ struct MatrixProduct : MatrixShape {
   bool through_f16;
   // wgmma on 8-bit floats: terms and f32 results keep 13 fraction bits.
   bool is_short;
+  // wmma on tf32, with k of 8: ptxas 13.0 makes two products with k of 4 (HMMA.1684).
+  bool in_steps_of_four;
 };
 
 // wmma.load and wmma.store. Op::a: address in each lane; Op::b: elements between lines
@@ -64,9 +70,15 @@ struct MatrixMove {
 void gather(const Warp &, const FragmentOperand &, std::uint64_t *to);
 void scatter(Warp &, const FragmentOperand &, const std::uint64_t *from);
 
-// Computes the bits of d from those of a, b and c, all in rows.
+// Returns how many lanes of each four have the metadata of a sparse product.
+unsigned metadata_lanes(const MatrixProduct &);
+
+// Finds the row of b for each element of a sparse matrix `a` by the metadata in a register.
+void find_columns(const Warp &, const MatrixProduct &, std::uint32_t metadata, std::uint16_t *columns);
+
+// Computes the bits of d from those of a, b and c, all in rows. `columns`: null if `a` is not sparse.
 void multiply(const MatrixProduct &, const std::uint64_t *a, const std::uint64_t *b, const std::uint64_t *c,
-              std::uint64_t *d);
+              std::uint64_t *d, const std::uint16_t *columns);
 
 // Returns the elements of a fragment of `registers` registers. `matrix`: a, b, c or d. That of mma is defined
 // by the PTX ISA, "Matrix Fragments for mma". That of wmma is undefined there, and is measured on an H200:

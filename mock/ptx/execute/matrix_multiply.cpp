@@ -113,6 +113,7 @@ std::uint32_t encode(std::int64_t value, int exponent, Kind kind, bool cut_off) 
     bits = (static_cast<std::uint64_t>(top + bias) << l.mantissa_bits) + kept -
            (std::uint64_t{1} << l.mantissa_bits);
   const std::uint64_t infinity = ((std::uint64_t{1} << l.exponent_bits) - 1) << l.mantissa_bits;
+  if (cut_off && bits == 0) return 0;
   const std::uint64_t sign = value < 0 ? std::uint64_t{1} << (l.exponent_bits + l.mantissa_bits) : 0;
   return static_cast<std::uint32_t>(std::min(bits, infinity) | sign);
 }
@@ -147,27 +148,48 @@ std::uint32_t plus(Kind kind, std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>(bits_of(kind, sum));
 }
 
+// Returns the row of b for an element of a.
+std::size_t b_row(const MatrixProduct &p, const std::uint16_t *columns, unsigned row, unsigned k) {
+  return columns == nullptr ? k : columns[row * p.k + k];
+}
+
 void multiply_floats(const MatrixProduct &p, const std::uint64_t *a, const std::uint64_t *b,
-                     const std::uint64_t *c, std::uint64_t *d) {
-  std::vector<Term> left(std::size_t{p.m} * p.k), right(std::size_t{p.k} * p.n);
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] = term(p.a.type.kind, a[i]);
-  for (std::size_t i = 0; i < right.size(); ++i) right[i] = term(p.b.type.kind, b[i]);
+                     const std::uint64_t *c, std::uint64_t *d, const std::uint16_t *columns) {
+  std::vector<Term> left(std::size_t{p.m} * p.k), right(std::size_t{p.k} * p.n * (columns ? 2 : 1));
+  // As f16, subnormal numbers of e4m3 are normal, those of e5m2 are not.
+  const auto number = [&](Kind kind, std::uint64_t bits) {
+    Term t = term(kind, bits);
+    while (p.through_f16 && kind == Kind::e4m3 && t.significand != 0 &&
+           std::abs(t.significand) >> significand_scale == 0)
+      t.significand *= 2, --t.exponent;
+    return t;
+  };
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = number(p.a.type.kind, a[i]);
+  for (std::size_t i = 0; i < right.size(); ++i) right[i] = number(p.b.type.kind, b[i]);
   const Kind kind = p.d.type.kind;
   // Through f16, the first product takes the elements 0 and 1 of each four, the second the elements 2 and 3.
   for (unsigned row = 0; row < p.m; ++row)
     for (unsigned column = 0; column < p.n; ++column) {
       const std::size_t at = std::size_t{row} * p.n + column;
-      const auto sum_of = [&](std::uint32_t start, Kind start_kind, unsigned selected) {
+      const auto sum_of = [&](std::uint32_t start, Kind start_kind, auto &&takes) {
         Sum sum;
         sum.add(term(start_kind, start));
         for (unsigned k = 0; k < p.k; ++k)
-          if ((selected >> (k / 2 % 2) & 1) != 0)
-            sum.add_product(left[std::size_t{row} * p.k + k], right[std::size_t{k} * p.n + column]);
+          if (takes(k))
+            sum.add_product(left[std::size_t{row} * p.k + k],
+                            right[b_row(p, columns, row, k) * p.n + column]);
         return total(sum, kind, p.is_short);
       };
-      d[at] = p.through_f16
-                  ? plus(kind, sum_of(sum_of(0, kind, 1), kind, 2), static_cast<std::uint32_t>(c[at]))
-                  : sum_of(static_cast<std::uint32_t>(c[at]), p.c.type.kind, 3);
+      const auto start = static_cast<std::uint32_t>(c[at]);
+      if (p.through_f16) {
+        const std::uint32_t even = sum_of(0, kind, [](unsigned k) { return k / 2 % 2 == 0; });
+        d[at] = plus(kind, sum_of(even, kind, [](unsigned k) { return k / 2 % 2 == 1; }), start);
+      } else if (p.in_steps_of_four) {
+        const std::uint32_t low = sum_of(start, p.c.type.kind, [](unsigned k) { return k < 4; });
+        d[at] = sum_of(low, kind, [](unsigned k) { return k >= 4; });
+      } else {
+        d[at] = sum_of(start, p.c.type.kind, [](unsigned) { return true; });
+      }
     }
 }
 
@@ -189,13 +211,13 @@ std::int64_t integer(const MatrixType &type, std::uint64_t bits) {
 }
 
 void multiply_integers(const MatrixProduct &p, const std::uint64_t *a, const std::uint64_t *b,
-                       const std::uint64_t *c, std::uint64_t *d) {
+                       const std::uint64_t *c, std::uint64_t *d, const std::uint16_t *columns) {
   for (unsigned row = 0; row < p.m; ++row)
     for (unsigned column = 0; column < p.n; ++column) {
       std::int64_t sum = integer(p.c.type, c[row * p.n + column]);
       for (unsigned k = 0; k < p.k; ++k) {
         const std::int64_t left = integer(p.a.type, a[row * p.k + k]),
-                           right = integer(p.b.type, b[k * p.n + column]);
+                           right = integer(p.b.type, b[b_row(p, columns, row, k) * p.n + column]);
         sum += p.exclusive_or ? left ^ right : left * right;
       }
       if (p.finite) sum = std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX);
@@ -206,13 +228,13 @@ void multiply_integers(const MatrixProduct &p, const std::uint64_t *a, const std
 }  // namespace
 
 void multiply(const MatrixProduct &p, const std::uint64_t *a, const std::uint64_t *b, const std::uint64_t *c,
-              std::uint64_t *d) {
+              std::uint64_t *d, const std::uint16_t *columns) {
   if (p.a.type.kind == Kind::integer)
-    multiply_integers(p, a, b, c, d);
+    multiply_integers(p, a, b, c, d, columns);
   else if (p.a.type.bits == 64)
     multiply_doubles(p, a, b, c, d);
   else
-    multiply_floats(p, a, b, c, d);
+    multiply_floats(p, a, b, c, d, columns);
 }
 
 }  // namespace cushim::ptx::execute

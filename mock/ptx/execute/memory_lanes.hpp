@@ -159,9 +159,10 @@ inline void scatter(const R *d, u64 base, const A *address, const Span &span, u3
 
 template <bool Write, class Space>
 inline std::byte *resolve(Warp &w, const Op *op, u32 lane, u64 address, u32 bytes) {
-  if constexpr (std::is_same_v<Space, Generic>) return resolve_generic(w, op, lane, address, bytes, Write);
-  if constexpr (std::is_same_v<Space, Shared>) return resolve_shared(w, op, lane, address, bytes);
-  return resolve_global(w, op, lane, address, bytes, Write);
+  constexpr Access access = Write ? Access::write : Access::read;
+  if constexpr (std::is_same_v<Space, Generic>) return resolve_generic(w, op, lane, address, bytes, access);
+  if constexpr (std::is_same_v<Space, Shared>) return resolve_shared(w, op, lane, address, bytes, access);
+  return resolve_global(w, op, lane, address, bytes, access);
 }
 
 // The slow path of transfer(): resolves the address of each lane. Out of line, so that the fast path keeps

@@ -2,6 +2,7 @@
 #include "execute/pool.hpp"
 
 #include <signal.h>
+#include <cushim/mock/own_thread.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -54,6 +55,7 @@ class Pool {
   }
 
   void help() {
+    const mock::OwnThread own;
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait(lock, [this] { return wanted_ != 0; });

@@ -1,39 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 #include <thread>
 
+#include "check/kernel_checker.hpp"
+#include "execute/launch_costs.hpp"
 #include "execute/pool.hpp"
+#include "execute/resident.hpp"
 
 namespace cushim::ptx {
-
-std::uint64_t Memory::allocate(std::uint64_t) { return 0; }
-void Memory::release(std::uint64_t) {}
-const Texture *Memory::texture(std::uint64_t) { return nullptr; }
-const Surface *Memory::surface(std::uint64_t) { return nullptr; }
-bool Memory::set_conditional(std::uint64_t, std::uint32_t) { return false; }
-
-std::string_view name(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::none:
-      return "none";
-    case FaultKind::illegal_address:
-      return "illegal address";
-    case FaultKind::misaligned_address:
-      return "misaligned address";
-    case FaultKind::illegal_instruction:
-      return "illegal instruction";
-    case FaultKind::trap:
-      return "trap";
-    case FaultKind::assertion:
-      return "assertion";
-    case FaultKind::stack_overflow:
-      return "stack overflow";
-    case FaultKind::instruction_budget:
-      return "instruction budget";
-  }
-  return "?";
-}
 
 const KernelInfo *Program::kernel(std::string_view kernel_name) const {
   if (!code_) return nullptr;
@@ -44,101 +18,14 @@ const KernelInfo *Program::kernel(std::string_view kernel_name) const {
 namespace execute {
 namespace {
 
-std::byte *aligned(std::vector<std::byte> &storage, std::size_t bytes) {
-  storage.resize(bytes + 64);
-  return reinterpret_cast<std::byte *>((reinterpret_cast<std::uintptr_t>(storage.data()) + 63) &
-                                       ~std::uintptr_t{63});
-}
-
-Dim3 position(std::uint64_t index, const Dim3 &size) {
-  return {static_cast<std::uint32_t>(index % size.x), static_cast<std::uint32_t>(index / size.x % size.y),
-          static_cast<std::uint32_t>(index / (std::uint64_t{size.x} * size.y))};
+// The number is read once, because the C library opens a file for it, which takes microseconds.
+unsigned processors() {
+  static const unsigned count = std::max(1u, std::thread::hardware_concurrency());
+  return count;
 }
 
 bool divides(const Dim3 &part, const Dim3 &whole) {
   return part.count() != 0 && whole.x % part.x == 0 && whole.y % part.y == 0 && whole.z % part.z == 0;
-}
-
-// Makes a block and sets the state that all blocks that reuse its memory share.
-std::unique_ptr<Block> make_block(Worker &worker) {
-  const Launch &launch = *worker.launch;
-  const FunctionCode &kernel = *launch.kernel;
-  auto block = std::make_unique<Block>();
-  block->shared = aligned(block->shared_storage, launch.shared_bytes);
-  for (std::uint32_t i = 0; i < launch.warps; ++i) {
-    auto &w = *block->warps.emplace_back(std::make_unique<WarpState>());
-    const std::uint32_t threads = std::min<std::uint32_t>(lanes, launch.threads - i * lanes);
-    w.lanes_mask = threads == lanes ? ~0u : (1u << threads) - 1;
-    w.index = i;
-    w.reads = worker.reads;
-    w.writes = worker.writes;
-    w.parameters = launch.parameters.data();
-    w.parameter_bytes = launch.parameters.size();
-    w.shared = block->shared;
-    w.shared_bytes = launch.shared_bytes;
-    w.block = block.get();
-    w.worker = &worker;
-    w.local_bytes = launch.local_bytes;
-    w.local = aligned(w.local_storage, lanes * launch.local_bytes);
-    w.kernel_frame.registers = aligned(w.kernel_frame.storage, kernel.frame_bytes);
-    w.kernel_frame.function = &kernel;
-    std::memcpy(w.kernel_frame.registers, kernel.constants.data(), kernel.constants.size());
-    if (kernel.calls) w.free_frames.resize(launch.code->functions.size());
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      const Dim3 thread = position(std::uint64_t{i} * lanes + lane, launch.shape.block);
-      w.special.tid[0][lane] = thread.x;
-      w.special.tid[1][lane] = thread.y;
-      w.special.tid[2][lane] = thread.z;
-    }
-  }
-  return block;
-}
-
-void start(Block &block, const Launch &launch) {
-  block.unfinished = launch.warps;
-  block.next_warp = 0;
-  std::fill(std::begin(block.barriers), std::end(block.barriers), Barrier{});
-  for (const auto &one : block.warps) {
-    WarpState &w = *one;
-    w.live = w.lanes_mask;
-    w.paths.assign(1,
-                   Path{launch.kernel->ops.data(), w.live, PathState::ready, 0, 0, &w.kernel_frame, nullptr});
-    w.kernel_frame.users = w.live;
-    w.kernel_frame.local_top = launch.kernel->local_bytes;
-    w.free_joins.insert(w.free_joins.end(), w.used_joins.begin(), w.used_joins.end());
-    w.used_joins.clear();
-    w.finished = false;
-    w.waits = false;
-    w.cluster_arrived = 0;
-    std::fill(std::begin(w.arrived), std::end(w.arrived), 0u);
-  }
-}
-
-std::unique_ptr<Cluster> make_cluster(Worker &worker) {
-  auto cluster = std::make_unique<Cluster>();
-  for (std::uint64_t rank = 0; rank < worker.launch->shape.cluster.count(); ++rank) {
-    auto &block = *cluster->blocks.emplace_back(make_block(worker));
-    block.cluster = cluster.get();
-    block.rank = static_cast<std::uint32_t>(rank);
-  }
-  return cluster;
-}
-
-void start(Cluster &cluster, const Launch &launch, std::uint64_t index) {
-  const Dim3 &grid = launch.shape.grid, &size = launch.shape.cluster;
-  if (cluster.blocks.size() == 1) {
-    Block &block = *cluster.blocks.front();
-    block.id = position(index, grid);
-    block.index = index;
-    return start(block, launch);
-  }
-  const Dim3 first = position(index, {grid.x / size.x, grid.y / size.y, grid.z / size.z});
-  for (const auto &block : cluster.blocks) {
-    const Dim3 within = position(block->rank, size);
-    block->id = {first.x * size.x + within.x, first.y * size.y + within.y, first.z * size.z + within.z};
-    block->index = block->id.x + std::uint64_t{grid.x} * (block->id.y + std::uint64_t{grid.y} * block->id.z);
-    start(*block, launch);
-  }
 }
 
 // Counts what the warp has executed. Returns false if the launch must end.
@@ -161,6 +48,11 @@ bool account(Worker &worker, WarpState &w) {
 
 enum class Turn { done, waits, at_cluster_barrier, fault };
 
+std::size_t count_ready(const WarpState &w) {
+  return static_cast<std::size_t>(std::count_if(
+      w.paths.begin(), w.paths.end(), [](const Path &path) { return path.state == PathState::ready; }));
+}
+
 // Runs a warp until it is done, is blocked, or has used up its slice in a waiting loop.
 Stop run_warp(Worker &worker, WarpState &w) {
   for (std::size_t i = 0;; ++i) {
@@ -180,10 +72,12 @@ Stop run_warp(Worker &worker, WarpState &w) {
     op = w.paths[w.current].pc;
   }
   w.waits = false;
+  // Once every path that can run waits, it may wait for lanes in a join.
+  if (++w.waiting_slices >= count_ready(w)) {
+    leave_join(w);
+    w.waiting_slices = 0;
+  }
   // Run another path first the next time.
-  const std::size_t ready = static_cast<std::size_t>(std::count_if(
-      w.paths.begin(), w.paths.end(), [](const Path &path) { return path.state == PathState::ready; }));
-  if (ready == 1) leave_join(w);
   if (w.current + 1 == w.paths.size() || w.paths.size() > 1)
     std::rotate(w.paths.begin(), w.paths.end() - 1, w.paths.end());
   return Stop::slice;
@@ -230,6 +124,7 @@ Turn run_block(Worker &worker, Block &block) {
     }
     if (!has_ready_path(block)) {
       if (waits_for_cluster(block)) return Turn::at_cluster_barrier;
+      if (worker.launch->checker != nullptr) worker.launch->checker->blocked(block);
       for (const auto &w : block.warps) {
         if (w->finished) continue;
         resume(*w, 0);
@@ -262,6 +157,7 @@ Turn run_cluster(Worker &worker, Cluster &cluster) {
     for (const auto &block : cluster.blocks)
       for (const auto &w : block->warps)
         if (!w->finished && !w->paths.empty()) {
+          if (worker.launch->checker != nullptr) worker.launch->checker->blocked(*block);
           resume(*w, 0);
           fault(*w, w->paths[0].pc, FaultKind::instruction_budget,
                 static_cast<unsigned>(__builtin_ctz(w->paths[0].mask)), 0,
@@ -271,12 +167,6 @@ Turn run_cluster(Worker &worker, Cluster &cluster) {
   }
 }
 
-std::uint64_t cluster_bytes(const Launch &launch) {
-  return launch.shape.cluster.count() *
-         (launch.shared_bytes +
-          launch.warps * (sizeof(WarpState) + launch.kernel->frame_bytes + lanes * launch.local_bytes));
-}
-
 }  // namespace
 
 // Runs clusters to their end one after the other. If no resident cluster ends, they may wait for each other:
@@ -284,20 +174,31 @@ std::uint64_t cluster_bytes(const Launch &launch) {
 void work(Launch &launch) {
   Worker worker;
   worker.launch = &launch;
+  if (launch.code->counts || launch.sampled_code != nullptr) worker.counts.resize(launch.code->instructions);
+  if (launch.sampled_code != nullptr) worker.extents.resize(launch.code->instructions);
   std::deque<std::unique_ptr<Cluster>> resident;
   std::size_t wanted = 1;
+  std::uint64_t next = 0, end = 0;  // the clusters that this worker has claimed
   const auto admit = [&] {
     while (resident.size() < wanted) {
-      const std::uint64_t index = launch.next_cluster.fetch_add(1, std::memory_order_relaxed);
-      if (index >= launch.clusters) return;
+      if (next == end) {
+        next = launch.next_cluster.fetch_add(launch.claimed_clusters, std::memory_order_relaxed);
+        end = next + launch.claimed_clusters;
+      }
+      if (next >= launch.clusters) return;
+      const std::uint64_t index = next++;
       std::unique_ptr<Cluster> cluster;
-      if (worker.spare.empty()) {
-        cluster = make_cluster(worker);
+      const bool is_sampled = launch.sampled_code != nullptr && belongs_to_sample(launch, index);
+      if (launch.runs_only_sample && !is_sampled) continue;
+      auto &spare = is_sampled ? worker.spare_sampled : worker.spare;
+      if (spare.empty()) {
+        cluster = make_cluster(worker, is_sampled);
       } else {
-        cluster = std::move(worker.spare.back());
-        worker.spare.pop_back();
+        cluster = std::move(spare.back());
+        spare.pop_back();
       }
       start(*cluster, launch, index);
+      if (is_sampled) start_costs(*cluster);
       resident.push_back(std::move(cluster));
     }
   };
@@ -314,7 +215,8 @@ void work(Launch &launch) {
         goto end;
       }
       if (turn == Turn::done) {
-        worker.spare.push_back(std::move(cluster));
+        if (cluster->is_sampled) add_costs(worker, *cluster);
+        (cluster->is_sampled ? worker.spare_sampled : worker.spare).push_back(std::move(cluster));
         any_done = true;
       } else {
         resident.push_back(std::move(cluster));
@@ -326,15 +228,24 @@ void work(Launch &launch) {
     }
   }
 end:
+  if (launch.checker != nullptr) launch.checker->finish();
   launch.thread_instructions += worker.thread_instructions;
   if (launch.limits.instructions == 0) launch.instructions += worker.instructions;
+  if (worker.counts.empty()) return;
+  const std::lock_guard lock(launch.counts_mutex);
+  if (!worker.extents.empty()) merge_costs(launch, worker);
+  if (!launch.code->counts) return;
+  if (launch.counts.empty()) {
+    launch.counts = std::move(worker.counts);
+    return;
+  }
+  for (std::size_t i = 0; i < launch.counts.size(); ++i) launch.counts[i] += worker.counts[i];
 }
 
 }  // namespace execute
 
 LaunchResult run(const Program &program, std::string_view kernel, const LaunchShape &shape,
-                 std::span<const std::byte> parameters, Memory &memory, const Limits &limits,
-                 const Print &print) {
+                 std::span<const std::byte> parameters, Memory &memory, const RunOptions &options) {
   using namespace execute;
   LaunchResult result;
   const Code &code = program.code();
@@ -359,18 +270,41 @@ LaunchResult run(const Program &program, std::string_view kernel, const LaunchSh
   launch.parameters.resize(std::max<std::size_t>(parameters.size(), launch.kernel->info.parameter_bytes) +
                            16);
   launch.memory = &memory;
-  launch.limits = limits;
-  launch.print = &print;
+  launch.limits = options.limits;
+  launch.print = &options.print;
   launch.clusters = shape.grid.count() / launch.shape.cluster.count();
+  if (const Sample *const sample = options.sample;
+      sample != nullptr && sample->program && launch.clusters != 0) {
+    launch.sampled_code = &sample->program.code();
+    launch.sampled_kernel = launch.sampled_code->kernels.at(launch.kernel->name);
+    launch.sampled_clusters = std::min(launch.clusters, sample->clusters);
+    launch.l1_sectors = sample->l1_bytes / 32;
+    launch.runs_only_sample = sample->runs_alone;
+  }
   launch.threads = static_cast<std::uint32_t>(shape.block.count());
   launch.warps = (launch.threads + lanes - 1) / lanes;
   launch.shared_bytes =
-      (launch.kernel->static_shared + std::uint64_t{shape.dynamic_shared_bytes} + 15) & ~15ull;
+      rounded_shared_bytes(launch.kernel->static_shared + std::uint64_t{shape.dynamic_shared_bytes});
   launch.local_bytes =
-      (launch.kernel->local_bytes + (launch.kernel->calls ? limits.stack_bytes : 0) + 15) & ~15ull;
-  unsigned workers = limits.workers != 0 ? limits.workers : std::max(1u, std::thread::hardware_concurrency());
+      (launch.kernel->local_bytes + (launch.kernel->calls ? options.limits.stack_bytes : 0) + 15) & ~15ull;
+  launch.shared_limit = launch.shared_bytes;
+  std::unique_ptr<KernelChecker> checker;
+  if (options.checks.is_on != std::array<bool, check_count>{}) [[unlikely]] {
+    if (options.checks[Check::memory]) {
+      launch.shared_limit = launch.kernel->static_shared + std::uint64_t{shape.dynamic_shared_bytes};
+      if (!launch.kernel->calls) launch.local_bytes = launch.kernel->local_bytes;
+    }
+    checker = std::make_unique<KernelChecker>(launch, options.checks);
+    launch.checker = checker.get();
+  }
+  unsigned workers = launch.limits.workers != 0 ? launch.limits.workers : processors();
+  if (checker) workers = 1;
   workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, launch.clusters));
-  launch.resident_limit = std::max<std::uint64_t>(1, limits.resident_bytes / workers / cluster_bytes(launch));
+  constexpr std::uint64_t claims_of_worker = 32, most_claimed = 64;
+  launch.claimed_clusters =
+      std::clamp<std::uint64_t>(launch.clusters / (workers * claims_of_worker + 1), 1, most_claimed);
+  launch.resident_limit =
+      std::max<std::uint64_t>(1, launch.limits.resident_bytes / workers / cluster_bytes(launch));
   if (launch.clusters != 0) {
     if (workers > 1)
       run_on_pool(launch, workers - 1);
@@ -380,6 +314,8 @@ LaunchResult run(const Program &program, std::string_view kernel, const LaunchSh
   result.fault = std::move(launch.fault);
   result.warp_instructions = launch.instructions;
   result.thread_instructions = launch.thread_instructions;
+  result.counts = std::move(launch.counts);
+  if (launch.sampled_code != nullptr) result.costs = costs_of(launch);
   return result;
 }
 

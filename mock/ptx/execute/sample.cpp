@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "execute/cube.hpp"
+#include "execute/filter.hpp"
 #include "execute/lanes_loop.hpp"
 
 namespace cushim::ptx::execute {
@@ -11,9 +13,14 @@ namespace {
 
 constexpr s64 outside = -1;  // the border
 constexpr s64 nowhere = -2;  // zeros
-constexpr u32 one = 256;     // a weight of 1
-// Normalized coordinates are cut down to multiples of 1 / steps_of_one, as measured on an H200.
-constexpr f64 steps_of_one = 1u << 21;
+
+// A point in one layer. Coordinates of a face of a cube need more bits than a float has.
+struct Located {
+  const SamplePoint &given;
+  std::array<f64, 3> position{};
+  u32 layer = 0;  // a valid one; of a cube, that of the face
+  u32 face = 0;
+};
 
 // The two elements along an axis between which linear filtering interpolates. The first one without it.
 struct Taps {
@@ -43,6 +50,8 @@ s64 addressed(s64 index, s64 extent, AddressMode mode) {
 struct Rules {
   std::array<AddressMode, 3> address;
   bool is_normalized, is_linear;
+  bool merges_taps = false;    // of linear filters at an edge, where both elements are the same
+  bool crosses_faces = false;  // indices outside of a face are kept
   unsigned offset_bits = 4;
 };
 
@@ -50,6 +59,8 @@ Rules rules_of(const Texture &texture, const SamplePoint &point) {
   const Sampler &sampler = texture.sampler;
   Rules rules{sampler.address, (sampler.is_normalized || is_cube(point.geometry)) && !point.is_integer,
               sampler.is_linear && !point.is_integer && reads_floats(texture.format)};
+  rules.merges_taps = true;
+  rules.crosses_faces = rules.is_linear && is_cube(point.geometry) && sampler.is_seamless;
   for (AddressMode &mode : rules.address) {
     // Documented for cudaTextureDesc: modes that need normalized coordinates are switched to clamp.
     if (!rules.is_normalized && mode != AddressMode::border) mode = AddressMode::clamp;
@@ -63,29 +74,40 @@ s64 low_bits(s32 offset, unsigned bits) {
   return (offset & (2 * sign - 1)) - 2 * (offset & sign);
 }
 
-f32 without_subnormal(f32 value) { return std::fabs(value) < 0x1p-126f ? 0.0f : value; }
+f64 without_subnormal(f64 value) { return std::fabs(value) < 0x1p-126 ? 0 : value; }
 
-Taps locate(const SamplePoint &point, unsigned axis, u32 extent, const Rules &rules) {
+// Returns a normalized coordinate times the extent. It is cut down to 21 fraction bits, in wide images to 22
+// or 23: measured on an H200.
+f64 scaled(f64 position, u32 extent, AddressMode mode) {
+  const int bits = extent <= 0x2000 ? 21 : extent <= 0x10000 ? 22 : 23;
+  position = std::ldexp(std::floor(std::ldexp(position, bits)), -bits);
+  // Both modes repeat after two extents.
+  if (mode == AddressMode::wrap || mode == AddressMode::mirror) position -= 2 * std::floor(position / 2);
+  return position * extent;
+}
+
+Taps locate(const Located &point, unsigned axis, u32 extent, const Rules &rules) {
   const AddressMode mode = rules.address[axis];
-  const s64 offset = low_bits(point.offset[axis], rules.offset_bits);
-  if (point.is_integer) {
-    const s64 given = s64{point.index[axis]} + offset;
+  const s64 offset = low_bits(point.given.offset[axis], rules.offset_bits);
+  if (point.given.is_integer) {
+    const s64 given = s64{point.given.index[axis]} + offset;
     const s64 index = given >= 0 && given < extent ? given : nowhere;
     return {{index, index}, 0};
   }
   f64 position = without_subnormal(point.position[axis]);
-  if (rules.is_normalized) {
-    position = std::floor(position * steps_of_one) / steps_of_one;
-    // Both modes repeat after two extents.
-    if (mode == AddressMode::wrap || mode == AddressMode::mirror) position -= 2 * std::floor(position / 2);
-    position *= extent;
-  }
+  if (rules.is_normalized) position = scaled(position, extent, mode);
   constexpr f64 most = 1u << 30;
   position = position == position ? std::clamp(position, -most, most) : 0.0;
-  if (rules.is_linear) position = std::floor((position - 0.5) * one + 0.5) / one;
-  const f64 whole = std::floor(position);
-  const s64 index = static_cast<s64>(whole) + offset;
-  const u32 weight = rules.is_linear ? static_cast<u32>((position - whole) * one) : 0;
+  if (!rules.is_linear) {
+    const s64 index = addressed(static_cast<s64>(std::floor(position)) + offset, extent, mode);
+    return {{index, index}, 0};
+  }
+  auto fixed = static_cast<s64>(std::floor((position - 0.5) * full_weight + 0.5)) + offset * full_weight;
+  if (mode == AddressMode::clamp && rules.merges_taps && !rules.crosses_faces)
+    fixed = std::clamp<s64>(fixed, 0, (s64{extent} - 1) * full_weight);
+  const s64 index = fixed >> 8;
+  const u32 weight = static_cast<u32>(fixed & (full_weight - 1));
+  if (rules.crosses_faces) return {{index, index + 1}, weight};
   return {{addressed(index, extent, mode), addressed(index + 1, extent, mode)}, weight};
 }
 
@@ -93,96 +115,25 @@ Texel element(const Texture &texture, const Image &image, s64 x, s64 y, s64 z) {
   if (x == nowhere || y == nowhere || z == nowhere) return {};
   if (x == outside || y == outside || z == outside)
     return border_texel(texture.format, texture.sampler.is_srgb, texture.sampler.border);
-  if (image.host == nullptr) return {};
-  return read_texel(texture.format, texture.sampler.is_srgb,
-                    image.host + static_cast<u64>(z) * image.slice_bytes +
-                        static_cast<u64>(y) * image.row_bytes + static_cast<u64>(x) * texture.format.bytes());
+  const std::byte *const from =
+      image.at(static_cast<u64>(x) * texture.format.bytes(), static_cast<u64>(y), static_cast<u64>(z));
+  if (from == nullptr) return {};
+  return read_texel(texture.format, texture.sampler.is_srgb, from);
 }
 
-// Rounds to nearest and away from zero, to fewer bits of the mantissa.
-f64 rounded_away(f64 value, unsigned dropped) {
-  if (!std::isfinite(value)) return value;
-  return bits_as<f64>((bits_as<u64>(value) + (u64{1} << (dropped - 1))) >> dropped << dropped);
-}
-
-// A sum of floats with weights. Rounded as an H200 does; that of signed bytes is not known.
-class Blend {
- public:
-  explicit Blend(const Texture &texture)
-      : dropped_(texture.format.type == ChannelType::f16 ? 42 : 29), most_(most_of(texture)) {}
-  void add(const Texel &texel, f64 weight) {
-    for (unsigned i = 0; i < 4; ++i) {
-      const f64 value = bits_as<f32>(texel[i]);
-      sums_[i] += weight * (most_ != 0 ? std::nearbyint(value * most_) : value);
-    }
-  }
-  Texel result() const {
-    Texel texel;
-    for (unsigned i = 0; i < 4; ++i) {
-      const f64 sum = most_ != 0 ? std::floor(sums_[i] + 0.5) / most_ : rounded_away(sums_[i], dropped_);
-      texel[i] = bits_as<u32>(static_cast<f32>(sum));
-    }
-    return texel;
-  }
-
- private:
-  // Returns the integer for 1, 0 for sums of floats.
-  static f64 most_of(const Texture &texture) {
-    if (!texture.format.is_normalized || texture.sampler.is_srgb) return 0;
-    const ChannelType type = texture.format.type;
-    return type == ChannelType::s16 ? 0x7fff : type == ChannelType::s8 ? 0 : 0xffff;
-  }
-
-  const unsigned dropped_;
-  const f64 most_;
-  std::array<f64, 4> sums_{};
-};
-
-// The faces of a cube: CUDA Programming Guide, "Cubemap Textures".
-u32 face_of(const std::array<f32, 3> &direction) {
-  const auto [x, y, z] = direction;
-  const f32 ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
-  if (ax >= ay && ax >= az) return x >= 0 ? 0 : 1;
-  if (ay >= az) return y >= 0 ? 2 : 3;
-  return z >= 0 ? 4 : 5;
-}
-
-// The parts of a direction along the axes of a face; the face's coordinates are s / m and t / m in [-1, 1].
-struct OnFace {
-  f32 s, t, m;
-};
-OnFace on_face(u32 face, const std::array<f32, 3> &direction) {
-  const auto [x, y, z] = direction;
-  switch (face) {
-    case 0:
-      return {-z, -y, x};
-    case 1:
-      return {z, -y, -x};
-    case 2:
-      return {x, z, y};
-    case 3:
-      return {x, -z, -y};
-    case 4:
-      return {x, -y, z};
-    default:
-      return {-x, -y, -z};
-  }
-}
-
-// Returns the point with its layer, a valid one, and the coordinates in that layer.
-SamplePoint in_layer(const SamplePoint &point, const Image &image) {
+Located in_layer(const SamplePoint &point, const Image &image) {
+  Located made{point};
   if (!is_cube(point.geometry)) {
-    SamplePoint made = point;
+    for (unsigned axis = 0; axis < 3; ++axis) made.position[axis] = point.position[axis];
     made.layer = is_layered(point.geometry) ? std::min(point.layer, image.depth - 1) : 0;
     return made;
   }
-  SamplePoint made = point;
-  const u32 face = face_of(point.position);
-  const OnFace on = on_face(face, point.position);
-  made.position = {(on.s / on.m + 1) / 2, (on.t / on.m + 1) / 2, 0};
+  const FacePoint on = face_point(point.position);
+  made.face = on.face;
+  made.position = {on.s, on.t, 0};
   const u32 cubes = std::max(image.depth / 6, 1u);
   const u32 cube = point.geometry == Geometry::cubes ? std::min(point.layer, cubes - 1) : 0;
-  made.layer = std::min(6 * cube + face, image.depth - 1);
+  made.layer = std::min(6 * cube + on.face, image.depth - 1);
   return made;
 }
 
@@ -193,93 +144,122 @@ bool reads_nothing(const Texture &texture, const SamplePoint &point, const Image
   return point.is_integer && is_layered(point.geometry) && point.layer >= image.depth;
 }
 
-// Returns the weights of the four elements of a plane, which an H200 rounds so that their sum is `one`.
-std::array<u32, 4> shares_of(u32 x, u32 y) {
-  const u32 both = (x * y + one / 2) / one;
-  return {one - x - y + both, x - both, y - both, both};
+// The four elements of a plane between which linear filtering interpolates, x first. `missing` is the index
+// of the one that the corner of a cube lacks.
+struct Quad {
+  std::array<Texel, 4> elements{};
+  unsigned missing = 4;
+};
+
+Quad quad_of(const Texture &texture, const Image &image, const Located &point, const Rules &rules,
+             const Taps &x, const Taps &y, s64 z) {
+  Quad quad;
+  for (unsigned i = 0; i < 4; ++i) {
+    const s64 column = x.index[i & 1], row = y.index[i >> 1];
+    if (!rules.crosses_faces) {
+      quad.elements[i] = element(texture, image, column, row, z);
+      continue;
+    }
+    const auto found = across_faces(point.face, column, row, image.width);
+    if (found)
+      quad.elements[i] = element(texture, image, found->x, found->y, z - point.face + found->face);
+    else
+      quad.missing = i;
+  }
+  return quad;
+}
+
+// Adds one level with a weight.
+void add_level(Blend &blend, const Texture &texture, const SamplePoint &given, const Image &image,
+               u32 weight) {
+  if (reads_nothing(texture, given, image)) return;
+  const Located point = in_layer(given, image);
+  const Rules rules = rules_of(texture, given);
+  const unsigned axes = is_cube(given.geometry) ? 2 : coordinates_of(given.geometry);
+  const Taps x = locate(point, 0, image.width, rules);
+  // A line is a plane of one row, at whose edge it is.
+  const Taps edge{{rules.address[1] == AddressMode::border ? outside : 0, 0}, full_weight / 2};
+  const Taps y = axes > 1 ? locate(point, 1, image.height, rules) : rules.is_linear ? edge : Taps{};
+  const Taps layer{{point.layer, point.layer}, 0};
+  const Taps z = axes > 2 ? locate(point, 2, image.depth, rules) : layer;
+  if (!rules.is_linear) {
+    std::array<Texel, 4> elements{};
+    elements[0] = element(texture, image, x.index[0], y.index[0], z.index[0]);
+    blend.add(elements, {weight, 0, 0, 0}, 1);
+    return;
+  }
+  const auto slices = split_down(weight, z.weight);
+  const u32 read = (x.weight == 0 ? 0b0101u : 0b1111u) & (y.weight == 0 ? 0b0011u : 0b1111u);
+  for (unsigned i = 0; i < (z.weight == 0 ? 1 : 2); ++i) {
+    const Quad quad = quad_of(texture, image, point, rules, x, y, z.index[i]);
+    blend.add(quad.elements, shares_of(slices[i], x.weight, y.weight, quad.missing),
+              read & ~(quad.missing < 4 ? 1u << quad.missing : 0));
+  }
 }
 
 Texel sample_level(const Texture &texture, const SamplePoint &given, const Image &image) {
-  if (reads_nothing(texture, given, image)) return {};
-  const SamplePoint point = in_layer(given, image);
-  const Rules rules = rules_of(texture, point);
-  const unsigned axes = is_cube(point.geometry) ? 2 : coordinates_of(point.geometry);
-  const Taps none{{0, 0}, 0};
-  const Taps x = locate(point, 0, image.width, rules);
-  const Taps y = axes > 1 ? locate(point, 1, image.height, rules) : none;
-  const Taps layer{{point.layer, point.layer}, 0};
-  const Taps z = axes > 2 ? locate(point, 2, image.depth, rules) : layer;
-  if (!rules.is_linear) return element(texture, image, x.index[0], y.index[0], z.index[0]);
-  Blend blend(texture);
-  const auto shares = shares_of(x.weight, y.weight);
-  for (unsigned corner = 0; corner < 8; ++corner) {
-    const unsigned i = corner & 1, j = corner >> 1 & 1, k = corner >> 2;
-    const f64 share = f64(shares[corner & 3]) / one * f64(k == 0 ? one - z.weight : z.weight) / one;
-    // An element without weight is not read: it may be an infinity.
-    if (share != 0) blend.add(element(texture, image, x.index[i], y.index[j], z.index[k]), share);
+  if (!rules_of(texture, given).is_linear) {
+    if (reads_nothing(texture, given, image)) return {};
+    const Located point = in_layer(given, image);
+    const Rules rules = rules_of(texture, given);
+    const unsigned axes = is_cube(given.geometry) ? 2 : coordinates_of(given.geometry);
+    const Texel texel = element(texture, image, locate(point, 0, image.width, rules).index[0],
+                                axes > 1 ? locate(point, 1, image.height, rules).index[0] : 0,
+                                axes > 2 ? locate(point, 2, image.depth, rules).index[0] : point.layer);
+    return clamped(texture.format, texel);
   }
+  Blend blend(texture);
+  add_level(blend, texture, given, image, full_weight);
   return blend.result();
+}
+
+// Returns a level in units of 1 / 256, cut off.
+s64 fixed_level(f32 level) {
+  constexpr f32 most = 1024;
+  return level == level ? static_cast<s64>(std::clamp(level, -most, most) * full_weight) : 0;
 }
 
 }  // namespace
 
-float level_of_gradients(const Texture &texture, const SamplePoint &point,
-                         const std::array<std::array<float, 3>, 2> &gradients) {
-  const Image &image = texture.levels.front();
-  const bool is_of_cube = is_cube(point.geometry);
-  const std::array<u32, 3> extents{image.width, image.height, is_of_cube ? 1 : image.depth};
-  const u32 face = face_of(point.position);
-  const OnFace on = on_face(face, point.position);
-  f64 longest = 0;
-  for (std::array<f32, 3> gradient : gradients) {
-    if (is_of_cube) {  // the derivatives of (s / m + 1) / 2 and (t / m + 1) / 2
-      const OnFace by = on_face(face, gradient);
-      const f32 divisor = 2 * on.m * on.m;
-      gradient = {(by.s * on.m - on.s * by.m) / divisor, (by.t * on.m - on.t * by.m) / divisor, 0};
-    }
-    f64 square = 0;
-    for (unsigned axis = 0; axis < coordinates_of(point.geometry); ++axis) {
-      const bool is_scaled = texture.sampler.is_normalized || is_of_cube;
-      const f64 step = f64(gradient[axis]) * (is_scaled ? extents[axis] : 1);
-      square += step * step;
-    }
-    longest = std::max(longest, std::sqrt(square));
-  }
-  return static_cast<f32>(std::log2(longest));
-}
-
-Texel sample_base(const Texture &texture, const SamplePoint &point) {
-  return sample_level(texture, point, texture.levels.front());
-}
-
 Texel sample(const Texture &texture, const SamplePoint &point, float level) {
   const Sampler &sampler = texture.sampler;
   const std::size_t last = texture.levels.size() - 1;
-  if (last == 0) return sample_base(texture, point);
-  f32 chosen = std::max(std::min(level + sampler.level_bias, sampler.max_level), sampler.min_level);
-  chosen = chosen == chosen ? std::clamp(chosen, 0.0f, f32(last)) : 0.0f;
+  if (last == 0) return sample_level(texture, point, texture.levels.front());
+  constexpr f32 most_bias = 15;
+  const s64 biased = fixed_level(level) + fixed_level(std::clamp(sampler.level_bias, -most_bias, most_bias));
+  const s64 clamped =
+      std::max(std::min(biased, fixed_level(sampler.max_level)), fixed_level(sampler.min_level));
+  const s64 chosen = std::clamp<s64>(clamped, 0, static_cast<s64>(last) * full_weight);
   if (!sampler.is_linear_in_level || !reads_floats(texture.format))
-    return sample_level(texture, point, texture.levels[static_cast<std::size_t>(std::lround(chosen))]);
-  const auto lower = static_cast<std::size_t>(chosen);
-  const u32 weight = static_cast<u32>(std::lround((chosen - f32(lower)) * one));
+    return sample_level(texture, point,
+                        texture.levels[static_cast<std::size_t>((chosen + full_weight / 2) / full_weight)]);
+  const auto lower = static_cast<std::size_t>(chosen / full_weight);
+  const u32 weight = static_cast<u32>(chosen % full_weight);
   Blend blend(texture);
-  if (weight != one) blend.add(sample_level(texture, point, texture.levels[lower]), f64(one - weight) / one);
-  if (weight != 0)
-    blend.add(sample_level(texture, point, texture.levels[std::min(lower + 1, last)]), f64(weight) / one);
+  add_level(blend, texture, point, texture.levels[lower], full_weight - weight);
+  if (weight != 0) add_level(blend, texture, point, texture.levels[lower + 1], weight);
   return blend.result();
 }
 
 std::array<Texel, 4> gather(const Texture &texture, const SamplePoint &given) {
   const Image &image = texture.levels.front();
-  const SamplePoint point = in_layer(given, image);
-  Rules rules = rules_of(texture, point);
+  const Located point = in_layer(given, image);
+  Rules rules = rules_of(texture, given);
   rules.is_linear = true;
+  rules.crosses_faces = is_cube(given.geometry) && texture.sampler.is_seamless;
+  rules.merges_taps = false;
   rules.offset_bits = 6;
   const Taps x = locate(point, 0, image.width, rules), y = locate(point, 1, image.height, rules);
-  const auto at = [&](unsigned i, unsigned j) {
-    return element(texture, image, x.index[i], y.index[j], point.layer);
-  };
-  return {at(0, 1), at(1, 1), at(1, 0), at(0, 0)};
+  Quad quad = quad_of(texture, image, point, rules, x, y, point.layer);
+  if (quad.missing < 4) {  // the mean of the others
+    std::array<u32, 4> none{};
+    none[quad.missing] = full_weight;
+    Blend blend(texture);
+    blend.add(quad.elements, without_missing(none, quad.missing), 0b1111u & ~(1u << quad.missing));
+    quad.elements[quad.missing] = blend.result();
+  }
+  for (Texel &texel : quad.elements) texel = clamped(texture.format, texel);
+  return {quad.elements[2], quad.elements[3], quad.elements[1], quad.elements[0]};
 }
 
 }  // namespace cushim::ptx::execute

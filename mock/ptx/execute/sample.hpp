@@ -27,23 +27,24 @@ constexpr unsigned coordinates_of(Geometry geometry) {
 
 struct SamplePoint {
   Geometry geometry = Geometry::line;
-  bool is_integer = false;  // which of the next two is used
+  bool is_integer = false;  // true: `index` is used, false: `position`
   std::array<float, 3> position{};
   std::array<std::int32_t, 3> index{};
   std::array<std::int32_t, 3> offset{};  // in elements
   std::uint32_t layer = 0;               // values above the last layer are clamped to it
 };
 
-// Returns the mipmap level for the derivatives of the coordinates by two directions. Without anisotropy.
+// Returns the mipmap level for the derivatives of the coordinates in two directions. Anisotropy is not
+// applied.
 float level_of_gradients(const Texture &texture, const SamplePoint &point,
                          const std::array<std::array<float, 3>, 2> &gradients);
 
-// Returns the value at a point. Applies the sampler's bias and clamps to `level`. Weights of interpolation
-// have 8 fractional bits; sums are rounded once. Measured on an H200, but for signed bytes, colors of sRGB,
-// volumes and levels.
+// The level that the compiler passes for fetches without a level or gradients. The sampler's bounds clamp it.
+inline constexpr float lowest_level = -32;
+
+// Returns the value at a point. Applies the sampler's bias and bounds to `level`. Equals an H200, except for
+// a few sums of floats: see filter.hpp.
 Texel sample(const Texture &texture, const SamplePoint &point, float level);
-// The same at level 0, without bias and clamps.
-Texel sample_base(const Texture &texture, const SamplePoint &point);
 
 // Returns the four elements that linear filtering would use, counter-clockwise from the lower left one:
 // tld4. For geometries with two coordinates in a layer.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iterator>
 
+#include "check/kernel_checker.hpp"
 #include "execute/convert.hpp"
 #include "execute/lane_values.hpp"
 #include "execute/machine.hpp"
@@ -110,6 +111,7 @@ const Op *isspacep(Warp &w, const Op *op) {
 
 const Op *fence(Warp &w, const Op *op) {
   state(w).waits = true;
+  if (w.checker != nullptr) w.checker->fence(w, op);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   return op + 1;
 }

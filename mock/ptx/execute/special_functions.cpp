@@ -26,13 +26,14 @@ constexpr std::uint32_t infinity = 0x7f800000, not_a_number = 0x7fffffff, sign_b
 // of two different bits is in the column of its double.
 std::int64_t square(std::uint32_t x, int bits) {
   const int dropped = 2 * bits - 15;
-  const std::uint64_t kept = ~std::uint64_t{0} << dropped;
-  std::uint64_t sum = 0;
-  for (int i = 0; i < bits; ++i) {
+  const std::uint64_t columns = (std::uint64_t{1} << dropped) - 1;
+  std::uint64_t lost = 0;
+  // Later rows begin in columns that are kept.
+  for (int i = 0; 2 * i < dropped; ++i) {
     const std::uint64_t row = std::uint64_t{1} << 2 * i | std::uint64_t{x >> (i + 1)} << (2 * i + 2);
-    sum += (x >> i & 1) != 0 ? row & kept : 0;
+    lost += (x >> i & 1) != 0 ? row & columns : 0;
   }
-  return static_cast<std::int64_t>(sum >> dropped);
+  return static_cast<std::int64_t>((std::uint64_t{x} * x - lost) >> dropped);
 }
 
 // How a function interpolates: the argument has 23 bits, `index` of which select the segment; c0 is shifted.

@@ -9,6 +9,10 @@
 namespace cushim::ptx::execute {
 namespace {
 
+u64 shared_bytes_of(const Launch &launch) {
+  return u64{launch.kernel->info.static_shared_bytes} + launch.shape.dynamic_shared_bytes;
+}
+
 u64 special_value(WarpState &w, SpecialRegister which, unsigned component, unsigned lane) {
   const Launch &launch = *w.worker->launch;
   const auto pick = [component](const Dim3 &d) {
@@ -81,9 +85,14 @@ u64 special_value(WarpState &w, SpecialRegister which, unsigned component, unsig
     }
     case SpecialRegister::dynamic_smem_size:
       return launch.shape.dynamic_shared_bytes;
+    case SpecialRegister::reserved_smem_offset_end:
+      return 288;
+    case SpecialRegister::reserved_smem_offset_cap:
+      return reserved_shared_bytes;
     case SpecialRegister::total_smem_size:
+      return rounded_shared_bytes(shared_bytes_of(launch));
     case SpecialRegister::aggr_smem_size:
-      return launch.shared_bytes;
+      return u64{reserved_shared_bytes} + shared_bytes_of(launch);
     default:
       return 0;
   }

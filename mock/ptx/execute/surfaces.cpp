@@ -58,9 +58,9 @@ Target target_of(Warp &w, const Op *op, const ImageAccess &access, const Surface
           "the first coordinate of a surface is no multiple of the size of the access");
     return {Place::fault};
   }
-  if (image.host == nullptr) return {};
-  return {Place::inside, image.host + static_cast<u64>(z) * image.slice_bytes +
-                             static_cast<u64>(y) * image.row_bytes + static_cast<u64>(x)};
+  std::byte *const at = image.at(static_cast<u64>(x), static_cast<u64>(y), static_cast<u64>(z));
+  if (at == nullptr) return {};
+  return {Place::inside, at};
 }
 
 // Calls visit(lane, surface, target) for each active lane. Returns the next operation.

@@ -6,6 +6,7 @@
 
 #include "execute/asynchronous.hpp"
 #include "execute/atomics.hpp"
+#include "execute/count.hpp"
 #include "execute/lane_values.hpp"
 #include "execute/machine.hpp"
 #include "execute/tensor_box.hpp"
@@ -50,17 +51,19 @@ bool load(Warp &w, const Op *op, unsigned lane, const TensorMap &map, TensorBox 
     std::memcpy(values, outside, box.line_bytes());
     const auto part = box.in_tensor();
     if (const u32 bytes = part.end - part.first; bytes != 0) {
-      const std::byte *const host = resolve_generic(w, op, lane, part.address, bytes, false);
+      const std::byte *const host = resolve_generic(w, op, lane, part.address, bytes, Access::read);
       if (host == nullptr) return false;
+      count_move(w, op, part.address, bytes, false, false);
       std::memcpy(values + part.first, host, bytes);
     }
     for (u32 at = part.first; map.get(TensorMap::is_tf32) != 0 && at < part.end; at += 4)
       store_lane(values + at, 0, 4, to_tf32(u32(load_lane(values + at, 0, 4))));
     for (u32 byte = 0; byte < box.line_bytes(); byte += 16) {
-      std::byte *const shared = resolve_shared(w, op, lane, box.in_shared(to, line, byte), 16);
+      std::byte *const shared = resolve_shared(w, op, lane, box.in_shared(to, line, byte), 16, Access::write);
       if (shared == nullptr) return false;
       std::memcpy(shared, values + byte, 16);
     }
+    count_move(w, op, box.in_shared(to, line, 0), box.line_bytes(), true, true);
   }
   return true;
 }
@@ -74,7 +77,8 @@ bool store(Warp &w, const Op *op, unsigned lane, const TensorMap &map, TensorBox
   for (u64 line = 0; line < box.lines(); ++line, box.next()) {
     std::byte values[most_line_bytes];
     for (u32 byte = 0; byte < box.line_bytes(); byte += 16) {
-      const std::byte *const shared = resolve_shared(w, op, lane, box.in_shared(from, line, byte), 16);
+      const std::byte *const shared =
+          resolve_shared(w, op, lane, box.in_shared(from, line, byte), 16, Access::read);
       if (shared == nullptr) return false;
       std::memcpy(values + byte, shared, 16);
     }
@@ -82,8 +86,11 @@ bool store(Warp &w, const Op *op, unsigned lane, const TensorMap &map, TensorBox
     // The GPU stores multiples of 16 bytes, and so beyond the end of a row that is no such multiple.
     const u32 bytes = (part.end - part.first + 15) & ~u32{15};
     if (bytes == 0) continue;
-    std::byte *const host = resolve_generic(w, op, lane, part.address, bytes, true);
+    std::byte *const host =
+        resolve_generic(w, op, lane, part.address, bytes, copy.reduces ? Access::atomic : Access::write);
     if (host == nullptr) return false;
+    count_move(w, op, box.in_shared(from, line, 0), box.line_bytes(), true, false);
+    count_move(w, op, part.address, bytes, false, true);
     const std::byte *const first = values + part.first;
     if (!copy.reduces) std::memcpy(host, first, bytes);
     for (u32 at = 0; copy.reduces && at < bytes; at += size)
@@ -99,7 +106,7 @@ bool copy_box(Warp &w, const Op *op, unsigned lane) {
     fault(w, op, FaultKind::misaligned_address, lane, (map_at & 63) != 0 ? map_at : shared);
     return false;
   }
-  const std::byte *const bytes_of_map = resolve_generic(w, op, lane, map_at, sizeof(TensorMap), false);
+  const std::byte *const bytes_of_map = resolve_generic(w, op, lane, map_at, sizeof(TensorMap), Access::read);
   if (bytes_of_map == nullptr) return false;
   TensorMap map;
   std::memcpy(static_cast<void *>(&map), bytes_of_map, sizeof map);
@@ -167,8 +174,8 @@ const Op *replace_in_tensor_map(Warp &w, const Op *op) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(rest));
     const u64 at = reg<u64>(w, op->a)[lane];
     std::byte *const bytes = (op->extra & 256) != 0
-                                 ? resolve_shared(w, op, lane, at, sizeof(TensorMap))
-                                 : resolve_generic(w, op, lane, at, sizeof(TensorMap), true);
+                                 ? resolve_shared(w, op, lane, at, sizeof(TensorMap), Access::atomic)
+                                 : resolve_generic(w, op, lane, at, sizeof(TensorMap), Access::atomic);
     if (bytes == nullptr) return nullptr;
     TensorMap map;
     std::memcpy(static_cast<void *>(&map), bytes, sizeof map);

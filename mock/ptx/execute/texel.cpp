@@ -24,8 +24,7 @@ template <class T>
 u32 integer(const std::byte *from, bool is_normalized) {
   const T value = value_at<T>(from);
   if (!is_normalized) return static_cast<u32>(value);
-  const f32 scaled = f32(value) / f32(std::numeric_limits<T>::max());
-  return bits_as<u32>(std::max(scaled, -1.0f));
+  return bits_as<u32>(f32(value) / f32(std::numeric_limits<T>::max()));
 }
 
 u32 channel(const TexelFormat &format, const std::byte *from) {
@@ -111,13 +110,14 @@ void put_channel(const TexelFormat &format, std::byte *to, u32 word) {
   }
 }
 
-// Returns the channel of a border as an element stores it: integers lose upper bits, floats are cut down.
+// Returns the channel of a border as an element stores it: integers lose upper bits, floats are rounded to
+// the nearest, halves down. Measured on an H200.
 template <class T>
 T border_integer(u32 word, bool is_normalized) {
   if (!is_normalized) return static_cast<T>(word);
   const f32 given = bits_as<f32>(word);
   const f32 clamped = std::clamp(given == given ? given : 0.0f, std::is_signed_v<T> ? -1.0f : 0.0f, 1.0f);
-  return static_cast<T>(clamped * f32(std::numeric_limits<T>::max()));
+  return static_cast<T>(std::ceil(clamped * f32(std::numeric_limits<T>::max()) - 0.5f));
 }
 
 template <class T>
@@ -153,6 +153,19 @@ Texel read_texel(const TexelFormat &format, bool is_srgb, const std::byte *from)
     texel[i] = is_srgb_channel(format, is_srgb, i) ? u32{linear_of_srgb[value_at<u8>(from + i)]} << 16
                                                    : channel(format, from + i * size);
   return texel;
+}
+
+Texel clamped(const TexelFormat &format, Texel texel) {
+  if (format.is_normalized && (format.type == ChannelType::s8 || format.type == ChannelType::s16))
+    for (u32 &word : texel) word = bits_as<u32>(std::max(bits_as<f32>(word), -1.0f));
+  return texel;
+}
+
+int color_exponent(float color) {
+  const u16 *const found = std::lower_bound(std::begin(linear_of_srgb), std::end(linear_of_srgb) - 1,
+                                            static_cast<u16>(bits_as<u32>(color) >> 16));
+  const std::size_t last = static_cast<std::size_t>(found - std::begin(linear_of_srgb)) | 7;
+  return std::ilogb(bits_as<f32>(u32{linear_of_srgb[last]} << 16));
 }
 
 Texel border_texel(const TexelFormat &format, bool is_srgb, const Texel &border) {

@@ -68,7 +68,7 @@ f32 level_of(Warp &w, const ImageAccess &access, const Texture &texture, const S
   if (access.level_of == LevelOf::operand)
     return access.has_integer_coordinates ? f32(operand<s32>(w, access, ImageAccess::level, lane))
                                           : operand<f32>(w, access, ImageAccess::level, lane);
-  if (access.level_of != LevelOf::gradients) return 0;
+  if (access.level_of != LevelOf::gradients) return lowest_level;
   std::array<std::array<f32, 3>, 2> gradients{};
   for (unsigned i = 0; i < 6; ++i)
     gradients[i / 3][i % 3] = operand<f32>(w, access, ImageAccess::gradients + i, lane);
@@ -105,11 +105,9 @@ const Op *fetch(Warp &w, const Op *op) {
     if (texture == nullptr) return no_texture(w, op, lane);
     const SamplePoint point = point_of(w, access, lane);
     const Texel texel = access.gathers ? gathered(*texture, point, access.channel)
-                        : access.level_of == LevelOf::base
-                            ? sample_base(*texture, point)
-                            : sample(*texture, point, level_of(w, access, *texture, point, lane));
+                                       : sample(*texture, point, level_of(w, access, *texture, point, lane));
     store(w, access, lane, texel, reads_floats(texture->format));
-    if (texture->levels.front().host != nullptr) residents |= 1u << lane;
+    if (texture->levels.front().has_memory()) residents |= 1u << lane;
   }
   if (access.at[ImageAccess::resident] != ImageAccess::absent) {
     u32 &d = predicate(w, access.at[ImageAccess::resident]);
@@ -166,12 +164,14 @@ u32 attribute(const TexelFormat &format, const Image &image, u32 query) {
       return image.width;
     case 1:
       return image.height;
+    case 2:
+      return image.has_depth ? image.depth : 0;
     case 3:
       return channel_data_type(format);
     case 4:
       return channel_order(format);
     default:
-      return image.depth;  // also the number of layers
+      return image.depth;  // the number of layers
   }
 }
 u32 attribute(const Texture &texture, u32 query, u32 level) {

@@ -11,9 +11,9 @@
 
 namespace cushim::ptx::execute {
 
-// The mipmap level that a fetch reads: 0 with the sampler's clamps, 0 without them, a given one, or that of
+// The mipmap level that a fetch reads: the first one that the sampler allows, a given one, or that of
 // given derivatives.
-enum class LevelOf : std::uint8_t { sampler, base, operand, gradients };
+enum class LevelOf : std::uint8_t { sampler, operand, gradients };
 
 // The registers that a fetch writes: words, halves of 16 bits, or pairs of halves.
 enum class Results : std::uint8_t { words, halves, pairs };

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cushim/ptx/access.hpp"
+
 // The state of a warp, and one decoded operation. Files that include this header are compiled for several
 // instruction sets. No inline function here may be emitted: the linker could keep the version of the wrong
 // instruction set.
@@ -44,6 +46,7 @@ inline constexpr unsigned cached_ranges = 32;
 struct Block;
 struct Worker;
 struct Frame;
+class KernelChecker;
 
 struct Warp {
   std::byte *frame = nullptr;    // registers of the running path
@@ -53,15 +56,16 @@ struct Warp {
   std::uint32_t lanes_mask = 0;  // lanes that exist
   std::int64_t budget = 0;       // instructions until the warp yields
   std::uint64_t instructions = 0, thread_instructions = 0;
-  CachedRange *reads = nullptr, *writes = nullptr;  // of the worker
+  CachedRange *reads = nullptr, *writes = nullptr;  // of the worker; empty if all accesses are checked
   const std::byte *parameters = nullptr;            // of the kernel
   std::uint64_t parameter_bytes = 0;
-  std::byte *shared = nullptr;  // of the block
-  std::uint64_t shared_bytes = 0;
-  std::byte *local = nullptr;     // of lane 0
-  std::uint64_t local_bytes = 0;  // of a lane
+  std::byte *shared = nullptr;     // of the block
+  std::uint64_t shared_bytes = 0;  // that need no check
+  std::byte *local = nullptr;      // of lane 0
+  std::uint64_t local_bytes = 0;   // of a lane
   Block *block = nullptr;
   Worker *worker = nullptr;
+  KernelChecker *checker = nullptr;  // null if no check is on
 };
 
 // Keys are instruction names with normalized modifiers. The signature lists the operands, destination first:
@@ -81,12 +85,13 @@ LaneTable avx2_lanes();
 // Slow path of loads and stores: resolves the address of one lane that is not cached. Returns the host
 // address, or nullptr after storing a fault.
 std::byte *resolve_global(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes,
-                          bool write);
+                          Access access);
 std::byte *resolve_generic(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes,
-                           bool write);
+                           Access access);
 // The same for an address of a shared state space or a generic address of shared memory, which may belong to
 // another block of the cluster.
-std::byte *resolve_shared(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes);
+std::byte *resolve_shared(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes,
+                          Access access);
 void fault_address(Warp &, const Op *, unsigned lane, std::uint64_t address, unsigned bytes);
 
 }  // namespace cushim::ptx::execute

@@ -21,8 +21,8 @@ std::uint64_t SharedMatrix::address(unsigned row, unsigned k, unsigned bits, boo
   const std::uint64_t pitch = swizzle == 0 ? 16 : swizzle;  // between lines of a core matrix
   std::uint64_t at = start;
   if (!transposed) {
-    const std::uint64_t chunk = std::uint64_t{k} * bits / 128;
-    at += row % 8 * pitch + row / 8 * stride + chunk * (swizzle == 0 ? leading : 16);
+    const std::uint64_t chunk = std::uint64_t{k} * bits / 128, chunks = pitch / 16;
+    at += row % 8 * pitch + row / 8 * stride + chunk % chunks * 16 + chunk / chunks * leading;
   } else if (swizzle == 0) {
     at += row / 8 * stride + k % 8 * pitch + k / 8 * leading;
   } else {
@@ -46,7 +46,7 @@ bool load(Warp &w, const Op *op, const SharedMatrix &matrix, unsigned first_row,
     for (unsigned chunk = 0; chunk < (transposed ? rows : depth); chunk += per_chunk) {
       const unsigned row = transposed ? chunk : line, k = transposed ? line : chunk;
       const std::byte *const host =
-          resolve_shared(w, op, 0, matrix.address(first_row + row, k, bits, transposed), 16);
+          resolve_shared(w, op, 0, matrix.address(first_row + row, k, bits, transposed), 16, Access::read);
       if (host == nullptr) return false;
       for (unsigned i = 0; i < per_chunk; ++i) {
         const unsigned bit = i * bits;
@@ -79,10 +79,12 @@ bool multiply_group(WarpState *const *group, const Op *op) {
   const SharedMatrix in_b(first_lane<std::uint64_t>(leader, op->b));
   const SharedMatrix in_a(data.a_in_registers ? 0 : first_lane<std::uint64_t>(leader, op->a));
   // The blocks of columns of B, each in rows.
-  std::vector<std::uint64_t> b(std::size_t{data.blocks} * 8 * depth), a(std::size_t{16} * depth);
+  const unsigned b_depth = product.is_sparse ? 2 * depth : depth;
+  std::vector<std::uint64_t> b(std::size_t{data.blocks} * 8 * b_depth), a(std::size_t{16} * depth);
+  std::vector<std::uint16_t> columns(product.is_sparse ? a.size() : 0);
   for (unsigned block = 0; block < data.blocks; ++block)
-    if (!load(leader, op, in_b, block * 8, 8, depth, bits, data.b_transposed,
-              &b[std::size_t{block} * 8 * depth], 1, 8))
+    if (!load(leader, op, in_b, block * 8, 8, b_depth, bits, data.b_transposed,
+              &b[std::size_t{block} * 8 * b_depth], 1, 8))
       return false;
   if (data.b_negated) negate(b, bits);
   for (unsigned warp = 0; warp < warps_of_group; ++warp) {
@@ -92,11 +94,13 @@ bool multiply_group(WarpState *const *group, const Op *op) {
     else if (!load(w, op, in_a, warp * 16, 16, depth, bits, data.a_transposed, a.data(), depth, 1))
       return false;
     if (data.a_negated) negate(a, bits);
+    if (product.is_sparse) find_columns(w, product, op->d, columns.data());
     const bool adds = (first_lane<std::uint32_t>(w, op->c) & 1) != 0;
     for (unsigned block = 0; block < data.blocks; ++block) {
       std::uint64_t c[16 * 8] = {}, d[16 * 8];
       if (adds) gather(w, data.d[block], c);
-      multiply(product, a.data(), &b[std::size_t{block} * 8 * depth], c, d);
+      multiply(product, a.data(), &b[std::size_t{block} * 8 * b_depth], c, d,
+               product.is_sparse ? columns.data() : nullptr);
       scatter(w, data.d[block], d);
     }
   }

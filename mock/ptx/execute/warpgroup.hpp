@@ -27,7 +27,7 @@ struct SharedMatrix {
 };
 
 // wgmma.mma_async. Op::a: descriptor of A, if it is in shared memory; Op::b: descriptor of B; Op::c:
-// predicate scale-d. Each warp computes 16 rows of D, in blocks of 8 columns.
+// predicate scale-d; Op::d: metadata of a sparse A. Each warp computes 16 rows of D, in blocks of 8 columns.
 struct WarpgroupProduct {
   MatrixProduct product;  // of a warp and a block of columns; `a` in registers
   std::uint32_t blocks;

@@ -13,21 +13,13 @@
 
 #include "cushim/ptx/execute.hpp"
 #include "cushim/ptx/module.hpp"
+#include "support/sanitizers.hpp"
 
 namespace cushim::ptx::testing {
 
-// Defined if the thread sanitizer is on. It reports a data race for kernels whose blocks wait for each
-// other's plain stores, because the interpreter executes them as plain loads and stores.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CUSHIM_FINDS_RACES
-#endif
-#endif
-#ifdef CUSHIM_FINDS_RACES
-inline constexpr bool kFindsRaces = true;
-#else
-inline constexpr bool kFindsRaces = false;
-#endif
+// The thread sanitizer reports a data race for kernels whose blocks wait for each other's plain stores,
+// because the interpreter executes them as plain loads and stores.
+inline constexpr bool kFindsRaces = test::kHasThreadSanitizer;
 
 // Global memory: ranges of device addresses, each backed by host memory.
 class Arena final : public Memory {
@@ -37,6 +29,7 @@ class Arena final : public Memory {
     range.begin = next_;
     range.bytes.resize((bytes + 15) / 16);
     range.size = bytes;
+    range.unwritten.assign(bytes, true);
     next_ += (bytes + 0xffffff) / 0x1000000 * 0x1000000;
     return range.begin;
   }
@@ -44,6 +37,7 @@ class Arena final : public Memory {
   std::uint64_t add(const std::vector<T> &values) {
     const std::uint64_t address = add(values.size() * sizeof(T));
     std::memcpy(host(address), values.data(), values.size() * sizeof(T));
+    note_written(address, values.size() * sizeof(T));
     return address;
   }
   std::byte *host(std::uint64_t address) {
@@ -64,6 +58,33 @@ class Arena final : public Memory {
     }
     return {};
   }
+  // Adds a multicast object for the memory at these addresses, and returns its address.
+  std::uint64_t add_multicast(const std::vector<std::uint64_t> &memory) {
+    const std::uint64_t address = next_;
+    next_ += 0x1000000;
+    multicasts_[address] = memory;
+    return address;
+  }
+  std::vector<std::byte *> multicast(std::uint64_t address, std::uint64_t bytes, Access access) override {
+    std::vector<std::byte *> places;
+    const auto after = multicasts_.upper_bound(address);
+    if (after == multicasts_.begin()) return places;
+    const auto &[begin, copies] = *std::prev(after);
+    for (const std::uint64_t copy : copies) {
+      std::byte *const place = resolve(copy + address - begin, bytes, access).host;
+      if (place == nullptr) return {};
+      places.push_back(place);
+    }
+    return places;
+  }
+  bool is_unwritten(std::uint64_t address, std::uint64_t bytes) override {
+    bool any = false;
+    for_bytes(address, bytes, [&](auto one) { any |= *one; });
+    return any;
+  }
+  void note_written(std::uint64_t address, std::uint64_t bytes) override {
+    for_bytes(address, bytes, [](auto one) { *one = false; });
+  }
   const Texture *texture(std::uint64_t handle) override {
     const auto found = textures.find(handle);
     return found == textures.end() ? nullptr : &found->second;
@@ -82,8 +103,17 @@ class Arena final : public Memory {
   struct Range {
     std::uint64_t begin = 0, size = 0;
     std::vector<Line> bytes;
+    std::vector<bool> unwritten;  // by byte
   };
+  template <class Visit>
+  void for_bytes(std::uint64_t address, std::uint64_t bytes, Visit visit) {
+    for (auto &range : ranges_)
+      if (address - range.begin < range.size)
+        for (std::uint64_t i = 0; i < bytes; ++i)
+          visit(range.unwritten.begin() + static_cast<std::ptrdiff_t>(address - range.begin + i));
+  }
   std::deque<Range> ranges_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> multicasts_;  // by the address
   std::uint64_t next_ = 0x7f0000000000 - 0x100000000;
 };
 
@@ -102,6 +132,7 @@ inline SymbolAddresses place(const Module &module, Arena &arena) {
   });
   each([&](const Variable &one) {
     std::byte *const host = arena.host(addresses[std::string{one.name}]);
+    arena.note_written(addresses[std::string{one.name}], std::max<std::size_t>(one.size, 16));
     std::ranges::copy(std::as_bytes(std::span(one.initializer)), host);
     for (const Relocation &relocation : one.relocations) {
       std::uint64_t value = relocation.symbol.kind == SymbolKind::function
@@ -116,14 +147,14 @@ inline SymbolAddresses place(const Module &module, Arena &arena) {
 
 // A decoded module and its memory.
 struct Loaded {
-  explicit Loaded(std::string_view text) {
+  explicit Loaded(std::string_view text, const CompileOptions &options = {}) {
     auto parsed = parse(text);
     EXPECT_TRUE(parsed.ok()) << parsed.log();
     if (!parsed.ok()) return;
     module = std::move(parsed.module);
     addresses = place(module, memory);
     std::vector<Diagnostic> diagnostics;
-    program = compile(module, addresses, diagnostics);
+    program = compile(module, addresses, diagnostics, options);
     for (const Diagnostic &one : diagnostics) refused += one.text() + "\n";
   }
   // Runs a kernel. The parameters are consecutive, each aligned to its size.
@@ -140,8 +171,27 @@ struct Loaded {
       ADD_FAILURE() << refused;
       return {};
     }
-    return ptx::run(program, kernel, shape, bytes, memory, limits,
-                    [this](std::string_view text) { printed += text; });
+    return ptx::run(
+        program, kernel, shape, bytes, memory,
+        {.limits = limits, .print = [this](std::string_view text) { printed += text; }, .checks = checks});
+  }
+  // Enables checks, whose findings go to `findings`.
+  void enable(std::initializer_list<Check> wanted = {Check::memory, Check::races, Check::init,
+                                                     Check::barriers}) {
+    for (const Check one : wanted) checks.is_on[static_cast<std::size_t>(one)] = true;
+    checks.report = [this](const KernelFinding &one) { findings.push_back(one); };
+  }
+  // Returns the findings as lines of text.
+  std::string found() const {
+    std::string text;
+    for (const KernelFinding &one : findings) {
+      text += std::string(one.rule) + ": " + one.what;
+      for (const auto &[role, at] : one.acts)
+        text += "; " + role + " thread " + std::to_string(at.thread.x) + " of block " +
+                std::to_string(at.block.x) + " in line " + std::to_string(at.line);
+      text += "\n";
+    }
+    return text;
   }
 
   Arena memory;
@@ -150,6 +200,8 @@ struct Loaded {
   Program program;
   std::string refused, printed;
   Limits limits;
+  Checks checks;
+  std::vector<KernelFinding> findings;
 };
 
 inline constexpr std::string_view header = ".version 9.0\n.target sm_90a\n.address_size 64\n";

@@ -52,6 +52,13 @@ TEST(Instruction, ModifiersMayStandInAnyOrderButTypesMayNot) {
   EXPECT_FALSE(parse(entry_of("cvt.s64.rn.f32 %f1, %d1;")).ok());
 }
 
+TEST(Instruction, ModifiersAreBroughtIntoTheOrderOfTheTable) {
+  const Parsed made = parsed(entry_of("add.ftz.rn.f32 %f1, %f2, %f3;\nadd.rn.ftz.f32 %f1, %f2, %f3;"));
+  EXPECT_EQ(made.mnemonic(0).text, "add.ftz.rn.f32");
+  EXPECT_EQ(made.mnemonic(0).ordered, "add.rn.ftz.f32");
+  EXPECT_EQ(made.mnemonic(1).ordered, "add.rn.ftz.f32");
+}
+
 TEST(Instruction, WhiteSpaceMayStandBeforeAModifier) {
   const Parsed made = parsed(entry_of("add .s32\n %r1, %r2, %r3;"));
   EXPECT_EQ(made.mnemonic().text, "add.s32");
@@ -82,11 +89,11 @@ TEST(Instruction, OperandsHaveTheirKinds) {
 }
 
 TEST(Instruction, AddressesHaveBaseAndOffset) {
-  const Parsed made =
-      parsed(module_of(".global .u32 a[8];\n") + entry_of("").substr(module_of("").size(), 0) +
-             ".entry k() { .reg .b32 %r<3>; .reg .b64 %d<3>;\n"
-             "ld.u32 %r1, [%d1+-8]; ld.global.u32 %r1, [a+4]; ld.global.u32 %r1, a[3]; ld.u32 %r1, [16]; "
-             "mov.u64 %d1, a[2]; }\n");
+  const Parsed made = parsed(
+      module_of(".global .u32 a[8];\n") + entry_of("").substr(module_of("").size(), 0) +
+      ".entry k() { .reg .b32 %r<3>; .reg .b64 %d<3>;\n"
+      "ld.u32 %r1, [%d1+-8]; ld.global.u32 %r1, [a+4]; ld.global.u32 %r1, a[3]; ld.local.u32 %r1, [16]; "
+      "mov.u64 %d1, a[2]; }\n");
   EXPECT_EQ(made.operand(1).value, -8);
   EXPECT_EQ(made.operand(1, 1).base, Base::symbol);
   EXPECT_EQ(made.operand(1, 1).value, 4);

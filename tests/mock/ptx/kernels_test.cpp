@@ -11,8 +11,8 @@ namespace {
 
 using testing::Loaded;
 
-std::string text() {
-  std::ifstream file(CUSHIM_PTX_KERNELS);
+std::string text(const char *path) {
+  std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -24,16 +24,40 @@ LaunchShape shape(std::uint32_t blocks, std::uint32_t threads, std::uint32_t sha
   return made;
 }
 
-class CompiledKernels : public ::testing::Test {
+// Each kernel runs without and with all checks, which find nothing.
+class Compiled : public ::testing::TestWithParam<bool> {
  protected:
-  void SetUp() override { ASSERT_TRUE(loaded_.program) << loaded_.refused; }
+  explicit Compiled(const char *path) : loaded_(text(path)) {}
+  void SetUp() override {
+    ASSERT_TRUE(loaded_.program) << loaded_.refused;
+    if (GetParam()) loaded_.enable();
+  }
+  void TearDown() override { EXPECT_EQ(loaded_.found(), ""); }
   template <class... Parameters>
   void run(std::string_view kernel, const LaunchShape &launch, const Parameters &...parameters) {
     const LaunchResult result = loaded_.run(kernel, launch, parameters...);
     EXPECT_TRUE(result) << name(result.fault.kind) << " at line " << result.fault.line;
   }
-  Loaded loaded_{text()};
+  Loaded loaded_;
   testing::Arena &memory_ = loaded_.memory;
+};
+class CompiledKernels : public Compiled {
+ protected:
+  CompiledKernels() : Compiled(CUSHIM_PTX_KERNELS) {}
+};
+// Kernels that synchronize by NVIDIA's headers.
+class CompiledGroups : public Compiled {
+ protected:
+  CompiledGroups() : Compiled(CUSHIM_PTX_GROUPS), in_(1024) {
+    for (std::size_t i = 0; i < in_.size(); ++i) in_[i] = static_cast<int>(i * 7919 % 1000);
+  }
+  // Runs a kernel of 1,024 numbers, and returns `count` results.
+  std::vector<int> results(std::string_view kernel, const LaunchShape &launch, std::size_t count) {
+    const auto from = memory_.add(in_), to = memory_.add(count * 4);
+    run(kernel, launch, from, to);
+    return memory_.get<int>(to, count);
+  }
+  std::vector<int> in_;
 };
 
 TEST(VariadicFunction, ReadsItsArgumentsFromLocalMemory) {
@@ -77,7 +101,7 @@ TEST(VariadicFunction, ReadsItsArgumentsFromLocalMemory) {
   for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(sums[i], 1010 + i);
 }
 
-TEST_F(CompiledKernels, AMatrixProductIsThatOfTheHost) {
+TEST_P(CompiledKernels, AMatrixProductIsThatOfTheHost) {
   const int n = 64;
   std::vector<float> a(n * n), b(n * n);
   for (int i = 0; i < n * n; ++i) {
@@ -98,7 +122,7 @@ TEST_F(CompiledKernels, AMatrixProductIsThatOfTheHost) {
     }
 }
 
-TEST_F(CompiledKernels, AReductionWithShufflesSums) {
+TEST_P(CompiledKernels, AReductionWithShufflesSums) {
   std::vector<int> in(10000);
   std::iota(in.begin(), in.end(), -3000);
   const auto from = memory_.add(in), to = memory_.add(std::vector<int>(1));
@@ -106,7 +130,7 @@ TEST_F(CompiledKernels, AReductionWithShufflesSums) {
   EXPECT_EQ(memory_.get<int>(to, 1)[0], std::accumulate(in.begin(), in.end(), 0));
 }
 
-TEST_F(CompiledKernels, AScanSumsPrefixes) {
+TEST_P(CompiledKernels, AScanSumsPrefixes) {
   std::vector<unsigned> in(512), sums(512);
   std::iota(in.begin(), in.end(), 7u);
   std::partial_sum(in.begin(), in.end(), sums.begin());
@@ -115,7 +139,7 @@ TEST_F(CompiledKernels, AScanSumsPrefixes) {
   EXPECT_EQ(memory_.get<unsigned>(to, 512), sums);
 }
 
-TEST_F(CompiledKernels, AHistogramCountsWithAtomicsInSharedMemory) {
+TEST_P(CompiledKernels, AHistogramCountsWithAtomicsInSharedMemory) {
   std::vector<std::uint8_t> in(30000);
   std::vector<unsigned> counts(256);
   for (std::size_t i = 0; i < in.size(); ++i) ++counts[in[i] = static_cast<std::uint8_t>(i * i >> 4)];
@@ -124,7 +148,7 @@ TEST_F(CompiledKernels, AHistogramCountsWithAtomicsInSharedMemory) {
   EXPECT_EQ(memory_.get<unsigned>(to, 256), counts);
 }
 
-TEST_F(CompiledKernels, ABitonicSortSorts) {
+TEST_P(CompiledKernels, ABitonicSortSorts) {
   std::vector<unsigned> values(1024);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<unsigned>(i * 2654435761u);
   const auto at = memory_.add(values);
@@ -136,7 +160,7 @@ TEST_F(CompiledKernels, ABitonicSortSorts) {
 int ackermann(int m, int n) {
   return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
 }
-TEST_F(CompiledKernels, RecursionThatDivergesReturnsToEachLane) {
+TEST_P(CompiledKernels, RecursionThatDivergesReturnsToEachLane) {
   const auto to = memory_.add(64 * 4);
   loaded_.limits.stack_bytes = 16384;
   run("recurse", shape(1, 64), to);
@@ -144,7 +168,7 @@ TEST_F(CompiledKernels, RecursionThatDivergesReturnsToEachLane) {
   for (int i = 0; i < 64; ++i) EXPECT_EQ(out[static_cast<std::size_t>(i)], ackermann(i % 3, i / 8));
 }
 
-TEST_F(CompiledKernels, FunctionPointersOfATableAreCalled) {
+TEST_P(CompiledKernels, FunctionPointersOfATableAreCalled) {
   std::vector<double> values(40);
   std::iota(values.begin(), values.end(), 1.5);
   const auto at = memory_.add(values);
@@ -156,12 +180,12 @@ TEST_F(CompiledKernels, FunctionPointersOfATableAreCalled) {
   }
 }
 
-TEST_F(CompiledKernels, PrintfPrints) {
+TEST_P(CompiledKernels, PrintfPrints) {
   run("print", shape(1, 2), 1.25f);
   EXPECT_EQ(loaded_.printed, "thread 0 of two:  0.00 1099511627776\nthread 1 of two:  1.25 1099511627776\n");
 }
 
-TEST_F(CompiledKernels, AGridBarrierHoldsAllBlocks) {
+TEST_P(CompiledKernels, AGridBarrierHoldsAllBlocks) {
   if (testing::kFindsRaces) GTEST_SKIP() << "blocks wait for plain stores of others";
   const unsigned n = 40 * 96;
   const auto values = memory_.add(n * 4), to = memory_.add(n * 4);
@@ -176,18 +200,61 @@ TEST_F(CompiledKernels, AGridBarrierHoldsAllBlocks) {
   }
 }
 
-TEST_F(CompiledKernels, ALockWithinAWarpIsTakenByEachLane) {
+TEST_P(CompiledKernels, ALockWithinAWarpIsTakenByEachLane) {
   const auto counter = memory_.add(std::vector<int>(1));
   run("count", shape(3, 64), counter);
   EXPECT_EQ(memory_.get<int>(counter, 1)[0], 3 * 64);
 }
 
-TEST_F(CompiledKernels, HalfPrecisionRoundsOnce) {
+TEST_P(CompiledKernels, HalfPrecisionRoundsOnce) {
   // 1.5 * 1.5 + 0.5 = 2.75; * 0.3333 = 0.91656: 0x3b55
   const auto from = memory_.add(std::vector<std::uint16_t>(32, 0x3e00)), to = memory_.add(64);
   run("halves", shape(1, 32), from, to);
   EXPECT_EQ(memory_.get<std::uint16_t>(to, 32), std::vector<std::uint16_t>(32, 0x3b55));
 }
+
+TEST_P(CompiledGroups, TilesOfAWarpReduceScanAndExchange) {
+  std::vector<int> sums(256), values(256), wanted(256);
+  for (std::size_t i = 0; i < 256; ++i)
+    sums[i] = std::accumulate(in_.begin() + static_cast<std::ptrdiff_t>(i / 8 * 8),
+                              in_.begin() + static_cast<std::ptrdiff_t>(i / 8 * 8 + 8), 0);
+  for (std::size_t i = 0; i < 256; ++i) values[i] = sums[i / 32 * 32 + 31 - i % 32];
+  // Of the coalesced threads, the first is the one with the least multiple of 3 in the warp.
+  std::vector<int> with_first = values;
+  for (std::size_t i = 0; i < 256; i += 3) with_first[i] += values[(i / 32 * 32 + 2) / 3 * 3];
+  for (std::size_t i = 0; i < 256; ++i)
+    wanted[255 - i] =
+        with_first[i] + std::accumulate(with_first.begin() + static_cast<std::ptrdiff_t>(i / 8 * 8),
+                                        with_first.begin() + static_cast<std::ptrdiff_t>(i + 1), 0);
+  EXPECT_EQ(results("tiles", shape(1, 256), 256), wanted);
+}
+
+TEST_P(CompiledGroups, BarriersInSharedMemoryHaveRounds) {
+  const auto out = results("rounds", shape(1, 128), 128);
+  for (std::size_t i = 0; i < 128; ++i) EXPECT_EQ(out[i], 3 * in_[(i + 37) % 128] + 3);
+}
+
+TEST_P(CompiledGroups, APipelineCopiesAheadOfItsConsumers) {
+  const auto out = results("pipelined", shape(1, 128), 128);
+  for (std::size_t i = 0; i < 128; ++i) {
+    const std::size_t next = (i + 1) % 128;
+    EXPECT_EQ(out[i], in_[next] + in_[128 + next] + in_[256 + next] + in_[384 + next]);
+  }
+}
+
+TEST_P(CompiledGroups, AnAsynchronousCopyIsAwaitedByTheBlock) {
+  const auto out = results("reversed", shape(1, 256), 256);
+  for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(out[i], in_[255 - i]);
+}
+
+TEST_P(CompiledGroups, TheLastBlockSumsTheSumsOfAll) {
+  EXPECT_EQ(results("last_block", shape(16, 64), 1)[0], std::accumulate(in_.begin(), in_.end(), 0));
+  EXPECT_EQ(results("last_block", shape(16, 64), 1)[0], std::accumulate(in_.begin(), in_.end(), 0));
+}
+
+constexpr auto is_checked = [](const auto &one) { return one.param ? "On" : "Off"; };
+INSTANTIATE_TEST_SUITE_P(Checks, CompiledKernels, ::testing::Bool(), is_checked);
+INSTANTIATE_TEST_SUITE_P(Checks, CompiledGroups, ::testing::Bool(), is_checked);
 
 }  // namespace
 }  // namespace cushim::ptx

@@ -112,5 +112,27 @@ TEST(Movmatrix, TransposesTheMatrixOfAWarp) {
     for (std::size_t column = 0; column < 8; ++column) EXPECT_EQ(d[row * 8 + column], column * 8 + row);
 }
 
+// 2^24 + 1 of the first four products is cut off to 2^24.
+TEST(Matrix, WmmaOnTf32AddsFourProductsAtATime) {
+  std::string text{testing::header};
+  text += R"(.visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pd) {
+  .reg .b32 a<4>, b<4>; .reg .f32 z, d<8>; .reg .b64 x; mov.f32 z, 0f00000000;
+  ld.param.u64 x, [pa]; wmma.load.a.sync.aligned.row.m16n16k8.global.tf32 {a0,a1,a2,a3}, [x];
+  ld.param.u64 x, [pb]; wmma.load.b.sync.aligned.col.m16n16k8.global.tf32 {b0,b1,b2,b3}, [x];
+  wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 )" +
+          registers("d", 8) + R"(, {a0,a1,a2,a3}, {b0,b1,b2,b3}, {z,z,z,z,z,z,z,z};
+  ld.param.u64 x, [pd]; wmma.store.d.sync.aligned.row.m16n16k8.global.f32 [x], )" +
+          registers("d", 8) + "; ret; }\n";
+  Loaded loaded(text);
+  std::vector<float> a(16 * 8), b(8 * 16, 1);
+  a[0] = 0x1p24f, a[1] = 1, a[4] = -0x1p24f;
+  a[8] = 0x1p24f, a[12] = 1, a[13] = -0x1p24f;
+  const auto at_a = loaded.memory.add(a), at_b = loaded.memory.add(b), at_d = loaded.memory.add(16 * 16 * 4);
+  ASSERT_TRUE(loaded.run("k", warp(), at_a, at_b, at_d));
+  const auto d = loaded.memory.get<float>(at_d, 32);
+  EXPECT_EQ(d[0], 0);
+  EXPECT_EQ(d[16], 1);
+}
+
 }  // namespace
 }  // namespace cushim::ptx

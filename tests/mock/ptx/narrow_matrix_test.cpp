@@ -164,12 +164,16 @@ TEST(Wmma, LoadsAndMultipliesElementsOf4Bits) {
   check_wmma({8, 8, 32, "u4", "u4", ""}, 64);
 }
 
-TEST(Mma, RefusesSparseMatrices) {
-  Loaded loaded(std::string{testing::header} + R"(.visible .entry k() { .reg .b32 a<4>, b<4>, c<4>, e;
-  mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {c0,c1,c2,c3}, {a0,a1,a2,a3}, {b0,b1,b2,b3}, {c0,c1,c2,c3}, e, 0;
-  ret; }
-)");
-  EXPECT_NE(loaded.refused.find("is not supported"), std::string::npos) << loaded.refused;
+TEST(Mma, RefusesASelectorOfLanesThatASparseProductLacks) {
+  const auto refused = [](std::string_view shape_and_types, int selector) {
+    std::string text{testing::header};
+    text += ".visible .entry k() { .reg .b32 a<4>, b<4>, c<4>, e;\n  mma.sp::ordered_metadata.sync.aligned.";
+    text.append(shape_and_types).append(" {c0,c1,c2,c3}, {a0,a1,a2,a3}, {b0,b1,b2,b3}, {c0,c1,c2,c3}, e, ");
+    return Loaded(text + std::to_string(selector) + "; ret; }\n").refused;
+  };
+  EXPECT_EQ(refused("m16n8k32.row.col.f32.bf16.bf16.f32", 1), "");
+  EXPECT_NE(refused("m16n8k32.row.col.f32.bf16.bf16.f32", 2).find("outside of 0 to 1"), std::string::npos);
+  EXPECT_NE(refused("m16n8k64.row.col.s32.s8.s8.s32", 1).find("outside of 0 to 0"), std::string::npos);
 }
 
 }  // namespace

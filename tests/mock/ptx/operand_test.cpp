@@ -49,6 +49,21 @@ TEST(Operand, IsAnElementOfLocalAndSharedArrays) {
                       "cvt.u64.u32 %l, %i; ld.shared.b32 %b, there[%l]; mov.b64 %x, {%a, %b};"),
             (Words{0x700000000, 0x700000001, 0x700000002, 0x700000003}));
 }
+TEST(Operand, IsAnElementOfAnArrayInLoadsAndStoresOnly) {
+  for (const std::string_view refused :
+       {"atom.shared.add.u32 %a, there[%i], %b;", "atom.shared.add.u32 %a, there[4], %b;",
+        "red.shared.add.u32 there[%i], %b;", "red.shared.add.u32 there[4], %b;",
+        "prefetch.local.L1 here[%i];", "prefetch.local.L1 here[1];",
+        "mbarrier.init.shared.b64 there[%i], 1;"}) {
+    const std::string text = std::string{header} +
+                             ".entry k() { .reg .u32 %i, %a, %b; .local .b32 here[4]; "
+                             ".shared .align 8 .b32 there[8];\n" +
+                             std::string{refused} + " ret; }";
+    const ParseResult result = parse(text);
+    EXPECT_NE(result.log().find("error   : Arguments mismatch for instruction '"), std::string::npos)
+        << refused << result.log();
+  }
+}
 TEST(Operand, IsTheAddressOfAnElement) {
   EXPECT_EQ(stored_by("mov.u64 %x, numbers[%i]; ld.global.u64 %x, [%x];",
                       ".global .u64 numbers[4] = {5, 6, 7, 8};"),
@@ -72,6 +87,32 @@ TEST(Operand, MovesAVectorRegister) {
   EXPECT_EQ(stored_by("mov.v2.b32 %v, {3, 4}; mov.v2.b32 {%a, %b}, %v; mov.b64 %x, {%a, %b};"),
             (Words{0x400000003, 0x400000003, 0x400000003, 0x400000003}));
 }
+// As an H200 does: ptxas guards only the comparison.
+TEST(Operand, OfAGuardedSetIsConvertedWhereTheGuardIsFalse) {
+  const std::string before = ".reg .pred %p; .reg .b16 %h, %e; setp.ne.u32 %p, %i, %i; cvt.u16.u32 %h, %i;\n";
+  const Words f32(4, 0x4e810000), s32(4, 0x5555), bf16(4, 0x46e0), f16(4, 0x77c0), kept(4, 0x55d55555);
+  EXPECT_EQ(stored_by(before + "mov.b32 %a, 0xbf7fffff; @%p set.ne.f32.s32 %a, %i, 0; cvt.u64.u32 %x, %a;"),
+            f32);
+  EXPECT_EQ(stored_by(before + "mov.b32 %a, 0x55d55555; @%p set.hi.s32.u16 %a, %h, 0; cvt.u64.u32 %x, %a;"),
+            s32);
+  EXPECT_EQ(stored_by(before + "mov.b16 %e, 0x6ff8; @%p set.ne.bf16.f16 %e, %h, %h; cvt.u64.u16 %x, %e;"),
+            bf16);
+  EXPECT_EQ(stored_by(before + "mov.b16 %e, 0x7bff; @%p set.gt.f16.f32 %e, %a, %a; cvt.u64.u16 %x, %e;"),
+            f16);
+  EXPECT_EQ(stored_by(before + "mov.b32 %a, 0x55d55555; @%p set.hi.u32.u32 %a, %i, 0; cvt.u64.u32 %x, %a;"),
+            kept);
+  EXPECT_EQ(stored_by(before + "mov.b32 %a, 0xbf7fffff; @!%p set.eq.f32.s32 %a, 1, 1; cvt.u64.u32 %x, %a;"),
+            Words(4, 0x3f800000));
+}
+// As an H200 does: ptxas drops the guard of these two instructions.
+TEST(Operand, OfAGuardedSumOfBytesIsWrittenByAllThreads) {
+  const std::string before =
+      ".reg .pred %p; setp.ne.u32 %p, %i, %i; mov.b32 %a, 0x04030201; mov.b32 %b, 7;\n";
+  const std::string after = "%d, %a, %a, %b; cvt.u64.u32 %x, %d;";
+  EXPECT_EQ(stored_by(before + "mov.b32 %d, 1; @%p vadd4.u32.u32.u32.add " + after), Words(4, 27));
+  EXPECT_EQ(stored_by(before + "mov.b32 %d, 1; @%p vsub4.u32.u32.u32.add " + after), Words(4, 7));
+  EXPECT_EQ(stored_by(before + "mov.b32 %d, 1; @%p vadd4.s32.u32.u32.add " + after), Words(4, 1));
+}
 TEST(Operand, GuardsAllResultsOfAnInstructionThatOverwritesItsGuard) {
   EXPECT_EQ(stored_by(".reg .pred %p, %q; setp.eq.u32 %p, 0, 0; setp.eq.u32 %q, 0, 0; mov.b32 %a, 0;\n"
                       "mov.b32 %b, 0x3c003c00; @%p setp.eq.f16x2 %p|%q, %a, %b;\n"
@@ -79,5 +120,26 @@ TEST(Operand, GuardsAllResultsOfAnInstructionThatOverwritesItsGuard) {
             (Words{0, 0, 0, 0}));
 }
 
+// As an H200 does, for which ptxas computes them.
+TEST(Operand, OfAnApproximationIsAConstantThatPtxasRounds) {
+  const auto of = [](const std::string &name, const std::string &a, const std::string &b = "") {
+    const std::string second = b.empty() ? "" : ", " + b;
+    return stored_by(name + ".f32 %d, " + a + second + "; mov.b64 %x, {%d, 0};").at(0);
+  };
+  EXPECT_EQ(of("sin.approx", "0fbd543850"), 0xbd542002);
+  EXPECT_EQ(of("sin.approx", "0f6fbba829"), 0x3f4f69d9);
+  EXPECT_EQ(of("cos.approx", "0f412d6f99"), 0xbe1eec74);
+  EXPECT_EQ(of("lg2.approx", "0f374e0abd"), 0xc1828172);
+  EXPECT_EQ(of("lg2.approx.ftz", "0f7f7fffff"), 0x43000000);
+  EXPECT_EQ(of("ex2.approx.ftz", "0fbf000000"), 0x3f3504f3);
+  EXPECT_EQ(of("rcp.approx.ftz", "0f44b3205d"), 0x3a36eea8);
+  EXPECT_EQ(of("div.approx.ftz", "0fbf000000", "0f48531bb4"), 0xb61b380e);
+}
+TEST(Operand, OfAnApproximationIsAConstantInARegisterThatIsWrittenOnce) {
+  const std::string sine = "sin.approx.f32 %d, %a; mov.b64 %x, {%d, 0};";
+  EXPECT_EQ(stored_by("mov.b32 %a, 0x6fbba829; " + sine), Words(4, 0x3f4f69d9));
+  EXPECT_EQ(stored_by("mov.b32 %a, 0x6fbba829; add.u32 %a, %a, %i; sub.u32 %a, %a, %i; " + sine),
+            Words(4, 0));
+}
 }  // namespace
 }  // namespace cushim::ptx

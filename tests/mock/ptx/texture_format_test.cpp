@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What textures of each format return, as an H200 does.
+// The values that textures of each format return, compared with those of an H200.
 #include "texture.hpp"
 
 namespace cushim::ptx {
@@ -69,7 +69,7 @@ TEST(TextureFormat, Colors_are_converted_from_srgb_with_8_bits) {
   EXPECT_EQ(fetch(kLine, one, {at(0.0f)})[0], (Words{0x3f010000, bits(1 / 255.0f), 0, 0}));
 }
 
-TEST(TextureFormat, A_border_is_cut_down_to_the_format) {
+TEST(TextureFormat, A_border_is_rounded_to_the_format) {
   Pixels<std::uint32_t> memory(4);
   Texture one = texture(memory.image);
   one.sampler.address.fill(AddressMode::border);

@@ -249,12 +249,12 @@ TEST_F(Mipmapped, Derivatives_choose_the_level) {
                          at(0.5f, 0.5f, 0.0f, 0.0f)})),
             (std::vector<float>{10, 20, 40, 10}));
 }
-TEST_F(Mipmapped, A_fetch_of_the_base_ignores_the_clamps) {
+TEST_F(Mipmapped, A_fetch_of_the_base_has_the_clamps_too) {
   all.sampler.min_level = 2;
   EXPECT_EQ(reals(fetch(kPlane, all, {at(0.5f, 0.5f)})), std::vector<float>{40});
   EXPECT_EQ(
       reals(fetch("tex.base.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%c0, %c1}];", all, {at(0.5f, 0.5f)})),
-      std::vector<float>{10});
+      std::vector<float>{40});
 }
 
 TEST(Texture, The_longest_coordinate_chooses_the_face_of_a_cube) {

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -181,6 +182,42 @@ has(cubin, b'by_nvrtc')
 """)
     expect_origin(report, "NVRTC", "nvJitLink")
     assert sorted(cubin["loads"] for cubin in report["cubins"]) == [1, 2], report
+
+
+def fat_binary(kind, content):
+    """Returns a fat binary with one entry for sm_90: PTX (kind 1) or LTO IR (8)."""
+    entry = struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, len(content), 0, 0, 0, 0, 90, 0, 0, 0, 0, 0)
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry + content)) + entry + content
+
+
+def object_file(content):
+    """Returns an object file of the host with a fat binary."""
+    (HERE / "content").write_bytes(content)
+    made = build(f'__asm__(".section __nv_relfatbin, \\"a\\"\\n.incbin \\"{HERE}/content\\"\\n.section .nvFatBinSegment, \\"a\\"\\n.quad 0\\n.previous");\n', "object.o", "-c")
+    return made.read_bytes()
+
+
+def archive(content):
+    return b"!<arch>\n" + b"member.o/".ljust(16) + b"0".ljust(32) + str(len(content)).encode().ljust(10) + b"`\n" + content
+
+
+def nvjitlink_of_objects_and_archives():
+    library(NVJITLINK, "libnvJitLink.so.12")
+    objects = [object_file(fat_binary(1, (PTX % name).encode() + b"\0")) for name in ("first", "second")]
+    report, _ = run(LINK + f"""
+add(5, {objects[0]!r})
+add(10, {archive(objects[1])!r})
+cubin = linked()
+has(cubin, b'first')
+has(cubin, b'second')
+""")
+    expect_origin(report, "nvJitLink")
+
+
+def nvjitlink_of_lto_ir_in_an_object():
+    library(NVJITLINK.replace("type != 3", "type != 5"), "libnvJitLink.so.12")
+    report, _ = run(LINK + f"add(5, {object_file(fat_binary(8, b'LTO IR'))!r})\nhas(linked(), b'by_lto')")
+    expect_origin(report, "nvJitLink")
 
 
 def nvjitlink_of_lto_ir():

@@ -11,14 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cushim/ptx/checks.hpp"
+#include "cushim/ptx/counts.hpp"
 #include "cushim/ptx/module.hpp"
 #include "cushim/ptx/textures.hpp"
 
 // Executes the kernels of a parsed PTX module on the CPU. Independent of any driver.
 namespace cushim::ptx {
-
-// A kernel's kind of access to memory.
-enum class Access { read, write, atomic };
 
 // The host memory at a device address. The `bytes` bytes from `host` on, and the `before` bytes in front of
 // it, may be accessed in the same way for the rest of the launch. A null `host` means that the address is
@@ -35,6 +34,10 @@ class Memory {
   virtual ~Memory() = default;
   // Returns the host memory of a global or generic address.
   virtual Resolved resolve(std::uint64_t address, std::uint64_t bytes, Access) = 0;
+  // Returns the host memory of these bytes in each memory that is bound to a multicast object, for multimem
+  // instructions. It may be accessed for the rest of the launch. Empty: the address is illegal. The default
+  // has no multicast objects.
+  virtual std::vector<std::byte *> multicast(std::uint64_t address, std::uint64_t bytes, Access);
   // malloc() and free() of kernels. The defaults have no heap and return 0, as a GPU whose heap is full.
   virtual std::uint64_t allocate(std::uint64_t bytes);
   virtual void release(std::uint64_t address);
@@ -45,6 +48,10 @@ class Memory {
   // cudaGraphSetConditional() of kernels. Returns false, which is a fault of the kernel, if there is no such
   // handle. The default knows no handles.
   virtual bool set_conditional(std::uint64_t handle, std::uint32_t value);
+  // For Check::init: whether one of these bytes was never written, and that they are written now. The
+  // defaults know no such bytes.
+  virtual bool is_unwritten(std::uint64_t address, std::uint64_t bytes);
+  virtual void note_written(std::uint64_t address, std::uint64_t bytes);
 };
 
 // Returns whether the executor implements a function that a module may declare without a body, as vprintf.
@@ -60,13 +67,6 @@ inline constexpr std::uint64_t parameter_window = (1ull << 48) + (2ull << 32);
 // The address of function N of a module is code_window + 16 * N. Initializers that refer to a function
 // contain it.
 inline constexpr std::uint64_t code_window = 1ull << 50;
-
-// The extent of a grid, block or cluster.
-struct Dim3 {
-  std::uint32_t x = 1, y = 1, z = 1;
-  // Returns x * y * z.
-  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
-};
 
 // The dimensions of a launch, and its dynamic shared memory.
 struct LaunchShape {
@@ -102,22 +102,22 @@ enum class FaultKind {
 std::string_view name(FaultKind);
 
 // The first fault of a launch, and where it occurred.
-struct Fault {
+struct Fault : ThreadPosition {
   FaultKind kind = FaultKind::none;
-  std::string kernel;
-  Dim3 block{0, 0, 0}, thread{0, 0, 0};
-  std::uint32_t line = 0;         // of the PTX text
-  std::string source_file;        // of .loc; empty without line information
-  std::uint32_t source_line = 0;  // of .loc; 0 without line information
-  std::uint64_t address = 0;      // of the access that faulted
-  std::string message;            // of a failed assertion
+  std::uint64_t address = 0;  // of the access that faulted
+  std::string message;        // of a failed assertion
 };
+
+struct Sample;        // cushim/ptx/costs.hpp
+struct SampledCosts;  // the same
 
 // The result of a launch.
 struct LaunchResult {
   Fault fault;  // kind none: success
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;  // lanes that were active, summed over the warp instructions
+  Counts counts{};                        // empty unless the program was compiled with CompileOptions::counts
+  std::shared_ptr<const SampledCosts> costs{};  // null without a sample
   explicit operator bool() const { return fault.kind == FaultKind::none; }
 };
 
@@ -149,15 +149,30 @@ class Program {
   std::shared_ptr<const Code> code_;
 };
 
+// How compile() decodes a module.
+struct CompileOptions {
+  bool counts = false;  // count what each instruction does; programs without counts run no slower for it
+  bool costs = false;   // also sum what the cost model of cushim/ptx/costs.hpp needs; implies counts
+};
+
 // Decodes every function of a module. Returns an empty program, and appends to `diagnostics`, if a
 // function uses an instruction that is not supported or a symbol that `addresses` lacks.
-Program compile(const Module &, const SymbolAddresses &addresses, std::vector<Diagnostic> &diagnostics);
+Program compile(const Module &, const SymbolAddresses &addresses, std::vector<Diagnostic> &diagnostics,
+                const CompileOptions & = {});
 
 // Receives the output of kernels. Any worker may call it, one at a time.
 using Print = std::function<void(std::string_view)>;
 
+// How run() executes a kernel.
+struct RunOptions {
+  Limits limits{};
+  Print print{};                   // empty: output is dropped
+  const Sample *sample = nullptr;  // the blocks that run by a program with costs; null: none
+  Checks checks{};
+};
+
 // Runs a kernel to its end. `parameters` has the layout of the kernel's parameter space.
 LaunchResult run(const Program &, std::string_view kernel, const LaunchShape &,
-                 std::span<const std::byte> parameters, Memory &, const Limits & = {}, const Print & = {});
+                 std::span<const std::byte> parameters, Memory &, const RunOptions & = {});
 
 }  // namespace cushim::ptx

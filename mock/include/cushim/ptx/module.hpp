@@ -142,7 +142,8 @@ struct Operand {
 
 // One spelling of opcode and modifiers, shared by all instructions with that spelling.
 struct Mnemonic {
-  std::string_view text;  // as written: mad.lo.s32
+  std::string_view text;     // as written: mad.lo.s32
+  std::string_view ordered;  // with the modifiers in the order of the instruction table
   Opcode opcode = Opcode::count;
   std::vector<Modifier> modifiers;  // in the order written
   std::vector<Type> types;          // the modifiers that are types, in the order written

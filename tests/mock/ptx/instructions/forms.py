@@ -319,8 +319,42 @@ def memory_forms():
                f"ld.global.{t} %d, [p];}}"), (f"i{BITS[t]}",) * 2, t
 
 
+def relaxed_forms():
+    """Yields forms that the PTX manual does not list, but that ptxas accepts."""
+    integers = ("u8", "s8") + INTEGER
+    for r in ROUND:
+        for t in integers:
+            i = f"i{max(BITS[t], 16)}"
+            yield f"cvt.{r}.ftz.f32.{t} %d, %a;", (i,), "f32"
+            yield f"cvt.{r}.ftz.sat.f32.{t} %d, %a;", (i,), "f32"
+        yield f"cvt.{r}.f32.bf16 %d, %a;", ("bf16",), "f32"
+        yield f"cvt.{r}.ftz.f32.bf16 %d, %a;", ("bf16",), "f32"
+        yield f"cvt.{r}.f64.bf16 %d, %a;", ("bf16",), "f64"
+        yield f"rcp.{r}.ftz.f64 %d, %a;", ("f64",), "f64"
+    yield "cvt.bf16.f16 %d, %a;", ("f16",), "b16"
+    for r, mode in product(("rz", "rm", "rp"), ("", ".relu")):
+        yield f"fma.{r}{mode}.bf16x2 %d, %a, %b, %c;", ("bf16x2",) * 3, "b32"
+    for source, bits in (("f16", 32), ("f16", 64), ("f32", 64)):
+        wide = f"{{.reg .b{bits} t; mov.b{bits} t, {{{', '.join(['%a'] * (bits // BITS[source]))}}}; "
+        for t in integers:
+            yield f"{wide}cvt.rzi.{t}.{source} %d, t;}}", (source,), f"b{max(BITS[t], 16)}"
+        yield f"{wide}cvt.f64.{source} %d, t;}}", (source,), "f64"
+        yield f"{wide}cvt.rzi.s8.{source} %d, t;}}", (source,), "b64"
+    for out in ("b32", "b64"):
+        for t in integers:
+            i = f"i{max(BITS[t], 16)}"
+            yield f"cvt.rn.f16.{t} %d, %a;", (i,), out
+            if out == "b64":
+                yield f"cvt.rn.f32.{t} %d, %a;", (i,), out
+        yield "cvt.rn.f16.f32 %d, %a;", ("f32",), out
+        yield "cvt.rn.f16.f64 %d, %a;", ("f64",), out
+    yield "cvt.f32.f16 %d, %a;", ("f16",), "b64"
+    yield "cvt.rn.f32.f64 %d, %a;", ("f64",), "b64"
+
+
 FAMILIES = {"integer": integer_forms, "logic": logic_forms, "comparison": comparison_forms, "float": float_forms,
-            "conversion": conversion_forms, "video": video_forms, "warp": warp_forms, "memory": memory_forms}
+            "conversion": conversion_forms, "video": video_forms, "warp": warp_forms, "memory": memory_forms,
+            "relaxed": relaxed_forms}
 
 
 def forms(families=tuple(FAMILIES)):

@@ -213,6 +213,19 @@ class Maker {
   std::string operands_, before_, after_;
 };
 
+// Appends each set with a guard that is true in odd rows, and an old value of the result.
+void add_guarded_sets(std::vector<Form> &to) {
+  for (std::size_t i = 0, count = to.size(); i < count; ++i) {
+    if (!to[i].body.starts_with("set.")) continue;
+    Form made = to[i];
+    made.inputs.resize(places - 1, "p");
+    made.inputs.push_back(made.result);
+    made.body = "{.reg .pred g; .reg .b32 t; and.b32 t, %i, 1; setp.ne.u32 g, t, 0; mov.b" +
+                std::to_string(width_of_kind(made.result)) + " %d, %e; @g " + made.body + "}";
+    to.push_back(std::move(made));
+  }
+}
+
 }  // namespace
 
 std::vector<Form> forms() {
@@ -243,6 +256,7 @@ std::vector<Form> forms() {
   add_video_forms(all);
   add_move_forms(all);
   add_memory_forms(all);
+  add_guarded_sets(all);
   return all;
 }
 

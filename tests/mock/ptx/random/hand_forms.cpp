@@ -30,7 +30,10 @@ std::string simd_selector(Random &random, char kind, unsigned parts) {
 void add_scalar_video(std::vector<Form> &to, Random &random, const std::string &name,
                       const std::string &types, const std::string &modifiers) {
   static const Texts selectors{"", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
-  const auto operands = [&] { return ", %a" + random.pick(selectors) + ", %b" + random.pick(selectors); };
+  const auto operands = [&] {
+    const std::string b = random.pick(selectors), a = random.pick(selectors);
+    return ", %a" + a + ", %b" + b;
+  };
   const auto add = [&](const std::string &second, const std::string &merge, bool has_c) {
     to.push_back({name + types + modifiers + second + " %d" + merge + operands() + (has_c ? ", %c;" : ";"),
                   has_c ? Texts{"i32", "i32", "i32"} : Texts{"i32", "i32"}, "i32"});
@@ -95,9 +98,9 @@ void add_video_forms(std::vector<Form> &to) {
         for (const auto &sat : saturations)
           for (const char *const shift : {"", ".shr7", ".shr15"}) {
             const auto add = [&](const char *one, const char *na, const char *nb, const char *nc) {
-              to.push_back({"vmad." + d + "." + a + "." + b + one + sat + shift + " %d, " + na + "%a" +
-                                random.pick(selectors) + ", " + nb + "%b" + random.pick(selectors) + ", " +
-                                nc + "%c;",
+              const std::string y = random.pick(selectors), x = random.pick(selectors);
+              to.push_back({"vmad." + d + "." + a + "." + b + one + sat + shift + " %d, " + na + "%a" + x +
+                                ", " + nb + "%b" + y + ", " + nc + "%c;",
                             {"i32", "i32", "i32"},
                             "i32"});
             };

@@ -8,19 +8,20 @@
 namespace cushim::ptx::random {
 namespace {
 
-constexpr std::size_t block_threads = 64;
-
-std::string digits(std::uint64_t value) { return std::to_string(value); }
+std::string digits(std::uint64_t value) { return decimal(value); }
+std::string width_of(std::string_view kind) { return ".b" + digits(width_of_kind(kind)); }
 
 class Maker {
  public:
   Maker(std::uint64_t seed, bool traced)
-      : random_(seed * 2 + 1), name_("p" + digits(seed)), traced_(traced) {}
+      : random_(seed * 2 + 1), name_("p" + digits(seed)), traced_(traced), in_cluster_(random_.one_in(4)) {}
 
   // Returns the functions that the kernel calls, and the kernel.
   std::string make() {
     for (std::size_t i = 0; i < functions_; ++i) function(i);
-    text_ += ".visible .entry " + name_ + "(.param .u64 from, .param .u64 to) {\n";
+    recursive_function();
+    text_ += ".visible .entry " + name_ + "(.param .u64 from, .param .u64 to) " +
+             (in_cluster_ ? ".reqnctapercluster 2 {\n" : "{\n");
     declare();
     text_ +=
         ".reg .b64 %in, %out, %own, %sums, %tr, %wide; .reg .u32 %thread, %c<64>;\n"
@@ -64,19 +65,17 @@ class Maker {
           "{.reg .b32 n; bfe.u32 n, %r0, " + digits(3 * i) + ", 1; setp.ne.u32 %p" + digits(i) + ", n, 0;}\n";
   }
 
-  void store_word(std::size_t word, const std::string &name, unsigned width) {
-    text_ += width == 64 ? "mov.b64 %wide, " + name + "; "
-                         : "cvt.u64.u" + digits(width) + " %wide, " + name + "; ";
-    text_ += "st.global.b64 [%out+" + digits(8 * word) + "], %wide;\n";
+  void store_word(std::size_t word, const std::string &name, std::string_view type) {
+    text_ += joined({"st.global", type, " [%out+", digits(8 * word), "], ", name, ";\n"});
   }
   void store() {
     std::size_t word = 0;
     for (const RegisterClass &one : register_classes)
       for (std::size_t i = 0; i < one.count; ++i)
-        store_word(word++, "%" + std::string{one.prefix} + digits(i), width_of_kind(one.kind));
+        store_word(word++, "%" + std::string{one.prefix} + digits(i), width_of(one.kind));
     for (std::size_t i = 0; i < predicates; ++i) {
       text_ += "selp.u32 %q0, 1, 0, %p" + digits(i) + "; ";
-      store_word(word++, "%q0", 32);
+      store_word(word++, "%q0", ".b32");
     }
     if (!traced_) return;
     text_ += "{.reg .b64 m; ld.param.u64 m, [to]; mad.wide.u32 m, %thread, " + digits(16 * trace_length) +
@@ -89,13 +88,11 @@ class Maker {
     ++position_;
     if (!traced_) return;
     for (const auto &[name, kind] : one.writes) {
-      if (kind == "p")
-        text_ += "selp.u32 %q3, 1, 0, " + name + "; cvt.u64.u32 %wide, %q3; ";
-      else
-        text_ += width_of_kind(kind) == 64
-                     ? "mov.b64 %wide, " + name + "; "
-                     : "cvt.u64.u" + digits(width_of_kind(kind)) + " %wide, " + name + "; ";
-      text_ += "st.global.v2.b64 [%tr], {" + digits(position_) + ", %wide}; add.u64 %tr, %tr, 16;\n";
+      const bool is_predicate = kind == "p";
+      if (is_predicate) text_ += "selp.u32 %q3, 1, 0, " + name + "; ";
+      text_ += joined({"st.global.b64 [%tr], ", digits(position_), "; st.global",
+                       is_predicate ? ".b32" : width_of(kind), " [%tr+8], ", is_predicate ? "%q3" : name,
+                       "; add.u64 %tr, %tr, 16;\n"});
     }
   }
 
@@ -106,12 +103,12 @@ class Maker {
     for (std::size_t i = 0; i < count && left_ > 0; ++i) {
       --left_;
       const std::size_t kind = random_.below(depth < 2 ? 24 : 18);
-      if (kind < 16)
+      if (kind < 14)
         leaf(any_statement(random_));
       else if (kind < 18)
-        depth == 0 ? leaf(collective_statement(random_)) : leaf(any_statement(random_));
+        depth == 0 ? leaf(collective_statement(random_, in_cluster_)) : leaf(any_statement(random_));
       else if (kind == 18)
-        call();
+        random_.one_in(4) ? call_recursive() : call();
       else if (kind == 19)
         indexed(depth);
       else if (kind < 22)
@@ -125,8 +122,8 @@ class Maker {
   void choice(unsigned depth) {
     const std::string otherwise = label(), end = label();
     const bool both = random_.one_in(2);
-    text_ += "@" + std::string(random_.one_in(2) ? "!" : "") + any_predicate(random_) + " bra " +
-             (both ? otherwise : end) + ";\n";
+    text_ += joined(
+        {"@", random_.one_in(2) ? "!" : "", any_predicate(random_), " bra ", both ? otherwise : end, ";\n"});
     statements(depth + 1, some());
     if (both) {
       text_ += "bra " + end + ";\n" + otherwise + ":\n";
@@ -176,61 +173,102 @@ class Maker {
   static constexpr std::string_view function_kinds[functions_][3] = {
       {"i32", "i32", "i32"}, {"f32", "f32", "i32"}, {"i64", "i64", "f64"}};
 
+  // Begins the body of a function: reads its parameters and sets the predicates.
+  std::string begin_function(std::string_view first, const std::string &x, std::string_view second,
+                             const std::string &y) {
+    std::string body = joined(
+        {"ld.param", width_of(first), " ", x, ", [a]; ld.param", width_of(second), " ", y, ", [b];\n"});
+    for (std::size_t i = 0; i < predicates; ++i)
+      body += "{.reg .b32 n; cvt.u32.u" + width_of(first).substr(2) + " n, " + x + "; bfe.u32 n, n, " +
+              digits(2 * i) + ", 1; setp.ne.u32 %p" + digits(i) + ", n, 0;}\n";
+    return body;
+  }
+
+  Statement statement_of_function() {
+    Statement one = any_statement(random_);
+    while (contains(one.text, "%own") || contains(one.text, "%in")) one = any_statement(random_);
+    return one;
+  }
+
+  // Ends a function. Its registers begin with values that the compiler does not know.
+  void end_function(const std::string &body) {
+    for (const RegisterClass &one : register_classes)
+      for (std::size_t i = 0; i < one.count; ++i) {
+        const std::string name = "%" + std::string{one.prefix} + digits(i);
+        if (contains(body, name))
+          text_ += joined({"ld.const", width_of(one.kind), " ", name, ", [numbers+",
+                           digits(8 * random_.below(64)), "];\n"});
+      }
+    text_ += body + "}\n";
+  }
+
   void function(std::size_t index) {
     const auto &[to, first, second] = function_kinds[index];
-    const auto width = [](std::string_view kind) { return ".b" + digits(width_of_kind(kind)); };
-    text_ += ".func (.param " + width(to) + " r) " + name_ + "f" + digits(index) + "(.param " + width(first) +
-             " a, .param " + width(second) + " b) {\n";
+    text_ += joined({".func (.param ", width_of(to), " r) ", name_, "f", digits(index), "(.param ",
+                     width_of(first), " a, .param ", width_of(second), " b) {\n"});
     declare();
     const std::string x = any_register(first, random_), y = any_register(second, random_),
                       z = any_register(to, random_);
-    std::string body =
-        "ld.param" + width(first) + " " + x + ", [a]; ld.param" + width(second) + " " + y + ", [b];\n";
-    for (std::size_t i = 0; i < predicates; ++i)
-      body += "{.reg .b32 n; cvt.u32.u" + width(first).substr(2) + " n, " + x + "; bfe.u32 n, n, " +
-              digits(2 * i) + ", 1; setp.ne.u32 %p" + digits(i) + ", n, 0;}\n";
+    std::string body = begin_function(first, x, second, y);
     const std::string early = label();
     const std::size_t count = 2 + random_.below(5), stop = random_.below(2 * count);
     for (std::size_t i = 0; i < count; ++i) {
       if (i == stop) body += "@" + any_predicate(random_) + " bra " + early + ";\n";
-      Statement one = any_statement(random_);
-      while (one.text.find("%own") != one.text.npos || one.text.find("%in") != one.text.npos)
-        one = any_statement(random_);
-      body += one.text + "\n";
+      body += statement_of_function().text + "\n";
     }
-    body += early + ":\nst.param" + width(to) + " [r], " + z + "; ret;\n}\n";
-    for (const RegisterClass &one : register_classes)
-      for (std::size_t i = 0; i < one.count; ++i) {
-        const std::string name = "%" + std::string{one.prefix} + digits(i);
-        if (body.find(name) != body.npos)
-          text_ += "mov.b" + digits(width_of_kind(one.kind)) + " " + name + ", " +
-                   digits(draw(one.kind, random_) >> 1) + ";\n";
-      }
-    text_ += body;
+    end_function(body + early + ":\nst.param" + width_of(to) + " [r], " + z + "; ret;\n");
+  }
+
+  // A function that calls itself b times.
+  void recursive_function() {
+    text_ += ".func (.param .b32 r) " + name_ + "g(.param .b32 a, .param .b32 b) {\n.reg .b32 %left;\n";
+    declare();
+    const std::string x = any_register("i32", random_), z = any_register("i32", random_), end = label();
+    std::string body = begin_function("i32", x, "i32", "%left");
+    const std::size_t before = 1 + random_.below(2), after = random_.below(2);
+    for (std::size_t i = 0; i < before; ++i) body += statement_of_function().text + "\n";
+    body += "{.reg .pred z; setp.eq.u32 z, %left, 0; @z bra " + end + ";}\nsub.u32 %left, %left, 1;\n" +
+            called(name_ + "g", {"i32", "i32", "i32"}, z, any_register("i32", random_), "%left") + "\n";
+    for (std::size_t i = 0; i < after; ++i) body += statement_of_function().text + "\n";
+    end_function(body + end + ":\nst.param.b32 [r], " + z + "; ret;\n");
+  }
+
+  // Returns a call of a function with results and arguments of these kinds.
+  std::string called(const std::string &name, const std::string_view (&of)[3], const std::string &to,
+                     const std::string &first, const std::string &second) {
+    std::string text =
+        joined({"{.param ", width_of(of[0]), " to; .param ", width_of(of[1]), " first; .param ",
+                width_of(of[2]), " second; st.param", width_of(of[1]), " [first], ", first, "; st.param",
+                width_of(of[2]), " [second], ", second, "; "});
+    if (random_.one_in(3)) {
+      const std::string prototype = label();
+      text += joined({prototype, ": .callprototype (.param ", width_of(of[0]), " _) _ (.param ",
+                      width_of(of[1]), " _, .param ", width_of(of[2]), " _); .reg .b64 m; mov.u64 m, ", name,
+                      "; call (to), m, (first, second), ", prototype, "; "});
+    } else {
+      text += "call (to), " + name + ", (first, second); ";
+    }
+    return text + "ld.param" + width_of(of[0]) + " " + to + ", [to];}";
   }
 
   void call() {
     const std::size_t index = random_.below(functions_);
-    const auto &[to, first, second] = function_kinds[index];
-    const auto width = [](std::string_view kind) { return ".b" + digits(width_of_kind(kind)); };
-    const std::string d = any_register(to, random_), name = name_ + "f" + digits(index);
-    std::string text = "{.param " + width(to) + " r; .param " + width(first) + " a; .param " + width(second) +
-                       " b; st.param" + width(first) + " [a], " + any_register(first, random_) +
-                       "; st.param" + width(second) + " [b], " + any_register(second, random_) + "; ";
-    if (random_.one_in(3)) {
-      const std::string prototype = label();
-      text += prototype + ": .callprototype (.param " + width(to) + " _) _ (.param " + width(first) +
-              " _, .param " + width(second) + " _); .reg .b64 m; mov.u64 m, " + name +
-              "; call (r), m, (a, b), " + prototype + "; ";
-    } else {
-      text += "call (r), " + name + ", (a, b); ";
-    }
-    leaf({text + "ld.param" + width(to) + " " + d + ", [r];}", {{d, std::string{to}}}});
+    const auto &of = function_kinds[index];
+    const std::string to = any_register(of[0], random_), first = any_register(of[1], random_),
+                      second = any_register(of[2], random_);
+    leaf({called(name_ + "f" + digits(index), of, to, first, second), {{to, std::string{of[0]}}}});
+  }
+
+  void call_recursive() {
+    const std::string to = any_register("i32", random_), first = any_register("i32", random_);
+    leaf({joined({"{.reg .b32 c; rem.u32 c, ", any_register("i32", random_), ", 3; ",
+                  called(name_ + "g", {"i32", "i32", "i32"}, to, first, "c"), "}"}),
+          {{to, "i32"}}});
   }
 
   Random random_;
   std::string name_, text_;
-  bool traced_;
+  bool traced_, in_cluster_;
   std::size_t position_ = 0, labels_ = 0, counters_ = 0, left_ = 0;
 };
 
@@ -241,7 +279,8 @@ std::string module_header() {
   for (std::size_t i = 0; i < 64; ++i)
     text += (i == 0 ? "" : ", ") + digits(draw(i % 2 == 0 ? "f64" : i % 4 == 1 ? "i64" : "f16x2", random));
   return text + "};\n.shared .align 16 .b8 scratch[" + digits(16 * block_threads) +
-         "];\n.shared .align 16 .b8 exchanged[" + digits(8 * block_threads) + "];\n";
+         "];\n.shared .align 16 .b8 exchanged[" + digits(8 * block_threads) +
+         "];\n.shared .align 8 .b64 gate;\n";
 }
 
 Kernel kernel(std::uint64_t seed, bool traced) {

@@ -20,11 +20,7 @@ std::vector<std::uint32_t> recorded(const std::string &name) {
 // Returns why the results of a form are not those of the GPU; empty if they must be.
 std::string_view known_difference(std::string_view body) {
   constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
-      {"rcp.approx.ftz.f64", "an approximation"},
-      {"rsqrt.approx.f64", "an approximation"},
-      {"rsqrt.approx.ftz.f64", "an approximation"},
       {"tanh.approx.", "an approximation"},
-      {"%aggr_smem_size", "the GPU adds what its driver reserves"},
       {"shared.add.noftz.f16x2", "ptxas takes the upper half of the operand from another register"},
       {"shared.add.noftz.bf16x2", "ptxas takes the upper half of the operand from another register"},
   };
@@ -39,7 +35,8 @@ TEST(RandomKernels, HaveTheResultsOfAnH200InEachForm) {
   ASSERT_EQ(wanted.size(), all.size());
   const auto inputs = table_inputs();
   constexpr std::size_t kForms = 128;  // of a module
-  for (std::size_t first = 0; first < all.size(); first += kForms) {
+  constexpr std::size_t kStep = testing::kFindsRaces ? 16 * kForms : kForms;
+  for (std::size_t first = 0; first < all.size(); first += kStep) {
     const auto part = std::span(all).subspan(first, std::min(kForms, all.size() - first));
     const Batch batch = table(part);
     const Outputs made = run(batch, {inputs});
@@ -55,13 +52,11 @@ TEST(RandomKernels, HaveTheResultsOfAnH200InEachForm) {
   }
 }
 
-// Among the others, ptxas compiles `set` wrongly if it has a guard, and a float result or operands of 16 bits
-// and a result of 32: lanes whose guard is false convert their old value. It also rounds lg2.approx and other
-// functions of constants to the nearest number.
-TEST(RandomKernels, HaveTheResultsOfAnH200In95OutOf100Programs) {
+// Of all 8,000 programs, 7,968 do: docs/reference/simulator.md says why the others differ.
+TEST(RandomKernels, HaveTheResultsOfAnH200In995OutOf1000Programs) {
   const std::vector<std::uint32_t> wanted = recorded("programs.bin");
-  ASSERT_EQ(wanted.size(), 6000u);
-  constexpr std::size_t kPrograms = testing::kFindsRaces ? 100 : 1000, kOfModule = 20;
+  ASSERT_EQ(wanted.size(), 8000u);
+  constexpr std::size_t kPrograms = testing::kFindsRaces ? 200 : 1000, kOfModule = 20;
   std::size_t equal = 0;
   for (std::size_t first = 0; first < kPrograms; first += kOfModule) {
     std::vector<std::vector<std::uint64_t>> inputs;
@@ -71,7 +66,7 @@ TEST(RandomKernels, HaveTheResultsOfAnH200In95OutOf100Programs) {
     for (std::size_t i = 0; i < kOfModule; ++i)
       equal += hash(made.kernels[i].data(), made.kernels[i].size()) == wanted[first + i];
   }
-  EXPECT_GE(equal * 100, kPrograms * 95) << equal << " of " << kPrograms;
+  EXPECT_GE(equal * 1000, kPrograms * 995) << equal << " of " << kPrograms;
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ namespace random = cushim::ptx::random;
 using random::Batch;
 
 constexpr std::size_t forms_in_batch = 128, programs_in_batch = 20;
-constexpr unsigned processes = 14, seconds = 36;
+constexpr unsigned processes = 14, seconds = 48;
 
 // The functions of the driver that the recorder calls.
 struct Driver {
@@ -77,6 +77,7 @@ class Recorder {
     refused_.open(folder + "/refused" + suffix);
     different_.open(folder + "/different" + suffix, std::ios::binary);
     driver_.open();
+    driver_.check("cuCtxSetLimit", 0, std::size_t{8192});  // stacks of recursive functions
     inputs_ = driver_.allocate(1 << 22);
     to_ = driver_.allocate(random::buffer_bytes);
   }
@@ -131,6 +132,14 @@ class Recorder {
     driver_.check("cuMemsetD8_v2", to_, static_cast<unsigned char>(0), random::buffer_bytes);
     driver_.check("cuLaunchKernel", function, kernel.grid, 1u, 1u, kernel.block, 1u, 1u, 0u,
                   static_cast<void *>(nullptr), &parameters[0], static_cast<void **>(nullptr));
+    // A kernel that does not end costs its process: another one takes its place.
+    constexpr int not_ready = 600, kernel_seconds = 3;
+    for (const std::time_t end = std::time(nullptr) + kernel_seconds;
+         driver_.call("cuStreamQuery", static_cast<void *>(nullptr)) == not_ready;)
+      if (std::time(nullptr) > end) {
+        std::fprintf(stderr, "%s does not end\n", kernel.name.c_str());
+        std::_Exit(1);
+      }
     std::vector<std::byte> out(bytes);
     driver_.check("cuMemcpyDtoH_v2", out.data(), to_, bytes);
     return out;
@@ -237,6 +246,14 @@ int main(int count, char **arguments) {
   // A process whose kernel faults leaves its item; another one takes its place.
   for (int status = 0; wait(&status) > 0;)
     if (status != 0 && shared.next < items.size()) start();
+  // A kernel that faults has taken the others of its item along: each has a process of its own now.
+  for (std::size_t index = 0; index < number; ++index) {
+    if (shared.hashes[forms.size() + index] != 0 || std::time(nullptr) >= end) continue;
+    items.assign(1, {index, 1, false});
+    shared.next = 0;
+    start();
+    wait(nullptr);
+  }
   std::ofstream tables(folder + "/tables.bin", std::ios::binary),
       programs(folder + "/programs.bin", std::ios::binary);
   tables.write(reinterpret_cast<const char *>(shared.hashes), static_cast<std::streamsize>(4 * forms.size()));

@@ -29,12 +29,9 @@ inline Outputs run(const Batch &batch, const std::vector<std::vector<std::uint64
     LaunchShape shape;
     shape.grid.x = kernel.grid;
     shape.block.x = kernel.block;
-    Limits limits;
-    limits.workers = 1;
-    limits.instructions = 100'000'000;
     const std::uint64_t pointers[] = {from, to};
     const LaunchResult result = ptx::run(program, kernel.name, shape, std::as_bytes(std::span(pointers)),
-                                         memory, limits, [](std::string_view) {});
+                                         memory, {.limits = {.workers = 1, .instructions = 100'000'000}});
     auto &out = made.kernels.emplace_back();
     if (!result) {
       made.refused += kernel.name + ": " + std::string{name(result.fault.kind)} + " in line " +

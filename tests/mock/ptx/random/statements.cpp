@@ -11,18 +11,12 @@
 namespace cushim::ptx::random {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-
-std::string decimal(std::uint64_t value) { return std::to_string(value); }
-
 // Returns the name of the instruction that a form is about.
 std::string_view instruction(const Form &form) {
   std::string_view text = form.body;
   if (text.starts_with("{.reg .pred q, r; ")) text.remove_prefix(18);
   return text.substr(0, text.find(' '));
 }
-
-bool is_float(std::string_view kind) { return contains(kind, "f"); }
 
 bool rounds(std::string_view name) {
   return contains(name, ".rn") || contains(name, ".rz") || contains(name, ".rm") || contains(name, ".rp");
@@ -31,8 +25,11 @@ bool rounds(std::string_view name) {
 // Returns whether the compiler may not change the result of the form by the instructions around it, and the
 // result is defined for all operands.
 bool is_defined(const Form &form) {
-  for (const auto *const inexact : {"tanh.approx", "div.approx", "div.full", "approx.f64", "approx.ftz.f64"})
+  for (const auto *const inexact : {"tanh.approx", "approx.f64", "approx.ftz.f64"})
     if (contains(form.body, inexact)) return false;
+  // ptxas takes the upper half of such an operand from another register.
+  if (contains(form.body, "shared.add.noftz") && contains(form.body, "x2")) return false;
+  if (contains(form.body, "@g set")) return false;
   const std::string_view name = instruction(form);
   if (contains(form.body, "%own") && contains(form.body, "atom") && contains(form.body, ".v")) return false;
   if (name.starts_with("fns")) return false;
@@ -52,19 +49,10 @@ bool nan_varies(const Form &form) {
   return false;
 }
 
-// Returns instructions that replace NaNs of a register by one NaN.
-std::string one_nan(const std::string &name, std::string_view kind) {
-  if (kind == "f64")
-    return "{.reg .pred n; testp.notanumber.f64 n, " + name + "; @n mov.b64 " + name + ", -1;}";
-  const std::string mask_type = width_of_kind(kind) == 16 ? "u16" : "u32", w = decimal(width_of_kind(kind));
-  return "{.reg .b" + w + " n; set.nan." + mask_type + "." + std::string{kind} + " n, " + name + ", " + name +
-         "; or.b" + w + " " + name + ", " + name + ", n;}";
-}
-
 // The forms of programs, grouped by opcode.
 struct Pool {
   using Groups = std::vector<std::vector<Form>>;
-  Groups anywhere, together, comparisons;
+  Groups anywhere, together, comparisons, pairs, conversions;
 };
 
 const Pool &pool() {
@@ -77,8 +65,12 @@ const Pool &pool() {
       const bool is_plain = name.find_first_of("{.") != 0;
       std::string group{is_plain ? name.substr(0, name.find('.')) : "memory"};
       if (contains(form.body, ".sync")) group = "sync" + group;
+      if (contains(name, "x2") && group != "setp" && group != "memory") groups["pairs"].push_back(form);
       groups[group].push_back(std::move(form));
     }
+    all.pairs.push_back(std::move(groups["pairs"]));
+    all.conversions.push_back(groups["cvt"]);
+    groups.erase("pairs");
     for (auto &[name, list] : groups) {
       Pool::Groups &to = name == "setp"             ? all.comparisons
                          : name.starts_with("sync") ? all.together
@@ -168,12 +160,18 @@ Statement applied(const Form &form, Random &random, bool may_guard) {
     return "%" + std::string{name};
   });
   if (may_guard && single && random.one_in(5))
-    text = (random.one_in(2) ? "@" : "@!") + any_predicate(random) + " " + text;
+    text = joined({random.one_in(2) ? "@" : "@!", any_predicate(random), " ", text});
   if (copies) text = "{" + scope + text + " mov.b" + w + " " + d + ", %ad;}";
   made.text = before + text;
   if (nan_varies(form)) made.text += " " + one_nan(d, form.result);
   made.writes.push_back({d, form.result});
   return made;
+}
+
+// Returns whether the last operand of a comparison is p or q. ptxas moves a comparison that is combined with
+// its own result by xor out of a loop, as if all rounds gave the same result.
+bool changes_itself(std::string_view text, std::string_view p, std::string_view q) {
+  return text.ends_with(joined({p, ";"})) || text.ends_with(joined({q, ";"}));
 }
 
 Statement compare(Random &random) {
@@ -188,6 +186,7 @@ Statement compare(Random &random) {
   // A comparison of pairs needs two predicates.
   if (pair && p == q && contains(only.body, "x2")) return compare(random);
   Statement made = applied(only, random, true);
+  if (contains(only.body, ".xor") && changes_itself(made.text, p, pair ? q : p)) return compare(random);
   made.writes = {{p, "p"}};
   if (pair && p != q) made.writes.push_back({q, "p"});
   return made;
@@ -198,9 +197,9 @@ Statement divide(Random &random) {
   const std::string type{random.pick(types)}, w = type.substr(1), kind = "i" + w;
   const std::string d = any_register(kind, random);
   const std::uint64_t positive = w == "16" ? 0x7fff : w == "32" ? 0x7fffffff : 0x7fffffffffffffff;
-  return {"{.reg .b" + w + " n; or.b" + w + " n, " + any_register(kind, random) + ", 1; and.b" + w +
-              " n, n, " + decimal(positive) + "; " + (random.one_in(2) ? "div." : "rem.") + type + " " + d +
-              ", " + any_register(kind, random) + ", n;}",
+  return {joined({"{.reg .b", w, " n; or.b", w, " n, ", any_register(kind, random), ", 1; and.b", w,
+                  " n, n, ", decimal(positive), "; ", random.one_in(2) ? "div." : "rem.", type, " ", d, ", ",
+                  any_register(kind, random), ", n;}"}),
           {{d, kind}}};
 }
 
@@ -212,8 +211,8 @@ Statement move(Random &random) {
   const std::string d = any_register(to.kind, random), w = decimal(width_of_kind(to.kind));
   const std::string a = any_register(random.pick(same), random);
   if (random.one_in(2)) return {"mov.b" + w + " " + d + ", " + a + ";", {{d, std::string{to.kind}}}};
-  return {"selp.b" + w + " " + d + ", " + a + ", " + any_register(random.pick(same), random) + ", " +
-              any_predicate(random) + ";",
+  return {joined({"selp.b", w, " ", d, ", ", a, ", ", any_register(random.pick(same), random), ", ",
+                  any_predicate(random), ";"}),
           {{d, std::string{to.kind}}}};
 }
 
@@ -221,9 +220,41 @@ Statement predicate_logic(Random &random) {
   static constexpr std::string_view operations[] = {"and", "or", "xor"};
   const std::string d = any_predicate(random);
   if (random.one_in(4)) return {"not.pred " + d + ", " + any_predicate(random) + ";", {{d, "p"}}};
-  return {std::string{random.pick(operations)} + ".pred " + d + ", " + any_predicate(random) + ", " +
-              any_predicate(random) + ";",
-          {{d, "p"}}};
+  const std::string_view operation = random.pick(operations);
+  std::string a = any_predicate(random), b = any_predicate(random);
+  while (operation == "xor" && (a == d || b == d)) a = any_predicate(random), b = any_predicate(random);
+  return {joined({operation, ".pred ", d, ", ", a, ", ", b, ";"}), {{d, "p"}}};
+}
+
+// Returns a load of a vector. `index` sets n to a number below 64.
+Statement wide_load(Random &random, const std::string &index) {
+  static constexpr std::string_view spaces[] = {"const",           "global",
+                                                "global.nc",       "global.ca",
+                                                "global.cg",       "global.L1::no_allocate",
+                                                "volatile.global", "relaxed.gpu.global"};
+  static constexpr struct {
+    std::string_view type, names, kinds;
+  } vectors[] = {{"v4.b32", "%r1, %f2, %r3, %y2", "i32 f32 i32 bf16x2"},
+                 {"v2.f32", "%f0, %f5", "f32 f32"},
+                 {"v4.u16", "%h0, %e1, %g2, %h3", "i16 f16 bf16 i16"},
+                 {"v2.s16", "%h4, %h5", "i16 i16"},
+                 {"v4.u8", "%h1, %h2, %h3, %h4", "i16 i16 i16 i16"},
+                 {"v2.s8", "%r5, %r6", "i32 i32"},
+                 {"v2.f64", "%v1, %v4", "f64 f64"},
+                 {"v2.b64", "%l0, %l3", "i64 i64"}};
+  const std::string_view space = random.pick(spaces);
+  const auto &chosen = random.pick(vectors);
+  std::string text = index + "and.b32 n, n, 62; ";
+  text += space == "const" ? "mov.u64 m, numbers; mad.wide.u32 m, n, 8, m; " : "mad.wide.u32 m, n, 8, %in; ";
+  Statement made{joined({text, "ld.", space, ".", chosen.type, " {", chosen.names, "}, [m];}"}), {}};
+  std::string_view names = chosen.names, kinds_left = chosen.kinds;
+  while (!names.empty()) {
+    const std::size_t space_at = std::min(kinds_left.find(' '), kinds_left.size());
+    made.writes.push_back({std::string{names.substr(0, 3)}, std::string{kinds_left.substr(0, space_at)}});
+    names.remove_prefix(std::min<std::size_t>(5, names.size()));
+    kinds_left.remove_prefix(std::min(space_at + 1, kinds_left.size()));
+  }
+  return made;
 }
 
 Statement table_load(Random &random) {
@@ -231,22 +262,44 @@ Statement table_load(Random &random) {
   const std::string kind{random.pick(kinds_read)}, d = any_register(kind, random),
                                                    w = decimal(width_of_kind(kind));
   const std::string index = "{.reg .b32 n; .reg .b64 m; and.b32 n, " + any_register("i32", random) + ", 63; ";
-  switch (random.below(3)) {
+  switch (random.below(4)) {
     case 0:
       return {index + "mov.u64 m, numbers; mad.wide.u32 m, n, 8, m; ld.const.b" + w + " " + d + ", [m];}",
               {{d, kind}}};
     case 1:
       return {index + "mad.wide.u32 m, n, 8, %in; ld.global.nc.b" + w + " " + d + ", [m];}", {{d, kind}}};
-    default: {
+    case 2: {
       const std::string second = any_register("i64", random), first = any_register("f64", random);
       return {index + "and.b32 n, n, 62; mad.wide.u32 m, n, 8, %in; ld.global.v2.b64 {" + first + ", " +
                   second + "}, [m];}",
               {{first, "f64"}, {second, "i64"}}};
     }
+    default:
+      return wide_load(random, index);
   }
 }
 
 }  // namespace
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+std::string decimal(std::uint64_t value) { return std::to_string(value); }
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view one : parts) text += one;
+  return text;
+}
+
+bool is_float(std::string_view kind) { return contains(kind, "f"); }
+
+std::string one_nan(const std::string &name, std::string_view kind) {
+  if (kind == "f64")
+    return "{.reg .pred n; testp.notanumber.f64 n, " + name + "; @n mov.b64 " + name + ", -1;}";
+  const std::string mask_type = width_of_kind(kind) == 16 ? "u16" : "u32", w = decimal(width_of_kind(kind));
+  return "{.reg .b" + w + " n; set.nan." + mask_type + "." + std::string{kind} + " n, " + name + ", " + name +
+         "; or.b" + w + " " + name + ", " + name + ", n;}";
+}
 
 std::string any_register(std::string_view kind, Random &random) {
   if (kind == "n32" || kind == "i16x2" || kind == "b5" || kind == "s5") kind = "i32";
@@ -258,7 +311,7 @@ std::string any_register(std::string_view kind, Random &random) {
 std::string any_predicate(Random &random) { return "%p" + decimal(random.below(predicates)); }
 
 Statement any_statement(Random &random) {
-  switch (random.below(16)) {
+  switch (random.below(20)) {
     case 0:
     case 1:
       return compare(random);
@@ -269,120 +322,20 @@ Statement any_statement(Random &random) {
     case 4:
       return predicate_logic(random);
     case 5:
+    case 6:
       return table_load(random);
+    case 7:
+      return asynchronous_copy(random);
+    case 8:
+    case 9:
+      return applied(any_form(pool().pairs, random), random, true);
+    case 10:
+      return applied(any_form(pool().conversions, random), random, true);
     default:
       return applied(any_form(pool().anywhere, random), random, true);
   }
 }
 
-namespace {
-
-Statement exchange(Random &random) {
-  const std::string d = any_register("i32", random), a = any_register("i32", random);
-  return {
-      "{.reg .b32 n; .reg .b64 m; mov.u64 m, exchanged; mov.u32 n, %tid.x; mad.wide.u32 m, n, 8, m; "
-      "st.shared.b32 [m], " +
-          a + "; bar.sync 0; xor.b32 n, n, " + decimal(random.below(64)) +
-          "; mov.u64 m, exchanged; mad.wide.u32 m, n, 8, m; ld.shared.b32 " + d + ", [m]; bar.sync 0;}",
-      {{d, "i32"}}};
-}
-
-Statement block_reduction(Random &random) {
-  const std::string d = any_register("i32", random), p = any_predicate(random), q = any_predicate(random);
-  switch (random.below(3)) {
-    case 0:
-      return {"barrier.red.popc.u32 " + d + ", 1, " + p + ";", {{d, "i32"}}};
-    case 1:
-      return {
-          std::string("barrier.red.") + (random.one_in(2) ? "and" : "or") + ".pred " + p + ", 2, !" + q + ";",
-          {{p, "p"}}};
-    default:
-      break;
-  }
-  static constexpr std::string_view operations[] = {"add.u32", "min.u32", "max.u32", "min.s32",
-                                                    "max.s32", "and.b32", "or.b32",  "xor.b32",
-                                                    "add.u64", "min.s64", "max.u64", "xor.b64"};
-  const std::string_view operation = random.pick(operations);
-  const std::string w = contains(operation, "64") ? "64" : "32", kind = "i" + w,
-                    to = any_register(kind, random);
-  const bool global = random.one_in(2);
-  const std::string space = global ? ".global" : ".shared";
-  return {"{.reg .pred z; .reg .b64 m; .reg .b32 n; " +
-              std::string(global ? "mov.u32 n, %ctaid.x; mad.wide.u32 m, n, 8, %sums; "
-                                 : "mov.u64 m, exchanged; ") +
-              "mov.u32 n, %tid.x; setp.eq.u32 z, n, 0; @z st" + space + ".b" + w + " [m], " +
-              (random.one_in(2) ? "0" : "-1") + "; bar.sync 0; red" + space + "." + std::string{operation} +
-              " [m], " + any_register(kind, random) + "; bar.sync 0; ld" + (global ? ".relaxed.gpu" : "") +
-              space + ".b" + w + " " + to + ", [m]; bar.sync 0;}",
-          {{to, kind}}};
-}
-
-Statement matrix_move(Random &random) {
-  const std::size_t count = std::size_t{1} << random.below(3);
-  const std::string list[] = {"{%r0}", "{%r1, %x2}", "{%r3, %x0, %y1, %r4}"}, size[] = {"x1", "x2", "x4"};
-  const std::size_t at = count == 4 ? 2 : count - 1;
-  const std::string form = size[at] + (random.one_in(2) ? ".trans" : "") + ".shared.b16 ";
-  std::vector<Statement::Written> writes{{count == 1 ? "%r0" : count == 2 ? "%r1" : "%r3", "i32"}};
-  if (count == 2) writes.push_back({"%x2", "f16x2"});
-  if (count == 4) writes.insert(writes.end(), {{"%x0", "f16x2"}, {"%y1", "bf16x2"}, {"%r4", "i32"}});
-  const std::string address =
-      "{.reg .b64 m; .reg .b32 n; mov.u64 m, scratch; mov.u32 n, %tid.x; mad.wide.u32 m, n, 16, m; ";
-  if (random.one_in(2))
-    return {address + "st.shared.v2.b64 [m], {" + any_register("i64", random) + ", " +
-                any_register("i64", random) + "}; bar.warp.sync -1; ldmatrix.sync.aligned.m8n8." + form +
-                list[at] + ", [m]; bar.warp.sync -1;}",
-            writes};
-  const std::string d = any_register("i64", random);
-  return {address + "st.shared.v2.b64 [m], {0, 0}; bar.warp.sync -1; stmatrix.sync.aligned.m8n8." + form +
-              "[m], " + list[at] + "; bar.warp.sync -1; ld.shared.b64 " + d + ", [m+8];}",
-          {{d, "i64"}}};
-}
-
-Statement matrix_product(Random &random) {
-  static constexpr struct {
-    std::string_view name, kind, a, b, c;
-  } products[] = {{"m16n8k16.row.col.f32.f16.f16.f32", "f32", "x0 x1 x2 x3", "x4 x5", "f0 f1 f2 f3"},
-                  {"m16n8k8.row.col.f32.f16.f16.f32", "f32", "x1 x3", "x5", "f4 f5 f6 f7"},
-                  {"m16n8k16.row.col.f16.f16.f16.f16", "f16x2", "x0 x1 x2 x3", "x4 x5", "x2 x0"},
-                  {"m16n8k16.row.col.f32.bf16.bf16.f32", "f32", "y0 y1 y2 y3", "y1 y3", "f2 f3 f4 f5"},
-                  {"m16n8k8.row.col.f32.tf32.tf32.f32", "f32", "r0 r1 r2 r3", "r4 r5", "f0 f2 f4 f6"},
-                  {"m16n8k32.row.col.f32.e4m3.e4m3.f32", "f32", "r0 r1 r2 r3", "r4 r5", "f1 f3 f5 f7"},
-                  {"m16n8k32.row.col.satfinite.s32.s8.u8.s32", "i32", "r0 r1 r2 r3", "r4 r5", "r6 r7 r8 r9"},
-                  {"m16n8k32.row.col.s32.u8.s8.s32", "i32", "r9 r8 r7 r6", "r4 r5", "r0 r1 r2 r3"},
-                  {"m8n8k4.row.col.f64.f64.f64.f64", "f64", "v0", "v1", "v2 v3"}};
-  const auto &chosen = random.pick(products);
-  const auto list = [](std::string_view names) {
-    std::string text = "{%";
-    for (const char one : names) one == ' ' ? text += ", %" : text += one;
-    return text + "}";
-  };
-  Statement made{"mma.sync.aligned." + std::string{chosen.name} + " " + list(chosen.c) + ", " +
-                     list(chosen.a) + ", " + list(chosen.b) + ", " + list(chosen.c) + ";",
-                 {}};
-  for (std::size_t i = 0; i < chosen.c.size(); i += 3) {
-    const std::string name = "%" + std::string{chosen.c.substr(i, 2)};
-    if (is_float(chosen.kind)) made.text += " " + one_nan(name, chosen.kind);
-    made.writes.push_back({name, std::string{chosen.kind}});
-  }
-  return made;
-}
-
-}  // namespace
-
-Statement collective_statement(Random &random) {
-  switch (random.below(8)) {
-    case 0:
-      return exchange(random);
-    case 1:
-    case 2:
-      return block_reduction(random);
-    case 3:
-      return matrix_move(random);
-    case 4:
-      return matrix_product(random);
-    default:
-      return applied(any_form(pool().together, random), random, false);
-  }
-}
+Statement warp_statement(Random &random) { return applied(any_form(pool().together, random), random, false); }
 
 }  // namespace cushim::ptx::random

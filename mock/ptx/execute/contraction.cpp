@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sums that ptxas contracts with products. Measured with ptxas 13.0 on pairs and triples of instructions:
+// a product without a rounding mode is contracted if all its uses are sums without a rounding mode in its
+// basic block. First the products with one use are contracted, then those with several, in the order of the
+// sums; of two products the first operand.
+#include "execute/contraction.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cushim::ptx::execute {
+namespace {
+
+bool is_float(Type type) {
+  return type == Type::f32 || type == Type::f64 || type == Type::f16 || type == Type::f16x2 ||
+         type == Type::bf16 || type == Type::bf16x2;
+}
+
+bool ends_block(Opcode opcode) {
+  return opcode == Opcode::bra || opcode == Opcode::brx || opcode == Opcode::call || opcode == Opcode::ret ||
+         opcode == Opcode::exit || opcode == Opcode::trap;
+}
+
+struct Product {
+  std::uint32_t at = 0;
+  std::vector<std::uint32_t> sums;  // its uses
+  bool is_open = true;              // may be contracted
+};
+
+class Contractor {
+ public:
+  Contractor(const Module &module, const Function &function)
+      : module_(module), body_(function.body), result_(body_.instructions.size()) {}
+
+  std::vector<Contraction> run() {
+    const auto is_product = [this](const Instruction &one) { return this->is_product(one); };
+    if (module_.target.debug ||
+        std::none_of(body_.instructions.begin(), body_.instructions.end(), is_product))
+      return {};
+    terms_.assign(result_.size(), {none, none});
+    find_leaders();
+    find_exposed();
+    for (std::size_t begin = 0; begin < result_.size();) {
+      std::size_t end = begin + 1;
+      while (end < result_.size() && !leader_[end]) ++end;
+      contract_block(begin, end);
+      begin = end;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::uint32_t none = no_index;
+
+  const Mnemonic &mnemonic(const Instruction &one) const { return module_.mnemonics[one.mnemonic]; }
+  const Operand &operand(const Instruction &one, std::size_t index) const {
+    return body_.operands[one.first_operand + index];
+  }
+  bool rounds_implicitly(const Instruction &one) const {
+    const Mnemonic &name = mnemonic(one);
+    for (const Modifier rounding : {Modifier::rn, Modifier::rz, Modifier::rm, Modifier::rp})
+      if (name.has(rounding)) return false;
+    return name.types.size() == 1 && is_float(name.type()) && one.operand_count == 3 &&
+           operand(one, 0).kind == OperandKind::reg;
+  }
+  bool is_product(const Instruction &one) const {
+    return one.opcode == Opcode::mul && one.guard == no_index && rounds_implicitly(one) &&
+           !mnemonic(one).has(Modifier::sat);
+  }
+  bool is_sum_of(const Instruction &sum, const Instruction &product) const {
+    const Mnemonic &ours = mnemonic(sum), &theirs = mnemonic(product);
+    return (sum.opcode == Opcode::add || sum.opcode == Opcode::sub) && rounds_implicitly(sum) &&
+           ours.type() == theirs.type() && ours.has(Modifier::ftz) == theirs.has(Modifier::ftz);
+  }
+
+  template <class F>
+  void each_register(const Operand &one, F &&visit) const {
+    if (one.kind == OperandKind::reg || (one.kind == OperandKind::address && one.base == Base::reg))
+      visit(one.index);
+    const bool is_group =
+        one.kind == OperandKind::vector || one.kind == OperandKind::list || one.kind == OperandKind::bracket;
+    const bool is_pair = one.kind == OperandKind::pair || one.kind == OperandKind::element;
+    const std::uint32_t count = is_group ? one.count : is_pair ? 2 : 0;
+    for (std::uint32_t i = 0; i < count; ++i) each_register(body_.operands[one.index + i], visit);
+  }
+  static bool is_written(const Operand &first) {
+    return first.kind == OperandKind::reg || first.kind == OperandKind::vector ||
+           first.kind == OperandKind::list || first.kind == OperandKind::pair;
+  }
+  template <class F>
+  void each_read(const Instruction &one, F &&visit) const {
+    for (std::size_t i = 0; i < one.operand_count; ++i)
+      if (i != 0 || !is_written(operand(one, 0)) || one.opcode == Opcode::wgmma)
+        each_register(operand(one, i), visit);
+  }
+  template <class F>
+  void each_write(const Instruction &one, F &&visit) const {
+    if (one.operand_count != 0 && is_written(operand(one, 0))) each_register(operand(one, 0), visit);
+  }
+
+  void find_leaders() {
+    leader_.assign(result_.size() + 1, false);
+    for (std::size_t i = 0; i < result_.size(); ++i) {
+      const Instruction &one = body_.instructions[i];
+      if (ends_block(one.opcode)) leader_[i + 1] = true;
+      for (std::size_t k = 0; k < one.operand_count; ++k)
+        if (operand(one, k).kind == OperandKind::label) leader_[operand(one, k).index] = true;
+    }
+    for (const BranchTargets &list : body_.branch_targets)
+      for (const std::uint32_t target : list.instructions) leader_[target] = true;
+  }
+
+  // Finds the registers that a block reads before it writes them.
+  void find_exposed() {
+    exposed_.assign(body_.registers.size(), false);
+    std::vector<std::size_t> written(body_.registers.size(),
+                                     0);  // the number of the last block that writes it
+    std::size_t block = 1;
+    for (std::size_t i = 0; i < result_.size(); ++i) {
+      if (leader_[i]) ++block;
+      const Instruction &one = body_.instructions[i];
+      each_read(one, [&](std::uint32_t r) {
+        if (written[r] != block) exposed_[r] = true;
+      });
+      if (one.guard == no_index) each_write(one, [&](std::uint32_t r) { written[r] = block; });
+    }
+  }
+
+  void contract_block(std::size_t begin, std::size_t end) {
+    products_.clear();
+    if (holder_.empty()) {
+      holder_.assign(body_.registers.size(), none);
+      last_write_.assign(body_.registers.size(), none);
+    }
+    for (std::size_t i = begin; i < end; ++i) note(static_cast<std::uint32_t>(i));
+    for (std::size_t i = begin; i < end; ++i)
+      each_write(body_.instructions[i], [this](std::uint32_t r) {
+        if (holder_[r] != none && exposed_[r]) products_[holder_[r]].is_open = false;
+        holder_[r] = none;
+      });
+    for (const bool several : {false, true})
+      for (std::size_t i = begin; i < end && !products_.empty(); ++i)
+        if (result_[i].product == none) contract(static_cast<std::uint32_t>(i), several);
+  }
+
+  // Notes the uses of products by an instruction, and its own product.
+  void note(std::uint32_t i) {
+    const Instruction &one = body_.instructions[i];
+    each_read(one, [&](std::uint32_t r) {
+      if (holder_[r] == none) return;
+      Product &product = products_[holder_[r]];
+      const bool is_second = !product.sums.empty() && product.sums.back() == i;
+      if (is_second || !is_sum_of(one, body_.instructions[product.at]) || has_new_factors(product))
+        product.is_open = false;
+      product.sums.push_back(i);
+    });
+    for (std::size_t k = 1; k < 3 && k < one.operand_count; ++k)
+      if (operand(one, k).kind == OperandKind::reg) terms_[i][k - 1] = holder_[operand(one, k).index];
+    each_write(one, [&](std::uint32_t r) {
+      if (holder_[r] != none && one.guard != no_index) products_[holder_[r]].is_open = false;
+      holder_[r] = none;
+      last_write_[r] = i;
+    });
+    if (!is_product(one)) return;
+    holder_[operand(one, 0).index] = static_cast<std::uint32_t>(products_.size());
+    products_.push_back({.at = i, .sums = {}, .is_open = true});
+  }
+
+  // Returns whether an instruction after the multiplication has written one of its operands.
+  bool has_new_factors(const Product &product) const {
+    const Instruction &one = body_.instructions[product.at];
+    for (std::size_t k = 1; k < 3; ++k)
+      if (const Operand &factor = operand(one, k); factor.kind == OperandKind::reg)
+        if (const std::uint32_t at = last_write_[factor.index]; at != none && at >= product.at) return true;
+    return false;
+  }
+
+  void contract(std::uint32_t i, bool several) {
+    const Instruction &one = body_.instructions[i];
+    if (one.opcode != Opcode::add && one.opcode != Opcode::sub) return;
+    for (std::uint8_t k = 1; k < 3; ++k) {
+      const std::uint32_t term = terms_[i][k - 1], other = terms_[i][2 - k];
+      if (term == none || !products_[term].is_open || (!several && products_[term].sums.size() != 1))
+        continue;
+      result_[i] = {products_[term].at, k};
+      if (other != none) products_[other].is_open = false;
+      return;
+    }
+  }
+
+  const Module &module_;
+  const Body &body_;
+  std::vector<Contraction> result_;
+  std::vector<bool> leader_, exposed_;
+  std::vector<Product> products_;  // of the block
+  std::vector<std::array<std::uint32_t, 2>>
+      terms_;                              // by instruction: the products that are its operands 1 and 2
+  std::vector<std::uint32_t> holder_;      // by register: the product in it
+  std::vector<std::uint32_t> last_write_;  // by register: an instruction of the function
+};
+
+}  // namespace
+
+std::vector<Contraction> contractions(const Module &module, const Function &function) {
+  return Contractor(module, function).run();
+}
+
+}  // namespace cushim::ptx::execute

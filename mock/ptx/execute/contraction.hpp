@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cushim/ptx/module.hpp"
+
+namespace cushim::ptx::execute {
+
+// An addition or subtraction that is computed as a fused multiplication and addition.
+struct Contraction {
+  std::uint32_t product = no_index;  // the instruction of the multiplication; no_index: none
+  std::uint8_t operand = 0;          // of the sum that is the product: 1 or 2
+};
+
+// Returns, for each instruction of a function, whether ptxas 13.0 contracts it with a multiplication; empty
+// if it contracts none.
+std::vector<Contraction> contractions(const Module &, const Function &);
+
+}  // namespace cushim::ptx::execute

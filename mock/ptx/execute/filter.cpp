@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "execute/filter.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "execute/lanes_loop.hpp"
+
+namespace cushim::ptx::execute {
+namespace {
+
+constexpr int no_exponent = -1000;
+// Bits below the last one of the largest element that the sum keeps of a partial sum.
+constexpr int partial_guard_bits = 13;
+
+f64 cut_off(f64 value, int exponent) {
+  return std::ldexp(std::trunc(std::ldexp(value, -exponent)), exponent);
+}
+
+f64 rounded_down(f64 value, int exponent) {
+  return std::ldexp(std::floor(std::ldexp(value, -exponent)), exponent);
+}
+
+// An H200 filters subnormal f32 as zeros.
+f64 without_subnormal(f64 value) { return std::fabs(value) < 0x1p-126 ? std::copysign(0.0, value) : value; }
+
+// Rounds to nearest, halves away from zero.
+f64 rounded_away(f64 value, int mantissa_bits, int least_exponent) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int last = std::max(std::ilogb(value), least_exponent) - mantissa_bits;
+  return std::ldexp(std::round(std::ldexp(value, -last)), last);
+}
+
+// Converts a sum of signed bytes, in units of 1 / 256, to 16 bits: multiplies it by about 0x7fff / 0x7f00.
+s64 of_16_bits(s64 sum) { return sum + (((sum >> 4) * 257 + 1024) >> 11); }
+
+}  // namespace
+
+std::array<u32, 4> without_missing(std::array<u32, 4> shares, unsigned missing) {
+  const u32 divided = shares[missing], third = (divided + 1) / 3;
+  shares[missing] = 0;
+  shares[missing ^ 1] += third;
+  shares[missing ^ 2] += third;
+  shares[missing ^ 3] += divided - 2 * third;
+  return shares;
+}
+
+std::array<u32, 4> shares_of(u32 weight, u32 x, u32 y, unsigned missing) {
+  const u32 right = (weight * x + full_weight / 2) / full_weight, left = weight - right;
+  const u32 right_below = (right * y + full_weight / 2) / full_weight, left_below = split_down(left, y)[1];
+  const std::array<u32, 4> shares{left - left_below, right - right_below, left_below, right_below};
+  return missing < 4 ? without_missing(shares, missing) : shares;
+}
+
+// `kept_bits`: the bits below the exponent of the largest element that a partial sum keeps of an element.
+struct Blend::FloatFormat {
+  int mantissa_bits, least_exponent, kept_bits;
+  u32 nan;
+};
+
+const Blend::FloatFormat *Blend::float_format(Arithmetic kind) {
+  static constexpr FloatFormat half{10, -14, 14, 0x7fffe000}, single{23, -126, 27, 0x7fffffff},
+      color{10, -14, 7, 0};
+  return kind == Arithmetic::f16     ? &half
+         : kind == Arithmetic::f32   ? &single
+         : kind == Arithmetic::color ? &color
+                                     : nullptr;
+}
+
+Blend::Arithmetic Blend::arithmetic(unsigned channel) const {
+  const TexelFormat &format = texture_.format;
+  if (texture_.sampler.is_srgb && format.is_normalized && format.type == ChannelType::u8 && channel < 3)
+    return Arithmetic::color;
+  if (format.is_normalized)
+    return format.type == ChannelType::s16  ? Arithmetic::signed16
+           : format.type == ChannelType::s8 ? Arithmetic::signed8
+                                            : Arithmetic::unsigned16;
+  return format.type == ChannelType::f16 ? Arithmetic::f16 : Arithmetic::f32;
+}
+
+void Blend::add(const std::array<Texel, 4> &elements, const std::array<u32, 4> &weights, u32 read) {
+  for (unsigned channel = 0; channel < 4; ++channel) {
+    Partial partial{-0.0, no_exponent};
+    std::array<f64, 4> values{};
+    const Arithmetic kind = arithmetic(channel);
+    const FloatFormat *const format = float_format(kind);
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((read >> i & 1) == 0) continue;
+      const f32 value = bits_as<f32>(elements[i][channel]);
+      if (weights[i] == 0 && value == value) continue;
+      values[i] = value;
+      if (kind == Arithmetic::unsigned16) values[i] = std::nearbyint(values[i] * 0xffff);
+      if (kind == Arithmetic::signed16) values[i] = std::nearbyint(values[i] * 0x7fff);
+      if (kind == Arithmetic::signed8) values[i] = std::nearbyint(values[i] * 0x7f);
+      if (format == nullptr) continue;
+      values[i] = without_subnormal(values[i]);
+      if (values[i] != 0 && std::isfinite(values[i]))
+        partial.exponent = std::max(
+            {partial.exponent,
+             kind == Arithmetic::color ? color_exponent(static_cast<f32>(values[i])) : std::ilogb(values[i]),
+             format->least_exponent});
+    }
+    for (unsigned i = 0; i < 4; ++i) {
+      if (weights[i] == 0 && values[i] == 0) continue;
+      if (format != nullptr && std::isfinite(values[i]))
+        values[i] = cut_off(values[i], partial.exponent - format->kept_bits);
+      partial.sum += values[i] * weights[i];
+    }
+    partial_[channel].push_back(partial);
+  }
+}
+
+Texel Blend::result() const {
+  Texel texel{};
+  for (unsigned channel = 0; channel < 4; ++channel) {
+    const auto &partial = partial_[channel];
+    if (partial.empty()) continue;
+    const Arithmetic kind = arithmetic(channel);
+    const FloatFormat *const format = float_format(kind);
+    int largest = no_exponent;
+    for (const Partial &one : partial) largest = std::max(largest, one.exponent);
+    f64 sum = -0.0;
+    for (const Partial &one : partial)
+      sum += format != nullptr && std::isfinite(one.sum)
+                 ? rounded_down(one.sum / full_weight, largest - format->mantissa_bits - partial_guard_bits)
+                 : one.sum / full_weight;
+    if (format != nullptr && std::isnan(sum)) {
+      texel[channel] = format->nan;
+      continue;
+    }
+    if (format != nullptr)
+      sum = without_subnormal(rounded_away(sum, format->mantissa_bits, format->least_exponent));
+    else if (kind == Arithmetic::unsigned16)
+      sum = std::floor(sum + 0.5) / 0xffff;
+    else if (kind == Arithmetic::signed16)
+      sum = std::max(std::floor(sum + 0.5), -f64(0x7fff)) / 0x7fff;
+    else
+      sum = std::max(of_16_bits(static_cast<s64>(sum * full_weight)), -s64{0x7fff}) / f64(0x7fff);
+    texel[channel] = bits_as<u32>(static_cast<f32>(sum));
+  }
+  return texel;
+}
+
+}  // namespace cushim::ptx::execute

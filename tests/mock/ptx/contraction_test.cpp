@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products and sums without a rounding mode, which ptxas 13.0 contracts to fused operations. Each case was
+// compared with its machine code.
+#include "thread_kernel.hpp"
+
+namespace cushim::ptx {
+namespace {
+
+using testing::computed;
+
+// Returns the bits of %f5 after a body for %f1 = 1 + 2^-12, %f2 = -(1 + 2^-11) and %f3 = -%f2. The exact
+// value of %f1 * %f1 + %f2 is 2^-24; a rounded product makes it 0.
+std::uint32_t result_of(std::string_view body) {
+  const std::string text =
+      "mov.b32 %f1, %r2; add.u32 %r4, %r2, 0x80000800; mov.b32 %f2, %r4; neg.f32 %f3, %f2; setp.eq.u32 %p1, "
+      "%r1, 9;\n" +
+      std::string{body} + "\nmov.b32 %r3, %f5;";
+  return computed(text, {0x3f800800})[0];
+}
+constexpr std::uint32_t kFused = 0x33800000, kMinusFused = 0xb3800000, kRounded = 0;
+
+TEST(Contraction, AProductWithASumInItsBlockIsFused) {
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f2, %f4;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; sub.f32 %f5, %f4, %f3;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; sub.f32 %f5, %f3, %f4;"), kMinusFused);
+  EXPECT_EQ(result_of("mul.ftz.f32 %f4, %f1, %f1; add.ftz.f32 %f5, %f4, %f2;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.sat.f32 %f5, %f4, %f2;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f5, %f1, %f1; add.f32 %f5, %f5, %f2;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; bar.sync 0; @!%p1 add.f32 %f5, %f4, %f2;"), kFused);
+}
+
+TEST(Contraction, RoundingModesAndOtherModifiersPreventIt) {
+  EXPECT_EQ(result_of("mul.rn.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.rn.f32 %f5, %f4, %f2;"), kRounded);
+  EXPECT_EQ(result_of("mul.ftz.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.ftz.f32 %f5, %f4, %f2;"), kRounded);
+  EXPECT_EQ(result_of("@!%p1 mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kRounded);
+}
+
+TEST(Contraction, OtherUsesOfTheProductPreventIt) {
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2; fma.rn.f32 %f6, %f4, %f4, %f4;"),
+            kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2; mov.b32 %r5, %f4;"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f4; add.f32 %f5, %f4, %f2;"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f6, %f4, %f3; sub.f32 %f5, %f4, %f3;"), kFused)
+      << "two sums";
+}
+
+TEST(Contraction, BranchesAndLabelsBetweenPreventIt) {
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; @%p1 bra L; add.f32 %f5, %f4, %f2; L:"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2; @%p1 bra L; add.f32 %f6, %f4, %f3; L:"),
+            kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; @%p1 exit; add.f32 %f5, %f4, %f2;"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; L: add.f32 %f5, %f4, %f2;"), kFused)
+      << "no branch to the label";
+}
+
+TEST(Contraction, OfTwoProductsTheOneWithOneUseIsFused) {
+  // %f6 is %f2, exactly.
+  constexpr std::string_view both = "mul.f32 %f4, %f1, %f1; mul.f32 %f6, %f2, 0f3F800000;\n";
+  EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f4, %f6;"), kFused) << "the first operand";
+  EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f6, %f4;"), kRounded) << "the first operand";
+  EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f6, %f4; add.f32 %f7, %f6, %f1;"), kFused);
+  EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f4, %f6; add.f32 %f7, %f4, %f1;"), kRounded);
+}
+
+TEST(Contraction, NumbersOf16And64BitsAreFusedToo) {
+  // (1 + 2^-6)^2 - (1 + 2^-5) is 2^-12; a product that is rounded to 10 bits makes it 0.
+  EXPECT_EQ(
+      computed("mov.b16 %h1, 0x3c10; mov.b16 %h2, 0xbc20; mul.f16 %h3, %h1, %h1; add.f16 %h4, %h3, %h2; "
+               "cvt.u32.u16 %r3, %h4;",
+               {0})[0],
+      0x0c00u);
+  EXPECT_EQ(computed("mov.b32 %r4, 0x3c103c10; mov.b32 %r5, 0x3c203c20; mul.f16x2 %r6, %r4, %r4; "
+                     "sub.f16x2 %r3, %r5, %r6;",
+                     {0})[0],
+            0x8c008c00u);
+  EXPECT_EQ(
+      computed(
+          "mov.f64 %fd1, 0d3FF0000002000000; mov.f64 %fd2, 0dBFF0000004000000; mul.f64 %fd3, %fd1, %fd1; "
+          "add.f64 %fd4, %fd3, %fd2; cvt.rn.f32.f64 %f1, %fd4; mov.b32 %r3, %f1;",
+          {0})[0],
+      0x24800000u);
+}
+
+TEST(Contraction, ModulesForADebuggerHaveNone) {
+  std::string text = testing::thread_kernel(
+      "mov.b32 %f1, %r2; add.u32 %r4, %r2, 0x80000800; mov.b32 %f2, %r4; mul.f32 %f4, %f1, %f1; add.f32 %f5, "
+      "%f4, %f2; "
+      "mov.b32 %r3, %f5;");
+  text.insert(text.find("sm_90a") + 6, ", debug");
+  testing::Loaded loaded(text);
+  const auto in = loaded.memory.add(std::vector<std::uint32_t>{0x3f800800}), out = loaded.memory.add(4);
+  EXPECT_TRUE(loaded.run("k", {}, in, out));
+  EXPECT_EQ(loaded.memory.get<std::uint32_t>(out, 1)[0], kRounded);
+}
+
+}  // namespace
+}  // namespace cushim::ptx

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of accesses to memory that can be counted by hand, and of patterns measured on an H200.
+#include "count.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+namespace cushim::ptx {
+namespace {
+
+using testing::Counted;
+using testing::kWords;
+using testing::strided;
+
+struct Access {
+  const char *type;
+  unsigned bytes, stride, offset;
+  std::uint64_t transactions, ideal;
+};
+
+TEST(Counts, OfGlobalAccessesAreSectorsOf32BytesBesideTheIdeal) {
+  for (const Access &one : {
+           Access{"u32", 4, 0, 0, 1, 1},    // all lanes at one address
+           Access{"u32", 4, 1, 0, 4, 4},    // 128 consecutive bytes
+           Access{"u32", 4, 1, 1, 5, 4},    // the same, not aligned to a sector
+           Access{"u32", 4, 2, 0, 8, 4},    //
+           Access{"u32", 4, 8, 0, 32, 4},   // a sector for each lane
+           Access{"u32", 4, 32, 0, 32, 4},  //
+           Access{"u8", 1, 1, 0, 1, 1},     //
+           Access{"u16", 2, 1, 0, 2, 2},    //
+           Access{"u64", 8, 1, 0, 8, 8},    //
+           Access{"u64", 8, 4, 0, 32, 8},   //
+       }) {
+    Counted counted(strided("global", one.type, one.bytes, one.stride, one.offset), kWords);
+    counted.run(2, 32);
+    const AccessCounts counts = counted.global("ld.global");
+    EXPECT_EQ(counts.requests, 2u);
+    EXPECT_EQ(counts.lanes, 64u);
+    EXPECT_EQ(counts.read_bytes, 64u * one.bytes);
+    EXPECT_EQ(counts.transactions, 2 * one.transactions) << one.type << " stride " << one.stride;
+    EXPECT_EQ(counts.ideal, 2 * one.ideal) << one.type << " stride " << one.stride;
+  }
+}
+
+TEST(Counts, OfSharedAccessesAreThePassesOverTheBanks) {
+  for (const Access &one : {
+           Access{"u32", 4, 0, 0, 1, 1},    // broadcast
+           Access{"u32", 4, 1, 0, 1, 1},    //
+           Access{"u32", 4, 2, 0, 2, 1},    // conflict of 2
+           Access{"u32", 4, 3, 0, 1, 1},    // an odd stride meets each bank once
+           Access{"u32", 4, 4, 0, 4, 1},    // conflict of 4
+           Access{"u32", 4, 32, 0, 32, 1},  // conflict of 32
+           Access{"u32", 4, 33, 0, 1, 1},   // the padding that avoids it
+           Access{"u8", 1, 1, 0, 1, 1},     // 4 lanes share a word
+           Access{"u64", 8, 1, 0, 2, 2},    // 256 bytes
+           Access{"u64", 8, 2, 0, 4, 2},    //
+       }) {
+    Counted counted(strided("shared", one.type, one.bytes, one.stride, one.offset), kWords);
+    counted.run(1, 64);  // a block of 2 warps
+    const AccessCounts counts = counted.shared("ld.shared");
+    EXPECT_EQ(counts.requests, 2u);
+    EXPECT_EQ(counts.read_bytes, 64u * one.bytes);
+    EXPECT_EQ(counts.transactions, 2 * one.transactions) << one.type << " stride " << one.stride;
+    EXPECT_EQ(counts.ideal, 2 * one.ideal) << one.type << " stride " << one.stride;
+    EXPECT_EQ(counted.global("ld.shared").requests, 0u);
+  }
+}
+
+// Calls visit(bytes of a lane, offsets, passes, name) for each recorded pattern. One more pass takes an H200
+// one more cycle; `alone` is what an access takes besides.
+template <class Visit>
+unsigned for_each_pattern(const char *name, double alone, Visit visit) {
+  std::ifstream file(std::string(CUSHIM_PTX_COMPILED) + "/" + name);
+  unsigned patterns = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    unsigned bytes = 0;
+    std::string pattern;
+    double cycles = 0;
+    words >> bytes >> pattern >> cycles;
+    std::vector<std::uint32_t> offsets(32);
+    for (std::uint32_t &one : offsets) {
+      words >> one;
+      words.ignore(1);
+    }
+    visit(bytes, offsets, static_cast<std::uint64_t>(std::lround(cycles - alone)), pattern);
+    ++patterns;
+  }
+  return patterns;
+}
+
+// Returns the passes of an instruction whose lanes access words[offsets[lane]]. %r1: the address, %r2: words.
+std::uint64_t passes_of(const std::string &instruction, const std::vector<std::uint32_t> &offsets) {
+  Counted counted(R"(
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd1, %rd1, %rd2;
+  ld.global.u32 %r1, [%rd1];
+  mov.u32 %r2, words;
+  add.u32 %r1, %r1, %r2;
+  )" + instruction + "\n ret;",
+                  kWords);
+  counted.run_on(counted.loaded.memory.add(offsets), 1, 32);
+  return counted.shared("[%r1]").transactions;
+}
+
+TEST(Counts, OfSharedStoresAreThePassesOfAnH200) {
+  const unsigned patterns =
+      for_each_pattern("shared_stores.tsv", 0.15,
+                       [](unsigned bytes, const std::vector<std::uint32_t> &offsets, std::uint64_t passes,
+                          const std::string &name) {
+                         const char *const store = bytes == 4   ? "st.shared.u32 [%r1], %r2;"
+                                                   : bytes == 8 ? "st.shared.u64 [%r1], %rd1;"
+                                                                : "st.shared.v2.u64 [%r1], {%rd1, %rd1};";
+                         EXPECT_EQ(passes_of(store, offsets), passes) << bytes << " bytes, " << name;
+                       });
+  EXPECT_EQ(patterns, 135u);
+}
+
+TEST(Counts, OfSharedLoadsAreThePassesOfAnH200) {
+  const unsigned patterns =
+      for_each_pattern("shared_loads.tsv", 0.01,
+                       [](unsigned bytes, const std::vector<std::uint32_t> &offsets, std::uint64_t passes,
+                          const std::string &name) {
+                         const char *const load = bytes == 4   ? "ld.shared.u32 %r2, [%r1];"
+                                                  : bytes == 8 ? "ld.shared.u64 %rd1, [%r1];"
+                                                               : "ld.shared.v2.u64 {%rd1, %rd2}, [%r1];";
+                         EXPECT_EQ(passes_of(load, offsets), passes) << bytes << " bytes, " << name;
+                       });
+  EXPECT_EQ(patterns, 135u);
+}
+
+TEST(Counts, OfAVectorAccessAreThoseOfAllItsElements) {
+  Counted counted(R"(
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 16;
+  add.u64 %rd1, %rd1, %rd2;
+  st.global.v4.u32 [%rd1], {%r1, %r1, %r1, %r1};
+  ret;)");
+  counted.run(1, 32);
+  const AccessCounts counts = counted.global("st.global");
+  EXPECT_EQ(counts.requests, 1u);
+  EXPECT_EQ(counts.written_bytes, 512u);
+  EXPECT_EQ(counts.transactions, 16u);
+  EXPECT_EQ(counts.ideal, 16u);
+}
+
+TEST(Counts, OfGenericAccessesAreThoseOfTheSpacesThatTheLanesReach) {
+  Counted counted(R"(
+  .local .align 4 .b8 own[64];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  setp.lt.u32 %p1, %r1, 16;
+  setp.lt.u32 %p2, %r1, 24;
+  cvta.shared.u64 %rd2, words;
+  mov.u64 %rd4, own;
+  cvta.local.u64 %rd3, %rd4;
+  selp.b64 %rd5, %rd2, %rd3, %p2;
+  selp.b64 %rd6, %rd1, %rd5, %p1;
+  st.u32 [%rd6], %r1;
+  ret;)",
+                  kWords);
+  counted.run(1, 32);
+  const InstructionCounts counts = counted.of("st.u32 [%rd6]");
+  EXPECT_EQ(counts[CountedSpace::global].lanes, 16u);
+  EXPECT_EQ(counts[CountedSpace::shared].lanes, 8u);
+  EXPECT_EQ(counts[CountedSpace::local].lanes, 8u);
+  EXPECT_EQ(counts[CountedSpace::local].written_bytes, 32u);
+  EXPECT_EQ(counts[CountedSpace::local].transactions, 1u);  // 8 lanes of one word: interleaved
+  EXPECT_EQ(counts[CountedSpace::global].transactions, 1u);
+}
+
+TEST(Counts, OfAtomicsAreTheLanesThatCollide) {
+  Counted counted(R"(
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  and.b32 %r2, %r1, 3;
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  red.global.add.u32 [%rd3], 1;
+  atom.global.add.u32 %r3, [%rd1+64], 1;
+  ret;)");
+  counted.run(1, 32);
+  EXPECT_EQ(counted.global("red.global").collisions, 28u);  // 4 addresses
+  EXPECT_EQ(counted.global("atom.global").collisions, 31u);
+  EXPECT_EQ(counted.global("atom.global").read_bytes, 128u);
+  EXPECT_EQ(counted.global("atom.global").written_bytes, 128u);
+  EXPECT_EQ(counted.global("atom.global").transactions, 1u);
+}
+
+TEST(Counts, OfConstantsAreTheDistinctAddresses) {
+  Counted counted(R"(
+  mov.u32 %r1, %tid.x;
+  and.b32 %r2, %r1, 1;
+  mul.wide.u32 %rd2, %r2, 4;
+  mov.u64 %rd1, table;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.const.u32 %r4, [%rd1];
+  ld.const.u32 %r3, [%rd3];
+  ret;)",
+                  ".const .align 4 .b8 table[64];\n");
+  counted.run(1, 32);
+  EXPECT_EQ(counted.of("%r4")[CountedSpace::constant].transactions, 1u);
+  EXPECT_EQ(counted.of("%r3, [%rd3]")[CountedSpace::constant].transactions, 2u);
+  EXPECT_EQ(counted.of("%r3, [%rd3]")[CountedSpace::constant].read_bytes, 128u);
+}
+
+TEST(Counts, OfACopyToSharedMemoryAreInBothSpaces) {
+  Counted counted(R"(
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 16;
+  add.u64 %rd1, %rd1, %rd2;
+  mov.u32 %r2, words;
+  cvt.u32.u64 %r3, %rd2;
+  add.u32 %r2, %r2, %r3;
+  cp.async.cg.shared.global [%r2], [%rd1], 16;
+  cp.async.wait_all;
+  ret;)",
+                  kWords);
+  counted.run(1, 32);
+  EXPECT_EQ(counted.global("cp.async.cg").read_bytes, 512u);
+  EXPECT_EQ(counted.global("cp.async.cg").transactions, 16u);
+  EXPECT_EQ(counted.shared("cp.async.cg").written_bytes, 512u);
+  EXPECT_EQ(counted.shared("cp.async.cg").transactions, 4u);
+  EXPECT_EQ(counted.of("cp.async.wait_all").executions, 1u);
+}
+
+}  // namespace
+}  // namespace cushim::ptx
