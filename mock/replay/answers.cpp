@@ -9,11 +9,12 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "argument_comparison.hpp"
+#include "attribute_values.hpp"
 #include "created_memory.hpp"
-#include "format.hpp"
 #include "ignored.hpp"
 #include "pointees.hpp"
 #include "process.hpp"
+#include "recording_format.hpp"
 #include "words.hpp"
 
 namespace cushim::replay {
@@ -50,8 +51,6 @@ std::string text_of(const Recording &recording, std::size_t wanted) {
 // Returns an argument of a successful call that leads to memory of which nothing is recorded although the
 // call wrote it; empty if there is none.
 std::string_view unrecorded_output(const RecordedCall &call) {
-  // A table of functions of the driver.
-  if (base_of(call.slot) == "cuGetExportTable") return trace::row_of(call.slot).parameters[0].name;
   for (std::size_t i = 0; i < trace::row_of(call.slot).parameters.size(); ++i) {
     const trace::Parameter &parameter = trace::row_of(call.slot).parameters[i];
     const bool is_output = parameter.name == "data" || parameter.name == "value";
@@ -185,12 +184,19 @@ std::optional<Deviation> Answers::give(const RecordedCall &recorded, const Given
                      .what = std::string(argument),
                      .recorded = "what the call wrote was not recorded"};
   };
+  if (base_of(recorded.slot) == "cuGetExportTable") {
+    Deviation deviation = lacks(trace::row_of(call.slot).parameters[0].name);
+    deviation.recorded = "the call returned functions of NVIDIA's driver, which no recording can answer";
+    return deviation;
+  }
   if (const auto argument = unrecorded_output(recorded); !argument.empty()) return lacks(argument);
   for (const Buffer &buffer : buffers_of(recorded.slot)) {
     const std::uint64_t to = argument_of(call.slot, call.words, buffer.argument);
     if (!buffer.is_written() || to == 0) continue;
-    if (!give_buffer(buffer, recorded, to))
-      return lacks(trace::row_of(call.slot).parameters[buffer.argument].name);
+    const bool is_given = buffer.content == Content::attribute_values
+                              ? give_attribute_values(buffer, recorded, call)
+                              : give_buffer(buffer, recorded, to);
+    if (!is_given) return lacks(trace::row_of(call.slot).parameters[buffer.argument].name);
   }
   for (const Buffer &buffer : buffers_of(recorded.slot))
     if (buffer.has_pointees && !give_rows(buffer, recorded, call))
@@ -203,10 +209,26 @@ std::optional<Deviation> Answers::give(const RecordedCall &recorded, const Given
   return std::nullopt;
 }
 
+// Gives the bodies of a conditional node, of which the program has the array until the driver ends.
+void Answers::give_handles_made(const Buffer &buffer, const RecordedCall &recorded, char *structure) {
+  const Item *const written = item_of(recorded.after, buffer.argument);
+  if (!buffer.is_written() || written == nullptr || written->bytes.size() < buffer.element) return;
+  for (const Pointee &pointee : pointees_of(*buffer.type, written->bytes.data())) {
+    const Item *const item = pointee_item_of(recorded.after, buffer.argument, pointee.offset);
+    if (pointee.content != Pointee::Content::handles_made || item == nullptr) continue;
+    std::string &handles = arrays_.emplace_back(item->bytes);
+    for (std::size_t at = 0; at + pointee.type->size <= handles.size(); at += pointee.type->size)
+      translate(*pointee.type, handles.data() + at, "", recorded.end);
+    const char *const array = handles.data();
+    std::memcpy(structure + pointee.offset, static_cast<const void *>(&array), sizeof array);
+  }
+}
+
 // Writes rows of host memory to which a structure leads. Returns false if they were not recorded.
 bool Answers::give_rows(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call) {
   const std::uint64_t structure = argument_of(call.slot, call.words, buffer.argument);
   if (structure == 0 || buffer.has_count) return true;
+  give_handles_made(buffer, recorded, reinterpret_cast<char *>(structure));
   for (const Pointee &pointee : pointees_of(*buffer.type, reinterpret_cast<const void *>(structure))) {
     // An asynchronous copy is not recorded.
     const bool is_late = mock::traits_of(call.slot).queue == EntryTraits::Queue::stream;
@@ -258,6 +280,30 @@ bool Answers::give_buffer(const Buffer &buffer, const RecordedCall &recorded, st
   return true;
 }
 
+// Writes the values of cuPointerGetAttributes or cuMemRangeGetAttributes, which have been compared up to
+// there.
+bool Answers::give_attribute_values(const Buffer &buffer, const RecordedCall &recorded,
+                                    const GivenCall &call) {
+  const Item *const item = item_of(recorded.after, buffer.argument);
+  if (item == nullptr) return false;
+  const std::string_view base = base_of(call.slot);
+  const auto values = attribute_values(base, call.words);
+  const auto written = unpack(item->bytes);
+  for (std::size_t i = 0; i < std::min(values.size(), written.size()); ++i) {
+    std::string bytes(written[i]);
+    const auto attribute = static_cast<CUpointer_attribute>(values[i].attribute);
+    if (base == "cuPointerGetAttributes" && bytes.size() == sizeof(CUdeviceptr)) {
+      const trace::Type &type = attribute == CU_POINTER_ATTRIBUTE_CONTEXT ? trace::type_of<CUcontext>()
+                                : attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
+                                    ? trace::type_of<CUmemoryPool>()
+                                    : trace::type_of<CUdeviceptr>();
+      translate(type, bytes.data(), "", recorded.end);
+    }
+    if (values[i].address != 0) std::ranges::copy(bytes, reinterpret_cast<char *>(values[i].address));
+  }
+  return true;
+}
+
 // Replaces the recorded handles and addresses in a value by those of the program.
 void Answers::translate(const trace::Type &type, char *value, std::string_view name, std::uint64_t time) {
   std::uint64_t bits = 0;
@@ -303,7 +349,7 @@ void Answers::run_host_function(const RecordedCall &recorded, const GivenCall &c
   const std::string_view base = base_of(call.slot);
   const auto &words = call.words;
   if (base.starts_with("cuStreamBeginCapture")) capturing_.insert(words[0]);
-  if (base == "cuStreamEndCapture") capturing_.erase(words[0]);
+  if (mock::traits_of(call.slot).ends_capture) capturing_.erase(words[0]);
   if ((base != "cuLaunchHostFunc" && base != "cuStreamAddCallback") || capturing_.contains(words[0])) return;
   if (words[1] == 0 || recorded.result != CUDA_SUCCESS) return;
   void *const data = reinterpret_cast<void *>(words[2]);

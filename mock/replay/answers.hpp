@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -54,7 +55,9 @@ class Answers {
   Deviation end_of_recording() const;
   std::optional<Deviation> give(const RecordedCall &recorded, const GivenCall &call);
   bool give_buffer(const Buffer &buffer, const RecordedCall &recorded, std::uint64_t to);
+  bool give_attribute_values(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call);
   bool give_rows(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call);
+  void give_handles_made(const Buffer &buffer, const RecordedCall &recorded, char *structure);
   void translate(const trace::Type &type, char *value, std::string_view name, std::uint64_t time);
   void update_memory(const RecordedCall &recorded, const GivenCall &call);
   void run_host_function(const RecordedCall &recorded, const GivenCall &call);
@@ -64,7 +67,7 @@ class Answers {
   const Recording recording_;
   const DriverOptions options_;
   int version_ = CUDA_VERSION;
-  // What asynchronous copies to the host wrote, by RecordedCall::begin of the copy.
+  // The bytes that asynchronous copies to the host wrote, by RecordedCall::begin of the copy.
   std::map<std::uint64_t, const Item *> copied_;
 
   mutable std::mutex mutex_;  // guards the members below
@@ -73,6 +76,7 @@ class Answers {
   std::map<std::uint64_t, Thread *> matched_;  // of the program's threads
   std::set<std::uint64_t> capturing_;          // streams
   std::set<std::string> texts_;                // that calls returned
+  std::list<std::string> arrays_;              // of handles that calls returned
   std::size_t left_ = 0;
   std::optional<Deviation> deviation_;
   HostFunctions host_functions_;  // last member: its thread may make calls

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include <cushim/detail/entry_traits.hpp>
+#include <cushim/detail/packed_parameters.hpp>
 #include "bits.hpp"
 #include "created_memory.hpp"
-#include "format.hpp"
 #include "mapping.hpp"
 #include "pointees.hpp"
+#include "recording_format.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -169,6 +170,7 @@ ArgumentComparison::Difference ArgumentComparison::compare_pointees(const Buffer
         unequal = replay::compare_data(*item, pointee.rows.pack());
         break;
       case PointeeContent::rows_written:
+      case PointeeContent::handles_made:
         break;
     }
     if (unequal) return unequal;
@@ -193,17 +195,10 @@ ArgumentComparison::Difference ArgumentComparison::compare_kernel_parameters(con
 
 ArgumentComparison::Difference ArgumentComparison::compare_launch_options(const Item &item,
                                                                           std::uint64_t given) {
-  void *const *const options = reinterpret_cast<void *const *>(given);
-  const char *bytes = nullptr;
-  std::size_t size = 0;
-  for (std::size_t i = 0; options[i] != CU_LAUNCH_PARAM_END; i += 2) {
-    if (options[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) bytes = static_cast<const char *>(options[i + 1]);
-    if (options[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && options[i + 1] != nullptr)
-      size = *static_cast<const std::size_t *>(options[i + 1]);
-  }
-  if (size != item.size)
-    return Unequal{std::to_string(item.size) + " bytes", std::to_string(size) + " bytes"};
-  return compare_bytes(item.bytes, bytes, "parameters");
+  const mock::PackedParameters packed = mock::packed_parameters(reinterpret_cast<void *const *>(given));
+  if (packed.size != item.size)
+    return Unequal{std::to_string(item.size) + " bytes", std::to_string(packed.size) + " bytes"};
+  return compare_bytes(item.bytes, packed.bytes, "parameters");
 }
 
 ArgumentComparison::Difference ArgumentComparison::compare_bytes(std::string_view recorded, const char *given,

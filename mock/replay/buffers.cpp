@@ -8,6 +8,7 @@
 #include <string>
 
 #include <cushim/detail/entry_traits.hpp>
+#include "attribute_values.hpp"
 #include "pointees.hpp"
 
 namespace cushim::replay {
@@ -61,24 +62,6 @@ constexpr Untyped kUntyped[] = {
     {"cuParamSetv", "ptr", "numbytes", Direction::in},
     {"cuPointerSetAttribute", "value", "8", Direction::in},
 };
-
-std::uint64_t size_of_pointer_attribute(std::uint64_t attribute) {
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-      return sizeof(CUDA_POINTER_ATTRIBUTE_P2P_TOKENS);
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return 4;
-    default:
-      return 8;
-  }
-}
 
 std::uint64_t size_of_pool_attribute(std::uint64_t attribute) {
   return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES ? 4 : 8;
@@ -148,8 +131,8 @@ std::optional<Buffer> typed(const Row &row, std::size_t argument) {
 std::optional<Buffer> buffer_at(const EntryTraits &traits, const Row &row, std::size_t argument) {
   const Parameter &parameter = row.parameters[argument];
   if (parameter.name == "kernelParams") return Buffer{.content = Content::kernel_parameters};
-  if (parameter.name == "data" && parameter.type->pointee != nullptr)
-    return std::nullopt;  // of several sizes
+  if (parameter.name == "data" && has_attribute_values(traits.base))
+    return Buffer{.content = Content::attribute_values, .direction = Direction::out};
   if (parameter.name == "extra") return Buffer{.content = Content::launch_options};
   if (const auto buffer = copied(traits, row, argument)) return buffer;
   switch (parameter.type->kind) {

@@ -22,6 +22,7 @@ struct Buffer {
     image,              // a module: its headers or its NUL tell where it ends
     kernel_parameters,  // a pointer to each
     launch_options,     // the argument `extra` of a launch
+    attribute_values,   // a pointer to each
   };
   enum class Direction : std::uint8_t { in, out, both };
 
@@ -76,8 +77,8 @@ std::uint64_t size_of(const Buffer &buffer, int slot, std::span<const std::uint6
   return __builtin_mul_overflow(count, std::uint64_t{buffer.element}, &size) ? 0 : size;
 }
 
-// Returns the size of a module's image; 0 if it is none. `address` becomes that of the container if the image
-// is a fat binary's wrapper. Trusts the headers, as the driver must.
+// Returns the size of a module's image; 0 if there is no image at the address. `address` becomes that of the
+// container if the image is a fat binary's wrapper. Trusts the headers, as the driver must.
 std::uint64_t size_of_image(std::uint64_t &address);
 
 }  // namespace cushim::replay

@@ -3,8 +3,8 @@
 #include "bits.hpp"
 #include "cpp_text.hpp"
 #include "created_memory.hpp"
-#include "format.hpp"
 #include "parameter_texts.hpp"
+#include "recording_format.hpp"
 #include "test_writer.hpp"
 
 namespace cushim::replay {

@@ -12,6 +12,7 @@ void CallWriter::put_pointees(const Buffer &buffer, const Item &structure, std::
                               const std::string &object) {
   using PointeeContent = Pointee::Content;
   for (const Pointee &pointee : pointees_of(*buffer.type, structure.bytes.data() + at)) {
+    if (pointee.content == PointeeContent::handles_made) continue;
     const bool is_before = pointee.content == PointeeContent::rows_read;
     const Item *const item =
         pointee_item_of(is_before ? call_.before : call_.after, buffer.argument, at + pointee.offset);

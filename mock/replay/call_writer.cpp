@@ -136,6 +136,7 @@ std::string CallWriter::behind(const Buffer &buffer) {
     case Content::image:
       return after != nullptr ? image(*after, name) : "\"\"";
     case Content::kernel_parameters:
+    case Content::attribute_values:
       return after != nullptr ? kernel_parameters(*after, name) : "nullptr";
     case Content::launch_options:
       return after != nullptr ? launch_options(*after, name) : "nullptr";

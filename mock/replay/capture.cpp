@@ -7,6 +7,8 @@
 #include <string>
 
 #include <cushim/detail/entry_traits.hpp>
+#include <cushim/detail/packed_parameters.hpp>
+#include "attribute_values.hpp"
 #include "pointees.hpp"
 #include "process.hpp"
 
@@ -91,6 +93,14 @@ void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint
           copy(buffer, reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size(), read_valid);
         }
         break;
+      case Content::attribute_values:
+        if (has_succeeded) {
+          const std::string values = pack(attribute_values(cushim_entry(slot_)->base, words_));
+          stream_.put(item_tag(buffer.argument, false));
+          stream_.put(values.size());
+          stream_.put(std::string_view(values));
+        }
+        break;
       case Content::objects: {
         const bool is_data_of_before = buffer.is_data && !buffer.is_written();
         if (is_data_of_before) break;
@@ -126,7 +136,7 @@ std::uint64_t Capture::stream_in(std::size_t argument) const {
 void Capture::copy_completed(std::uint64_t begin) {
   const std::string_view base = cushim_entry(slot_)->base;
   // Copies that were captured in a graph are not made by the stream.
-  if (base == "cuStreamEndCapture") stream_.pending.clear();
+  if (mock::traits_of(slot_).ends_capture) stream_.pending.clear();
   if (base == "cuEventRecord") stream_.pending.record(words_[0], stream_in(1), begin);
   std::vector<PendingCopy> completed;
   if (base == "cuStreamSynchronize" || base == "cuStreamQuery")
@@ -197,7 +207,7 @@ CUfunction Capture::kernel_in_arguments() const {
 
 void Capture::put_changes(const std::vector<WatchedMemory::Change> &changes) {
   for (const WatchedMemory::Change &change : changes) {
-    stream_.put(item_tag(kHostMemory, false));
+    stream_.put(item_tag(change.is_releasing ? kReleasingWrite : kHostMemory, false));
     stream_.put(change.bytes.size());
     stream_.put(change.address);
     stream_.put(std::string_view(change.bytes));
@@ -233,15 +243,8 @@ std::optional<std::string> Capture::parameters_of(CUfunction kernel, std::uint64
 }
 
 std::string_view Capture::bytes_of_options(std::uint64_t address) {
-  void *const *const options = reinterpret_cast<void *const *>(address);
-  const char *bytes = nullptr;
-  std::size_t size = 0;
-  for (std::size_t i = 0; options[i] != CU_LAUNCH_PARAM_END; i += 2) {
-    if (options[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) bytes = static_cast<const char *>(options[i + 1]);
-    if (options[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && options[i + 1] != nullptr)
-      size = *static_cast<const std::size_t *>(options[i + 1]);
-  }
-  return {bytes, bytes != nullptr ? size : 0};
+  const mock::PackedParameters packed = mock::packed_parameters(reinterpret_cast<void *const *>(address));
+  return {packed.bytes, packed.bytes != nullptr ? packed.size : 0};
 }
 
 void Capture::put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data, std::string_view bytes) {
@@ -269,6 +272,7 @@ void Capture::copy_pointees(const Buffer &buffer, std::uint64_t address, KernelP
       if (is_before != (pointee.content == Pointee::Content::rows_read)) continue;
       switch (pointee.content) {
         case Pointee::Content::objects:
+        case Pointee::Content::handles_made:
           put_pointee(buffer, offset, false, {reinterpret_cast<const char *>(pointee.address), pointee.size});
           break;
         case Pointee::Content::kernel_parameters:

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "bits.hpp"
-#include "format.hpp"
+#include "recording_format.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -81,6 +81,8 @@ std::optional<Unequal> compare(const Type &type, const char *recorded, const cha
     case Kind::enumeration:
     case Kind::signed_number:
     case Kind::unsigned_number:
+      // A conditional handle is a number. Small ones are too common to be replaced.
+      if (name == "pHandle_out" && before >= 4096) return compare_handles("", before, now, true, mapping);
       return is_id(name) ? std::nullopt : compare_numbers(type, before, now);
     case Kind::structure:
       for (const Field &field : *type.fields)
@@ -91,6 +93,30 @@ std::optional<Unequal> compare(const Type &type, const char *recorded, const cha
       return std::nullopt;
     default:
       return std::nullopt;  // times, texts of the driver, and unions
+  }
+}
+
+std::optional<Unequal> compare_pointer_attribute(std::uint64_t attribute, std::string_view recorded,
+                                                 std::string_view replayed, Mapping &mapping) {
+  const std::uint64_t before = bits_at(recorded.data(), recorded.size()),
+                      now = bits_at(replayed.data(), replayed.size());
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return compare_handles("context", before, now, false, mapping);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return compare_handles("memory pool", before, now, false, mapping);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      // Addresses of other memory differ from run to run.
+      if (mapping.memory_at(before) != nullptr) return compare_addresses(before, now, false, mapping);
+      [[fallthrough]];
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return std::nullopt;
+    default:
+      return compare_numbers(trace::type_of<std::uint64_t>(), before, now);
   }
 }
 

@@ -22,6 +22,10 @@ struct Unequal {
 std::optional<Unequal> compare(const trace::Type &type, const char *recorded, const char *replayed,
                                std::string_view name, bool creates, Mapping &mapping);
 
+// Compares the value of an attribute of cuPointerGetAttribute.
+std::optional<Unequal> compare_pointer_attribute(std::uint64_t attribute, std::string_view recorded,
+                                                 std::string_view replayed, Mapping &mapping);
+
 // Compares memory with the bytes or the hash that an item has of it.
 std::optional<Unequal> compare_data(const Item &item, std::string_view replayed);
 

@@ -7,7 +7,8 @@
 
 namespace cushim::replay {
 
-// Returns whether a parameter has options of the JIT compiler or their number, which are not replayed.
+// Returns whether a parameter of this name has options of the JIT compiler or of a library, their values or
+// their number. These are not replayed.
 inline bool is_option_of_the_compiler(std::string_view name) {
   constexpr std::string_view kNames[] = {"numOptions",        "options",        "optionValues",
                                          "numJitOptions",     "jitOptions",     "jitOptionsValues",

@@ -5,7 +5,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "buffers.hpp"
-#include "format.hpp"
+#include "recording_format.hpp"
 #include "words.hpp"
 
 namespace cushim::replay {

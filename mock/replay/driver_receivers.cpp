@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include <cushim/detail/lookup.hpp>
-#include "format.hpp"
+#include "recording_format.hpp"
 
 namespace cushim::replay {
 namespace {

@@ -25,6 +25,7 @@ std::shared_ptr<const KernelParameters::Sizes> KernelParameters::ask(CUfunction 
     return driver_.cuKernelGetParamInfo(reinterpret_cast<CUkernel>(kernel), index, offset, size);
   });
 #else
+  static_cast<void>(driver_);
   static_cast<void>(kernel);
   return nullptr;
 #endif

@@ -59,6 +59,12 @@ std::uint64_t Mapping::room_at(std::uint64_t recorded) const {
   return memory.size - (recorded - base);
 }
 
+char *Mapping::host_memory(std::uint64_t recorded, std::uint64_t size) const {
+  const Memory *const memory = memory_at(recorded);
+  if (memory == nullptr || !memory->is_host_accessible || room_at(recorded) < size) return nullptr;
+  return reinterpret_cast<char *>(*address(recorded));
+}
+
 void Mapping::add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed) {
   if (!is_special(recorded)) handles_.insert_or_assign({std::string(kind), recorded}, replayed);
 }

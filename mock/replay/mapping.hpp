@@ -33,6 +33,9 @@ class Mapping {
   // Returns the number of bytes from this recorded address to the end of its memory; 0 if it is in none.
   std::uint64_t room_at(std::uint64_t recorded) const;
 
+  // Returns where the host accesses this recorded memory; null if it is not host-accessible, or smaller.
+  char *host_memory(std::uint64_t recorded, std::uint64_t size) const;
+
   // The destination of an asynchronous copy to host memory, by RecordedCall::begin of its call.
   void add_copy(std::uint64_t call, std::string_view destination) { copies_[call] = destination; }
   // Returns the bytes that are there now; data() is null if the copy was not made.

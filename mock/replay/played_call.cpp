@@ -8,12 +8,13 @@
 #include <string_view>
 
 #include <cushim/detail/entry_traits.hpp>
-#include "compare.hpp"
+#include "attribute_values.hpp"
 #include "compiler_options.hpp"
 #include "created_memory.hpp"
-#include "format.hpp"
 #include "invoke.hpp"
+#include "recording_format.hpp"
 #include "words.hpp"
+#include "write_host_memory.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -28,7 +29,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kSlack = 256;
 
 bool needs_another_process(std::string_view base) {
-  for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport", "cuImportExternal"})
+  for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport"})
     if (base.starts_with(name)) return true;
   return false;
 }
@@ -51,11 +52,14 @@ char *HostMemory::allocate_like(std::uint64_t address, std::uint64_t size) {
 
 std::optional<std::string> PlayedCall::prepare() {
   if (!call_.has_ended()) return "it had not returned when the recording ended";
-  if (needs_another_process(cushim_entry(call_.slot)->base)) return "it needs an object of another process";
+  const std::string_view base = cushim_entry(call_.slot)->base;
+  if (needs_another_process(base)) return "it needs an object of another process";
+  if (base.starts_with("cuImportExternal")) return "it needs a file descriptor of another interface";
   try {
     for (std::size_t i = 0; i < trace::row_of(call_.slot).parameters.size(); ++i)
       if (auto reason = prepare_argument(i)) return reason;
     set_host_memory();
+    set_host_function();
   } catch (const std::bad_alloc &) {
     return "there is not enough memory";
   }
@@ -74,6 +78,31 @@ std::optional<std::string> PlayedCall::prepare_argument(std::size_t argument) {
     return std::nullopt;
   }
   return mapping_.replace(*parameter.type, &word, parameter.name);
+}
+
+void PlayedCall::set_host_function() {
+  const std::string_view base = cushim_entry(call_.slot)->base;
+  if (base == "cuGraphAddHostNode") lacks_ = kLacksHostNode;
+  if ((base != "cuLaunchHostFunc" && base != "cuStreamAddCallback") || call_.result != CUDA_SUCCESS) return;
+  const auto recorded = replay_.recorded_functions.find(call_.begin);
+  if (recorded == replay_.recorded_functions.end()) {
+    lacks_ = "what its host function did was not recorded";
+    return;
+  }
+  PlayedFunctions::Writes writes;
+  for (const Item *const item : recorded->second) {
+    if (item->bytes.empty()) continue;
+    if (char *const to = mapping_.host_memory(item->offset, item->bytes.size()))
+      writes.push_back({to, item->bytes});
+    else
+      lacks_ = "the memory that its host function wrote is unknown";
+  }
+  // A function that writes nothing need not keep the recorded order.
+  if (writes.empty()) return;
+  words_[1] = base == "cuLaunchHostFunc" ? reinterpret_cast<std::uint64_t>(&PlayedFunctions::run)
+                                         : reinterpret_cast<std::uint64_t>(&PlayedFunctions::run_in_stream);
+  const std::uint64_t end = recorded->second.front()->function_end;
+  words_[2] = replay_.functions.add(std::move(writes), [wait = replay_.wait_for, end] { wait(end); });
 }
 
 void PlayedCall::set(std::size_t argument, const void *address) {
@@ -114,6 +143,12 @@ std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64
     case Content::returned_text:
       set(buffer.argument, allocate(size_of_buffer(buffer)));
       return std::nullopt;
+    case Content::attribute_values:
+      if (after == nullptr) return "the values that it wrote were not recorded";
+      if (unpack(after->bytes).size() != count_of_attribute_values(cushim_entry(call_.slot)->base, words_))
+        return "the values that it wrote are damaged";
+      set(buffer.argument, make_attribute_values(after->bytes));
+      return std::nullopt;
     case Content::objects:
       break;
   }
@@ -131,7 +166,7 @@ std::optional<std::string> PlayedCall::provide_data(const Buffer &buffer, std::u
     if (!buffer.is_read() || !memory->is_host_accessible || size == 0) return std::nullopt;
     if (!has_bytes) return "the memory that it read was not recorded";
     const std::uint64_t room = mapping_.room_at(address);
-    std::copy_n(item->bytes.data(), std::min<std::uint64_t>(item->bytes.size(), room), to);
+    write_host_memory(std::string_view(item->bytes).substr(0, room), to);
     return std::nullopt;
   }
   if (buffer.is_read() && size != 0 && !has_bytes) return "the memory that it read was not recorded";
@@ -155,6 +190,7 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
   for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element) {
     if (auto reason = provide_pointees(buffer, to + at, at)) return reason;
     if (auto reason = mapping_.replace(*buffer.type, to + at, name)) return reason;
+    replace_node(*buffer.type, to + at);
   }
   set_pointers();
   return std::nullopt;
@@ -205,6 +241,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
     auto difference = compare_buffer(buffer, *item, compares_values);
     if (difference && !first) first = std::move(difference);
   }
+  if (auto difference = compare_handles_made(); difference && !first) first = std::move(difference);
   if (!first && compares_values) first = compare_rows();
   if (!first && compares_values) first = compare_completed_copies();
   if (!first && compares_values) first = compare_host_memory();
@@ -232,7 +269,18 @@ std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const
     if (!compares_values || text == item.bytes) return std::nullopt;
     return difference('"' + std::string(item.bytes) + '"', '"' + text + '"');
   }
+  if (buffer.content == Content::attribute_values) {
+    auto unequal = compare_attribute_values(item.bytes);
+    if (!compares_values || !unequal) return std::nullopt;
+    return difference(unequal->recorded, unequal->replayed);
+  }
   const std::uint64_t size = std::min(item.size, size_of_buffer(buffer));
+  if (buffer.size_of_attribute == size_of_pointer_attribute) {
+    const std::uint64_t attribute = argument_of(call_.slot, call_.words, buffer.count) & 0xffffffff;
+    const auto unequal = compare_pointer_attribute(attribute, item.bytes, {replayed, size}, mapping_);
+    if (!compares_values || !unequal) return std::nullopt;
+    return difference(unequal->recorded, unequal->replayed);
+  }
   if (buffer.type != nullptr && !buffer.is_data) {
     const EntryTraits &traits = mock::traits_of(call_.slot);
     const bool creates =

@@ -7,13 +7,17 @@
 #include <cushim/replay/recording.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "buffers.hpp"
+#include "compare.hpp"
 #include "mapping.hpp"
+#include "played_functions.hpp"
 #include "pointees.hpp"
 
 namespace cushim::replay {
@@ -30,13 +34,35 @@ class HostMemory {
   std::vector<std::unique_ptr<char[]>> all_;
 };
 
+// The bytes that host functions wrote: the items with it, by RecordedCall::begin of the call that enqueued
+// the function.
+using RecordedFunctions = std::map<std::uint64_t, std::vector<const Item *>>;
+
+inline constexpr const char *kLacksHostNode = "what the host function of a graph does is not recorded";
+
+// The state that all calls of a replay share.
+struct Replay {
+  Mapping mapping{};
+  HostMemory kept{};
+  RecordedFunctions recorded_functions{};
+  PlayedFunctions functions{};
+  // Waits until all calls have begun that began before this count of begins and ends.
+  std::function<void(std::uint64_t)> wait_for{};
+};
+
 class PlayedCall {
  public:
-  PlayedCall(const RecordedCall &call, Mapping &mapping, HostMemory &kept)
-      : call_(call), mapping_(mapping), kept_(kept), words_(call.words.begin(), call.words.end()) {}
+  PlayedCall(const RecordedCall &call, Replay &replay)
+      : call_(call),
+        replay_(replay),
+        mapping_(replay.mapping),
+        kept_(replay.kept),
+        words_(call.words.begin(), call.words.end()) {}
 
   // Makes the arguments. Returns the reason if that is not possible.
   std::optional<std::string> prepare();
+  // Returns what the call is made without; empty if it is made with everything.
+  const std::string &lacks() const noexcept { return lacks_; }
   CUresult make(cushim::Driver &driver) const;
   // Returns whether the call that was made had no current context although the recorded one had.
   bool lacks_context(CUresult result) const;
@@ -51,15 +77,23 @@ class PlayedCall {
   // Returns an array of pointers to the parameters that an item has; null if it is damaged.
   char *make_parameters(std::string_view item);
   char *make_launch_options(std::string_view bytes);
+  // Returns an array of pointers to memory for each value.
+  char *make_attribute_values(std::string_view item);
   // Provides what the pointers in a structure lead to, and sets them to null so that Mapping::replace() takes
   // no notice of them. `offset` is that of the structure in the argument's memory.
   std::optional<std::string> provide_pointees(const Buffer &buffer, char *structure, std::uint64_t offset);
   std::optional<std::string> provide_pointee(const Pointee &pointee, const Item *item, char *&to);
   void set_pointers();
   std::optional<Difference> compare_rows() const;
+  // Compares the bodies of a conditional node, and adds them to the mapping.
+  std::optional<Difference> compare_handles_made();
   // Writes what the host had written to pinned, registered and managed memory.
   void set_host_memory() const;
   std::optional<Difference> compare_host_memory() const;
+  // Replaces the host function that the call enqueues.
+  void set_host_function();
+  // Replaces the handles and the host function of a node that is added by its type: unions are not described.
+  void replace_node(const trace::Type &type, char *object);
   char *host_memory_of(const Item &item) const;
   char *allocate(std::uint64_t size) { return own_.allocate(size); }
 
@@ -67,13 +101,16 @@ class PlayedCall {
   std::uint64_t size_of_buffer(const Buffer &buffer) const;
   void add_memory();
   std::optional<Difference> compare_completed_copies() const;
+  std::optional<Unequal> compare_attribute_values(std::string_view item);
   std::optional<Difference> compare_buffer(const Buffer &buffer, const Item &item, bool compares_values);
 
   const RecordedCall &call_;
+  Replay &replay_;
   Mapping &mapping_;
   HostMemory &kept_;
   HostMemory own_;
   std::vector<std::uint64_t> words_;
+  std::string lacks_;
   // A pointer in a structure, and what it is set to.
   struct Pointer {
     char *at;

@@ -2,11 +2,14 @@
 // Memory that pointers in structures and in arrays lead to, for a call that is made again.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
+#include "attribute_values.hpp"
 #include "compare.hpp"
 #include "created_memory.hpp"
-#include "format.hpp"
 #include "played_call.hpp"
+#include "recording_format.hpp"
+#include "write_host_memory.hpp"
 
 namespace cushim::replay {
 
@@ -45,10 +48,40 @@ char *PlayedCall::make_launch_options(std::string_view recorded) {
   return array;
 }
 
+char *PlayedCall::make_attribute_values(std::string_view item) {
+  std::vector<const char *> pointers;
+  for (const std::string_view value : unpack(item)) pointers.push_back(allocate(value.size()));
+  char *const array = allocate(pointers.size() * sizeof(char *));
+  std::ranges::copy(pointers, reinterpret_cast<const char **>(array));
+  return array;
+}
+
+std::optional<Unequal> PlayedCall::compare_attribute_values(std::string_view item) {
+  const std::string_view base = cushim_entry(call_.slot)->base;
+  const auto recorded = unpack(item);
+  std::optional<Unequal> first;
+  std::size_t i = 0;
+  for (const AttributeValue &value : attribute_values(base, words_)) {
+    if (i == recorded.size()) break;
+    const std::string_view before = recorded[i++];
+    const std::string_view now(reinterpret_cast<const char *>(value.address), before.size());
+    std::optional<Unequal> unequal;
+    if (base == "cuPointerGetAttributes")
+      unequal = compare_pointer_attribute(value.attribute, before, now, mapping_);
+    else if (before != now)
+      unequal = Unequal{"other bytes", "these"};
+    if (!unequal || first) continue;
+    const std::string name = "value " + std::to_string(i - 1) + ": ";
+    first = Unequal{name + unequal->recorded, name + unequal->replayed};
+  }
+  return first;
+}
+
 std::optional<std::string> PlayedCall::provide_pointees(const Buffer &buffer, char *structure,
                                                         std::uint64_t offset) {
   if (!buffer.has_pointees) return std::nullopt;
   for (const Pointee &pointee : pointees_of(*buffer.type, structure)) {
+    if (pointee.content == Content::handles_made) continue;
     const bool is_before = pointee.content == Content::rows_read;
     const Item *const item =
         pointee_item_of(is_before ? call_.before : call_.after, buffer.argument, offset + pointee.offset);
@@ -95,9 +128,80 @@ std::optional<std::string> PlayedCall::provide_pointee(const Pointee &pointee, c
   return std::nullopt;
 }
 
+void PlayedCall::replace_node(const trace::Type &type, char *object) {
+#if CUDA_VERSION >= 12020
+  if (&type != &trace::type_of<CUgraphNodeParams>()) return;
+  CUgraphNodeParams node;
+  std::memcpy(&node, object, sizeof node);
+  const auto replace = [&](std::string_view kind, auto &handle) {
+    if (const auto replayed = mapping_.handle(kind, reinterpret_cast<std::uint64_t>(handle)))
+      handle = reinterpret_cast<std::remove_reference_t<decltype(handle)>>(*replayed);
+  };
+  switch (node.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      replace("function", node.kernel.func);
+      replace("kernel", node.kernel.kern);
+      replace("context", node.kernel.ctx);
+      break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      replace("array", node.memcpy.copyParams.srcArray);
+      replace("array", node.memcpy.copyParams.dstArray);
+      replace("context", node.memcpy.copyCtx);
+      break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+      replace("context", node.memset.ctx);
+      break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      replace("graph", node.graph.graph);
+      break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+      replace("event", node.eventWait.event);
+      break;
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+      replace("event", node.eventRecord.event);
+      break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      replace("context", node.memOp.ctx);
+      break;
+    case CU_GRAPH_NODE_TYPE_HOST:
+      node.host.fn = [](void *) {};
+      node.host.userData = nullptr;
+      lacks_ = kLacksHostNode;
+      break;
+    default:
+      break;
+  }
+  std::memcpy(object, &node, sizeof node);
+#else
+  static_cast<void>(type);
+  static_cast<void>(object);
+#endif
+}
+
 void PlayedCall::set_pointers() {
   for (const Pointer &pointer : pointers_)
     std::memcpy(pointer.at, static_cast<const void *>(&pointer.value), sizeof pointer.value);
+}
+
+std::optional<Difference> PlayedCall::compare_handles_made() {
+  for (const Buffer &buffer : buffers_of(call_.slot)) {
+    if (!buffer.has_pointees || !buffer.is_written() || buffer.has_count) continue;
+    const auto *const structure =
+        reinterpret_cast<const char *>(argument_of(call_.slot, words_, buffer.argument));
+    if (structure == nullptr) continue;
+    for (const Pointee &pointee : pointees_of(*buffer.type, structure)) {
+      const Item *const item = pointee_item_of(call_.after, buffer.argument, pointee.offset);
+      if (pointee.content != Content::handles_made || item == nullptr) continue;
+      const std::uint64_t size = std::min<std::uint64_t>(item->bytes.size(), pointee.size);
+      for (std::uint64_t at = 0; at + pointee.type->size <= size; at += pointee.type->size)
+        if (auto unequal = compare(*pointee.type, item->bytes.data() + at,
+                                   reinterpret_cast<const char *>(pointee.address) + at, "", true, mapping_))
+          return Difference{.what = "a handle that it made",
+                            .recorded = std::move(unequal->recorded),
+                            .replayed = std::move(unequal->replayed)};
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Difference> PlayedCall::compare_rows() const {
@@ -109,18 +213,14 @@ std::optional<Difference> PlayedCall::compare_rows() const {
   return std::nullopt;
 }
 
-// Returns the memory that an item is about; null if it is none of that, or smaller here.
+// Returns the memory that an item is about; null if it is about none.
 char *PlayedCall::host_memory_of(const Item &item) const {
-  const Mapping::Memory *const memory =
-      item.argument == kHostMemory ? mapping_.memory_at(item.offset) : nullptr;
-  if (memory == nullptr || !memory->is_host_accessible || mapping_.room_at(item.offset) < item.bytes.size())
-    return nullptr;
-  return reinterpret_cast<char *>(*mapping_.address(item.offset));
+  return item.argument == kHostMemory ? mapping_.host_memory(item.offset, item.bytes.size()) : nullptr;
 }
 
 void PlayedCall::set_host_memory() const {
   for (const Item &item : call_.before)
-    if (char *const to = host_memory_of(item)) std::ranges::copy(item.bytes, to);
+    if (char *const to = host_memory_of(item)) write_host_memory(item.bytes, to);
 }
 
 std::optional<Difference> PlayedCall::compare_host_memory() const {

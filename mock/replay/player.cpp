@@ -17,6 +17,8 @@
 #include "created_memory.hpp"
 #include "ignored.hpp"
 #include "played_call.hpp"
+#include "recording_format.hpp"
+#include "write_host_memory.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -27,7 +29,7 @@ bool has_varying_values(std::string_view base) {
 }
 
 // Shared with the threads, one of which may hang in the driver when play ends.
-class Player {
+class Player : public std::enable_shared_from_this<Player> {
  public:
   Player(const Recording &recording, cushim::Driver &driver, PlayOptions options)
       : calls_(recording.calls()), driver_(driver), options_(std::move(options)) {
@@ -38,6 +40,23 @@ class Player {
       std::iota(played_.begin(), played_.end(), std::size_t{0});
     }
     find_contexts();
+    for (const RecordedCall &call : calls_)
+      for (const Item &item : call.after)
+        if (item.argument == kHostFunction) replay_.recorded_functions[item.function].push_back(&item);
+  }
+
+  // Lets host functions wait for the calls before them. Not for a constructor.
+  void set_order_of_functions() {
+    replay_.wait_for = [player = weak_from_this()](std::uint64_t count) {
+      const auto self = player.lock();
+      if (self == nullptr) return;
+      std::unique_lock lock(self->mutex_);
+      // Not longer: here a call may wait for the function that did not when it was recorded.
+      self->changed_.wait_for(lock, self->options_.patience / 2, [&] {
+        return self->is_stopped_ || self->next_ == self->played_.size() ||
+               self->calls_[self->played_[self->next_]].begin > count;
+      });
+    };
   }
 
   // Returns the threads that have calls, by their numbers.
@@ -79,6 +98,8 @@ class Player {
     Report report = report_;
     for (const auto &[what, count] : not_replayed_)
       report.not_replayed.push_back({what.first, what.second, count});
+    for (const auto &[what, count] : partly_replayed_)
+      report.partly_replayed.push_back({what.first, what.second, count});
     return report;
   }
 
@@ -96,13 +117,15 @@ class Player {
     const RecordedCall &call = calls_[index];
     ++next_;
     ++events_;
-    PlayedCall played(call, mapping_, kept_);
+    PlayedCall played(call, replay_);
     if (auto reason = played.prepare()) {
       ++not_replayed_[{cushim_entry(call.slot)->symbol, std::move(*reason)}];
       report_.calls_not_replayed.push_back(index);
       return;
     }
+    if (!played.lacks().empty()) ++partly_replayed_[{cushim_entry(call.slot)->symbol, played.lacks()}];
     running_.push_back(index);
+    release_waits();
     changed_.notify_all();
     const std::optional<std::uint64_t> context = hidden_context(index);
     lock.unlock();
@@ -112,11 +135,29 @@ class Player {
       result = played.make(driver_);
     lock.lock();
     std::erase(running_, index);
+    release_waits();
     ++events_;
     ++report_.replayed;
     if (auto difference = played.finish(result, compares_values(call))) {
       difference->call = index;
       report_.differences.push_back(std::move(*difference));
+    }
+  }
+
+  // Writes what the host wrote while a running call waited for it, when all calls have ended that had ended
+  // before that call, so that no other call comes between.
+  void release_waits() {
+    for (const std::size_t index : running_) {
+      const RecordedCall &waiting = calls_[index];
+      const bool others_begin = next_ < played_.size() && calls_[played_[next_]].begin < waiting.end;
+      if (others_begin || std::ranges::any_of(running_, [&](std::size_t other) {
+            return calls_[other].has_ended() && calls_[other].end < waiting.end;
+          }))
+        continue;
+      for (const Item &item : waiting.after)
+        if (item.argument == kReleasingWrite)
+          if (char *const to = replay_.mapping.host_memory(item.offset, item.bytes.size()))
+            write_host_memory(item.bytes, to);
     }
   }
 
@@ -127,7 +168,7 @@ class Player {
     const auto &seen = contexts_.contains(calls_[call].thread) ? contexts_.at(calls_[call].thread)
                                                                : contexts_.begin()->second;
     const auto next = seen.lower_bound(call);
-    return mapping_.handle("context", next != seen.end() ? next->second : std::prev(next)->second);
+    return replay_.mapping.handle("context", next != seen.end() ? next->second : std::prev(next)->second);
   }
 
   void find_contexts() {
@@ -162,9 +203,8 @@ class Player {
   std::size_t events_ = 0;  // begins and ends
   bool is_stopped_ = false;
   std::vector<std::size_t> running_;
-  Mapping mapping_;
-  HostMemory kept_;
-  std::map<std::pair<std::string, std::string>, unsigned long> not_replayed_;
+  Replay replay_;
+  std::map<std::pair<std::string, std::string>, unsigned long> not_replayed_, partly_replayed_;
   Report report_;
 };
 
@@ -172,6 +212,7 @@ class Player {
 
 Report play(const Recording &recording, cushim::Driver &driver, const PlayOptions &options) {
   const auto player = std::make_shared<Player>(recording, driver, options);
+  player->set_order_of_functions();
   std::vector<std::thread> threads;
   for (const unsigned number : player->threads())
     threads.emplace_back([player, number] { player->run(number); });

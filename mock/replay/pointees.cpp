@@ -117,6 +117,80 @@ std::vector<Pointee> pointees_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS &node) {
   return all;
 }
 
+// The nodes that signal external semaphores and those that wait for them.
+template <class Node, class Parameters>
+std::vector<Pointee> pointees_of_semaphores(const Node &node) {
+  std::vector<Pointee> all;
+  if (node.numExtSems == 0) return all;
+  add(all,
+      {.offset = offsetof(Node, extSemArray),
+       .size = node.numExtSems * sizeof *node.extSemArray,
+       .type = &trace::type_of<CUexternalSemaphore>()},
+      static_cast<const void *>(node.extSemArray));
+  add(all,
+      {.offset = offsetof(Node, paramsArray),
+       .size = node.numExtSems * sizeof *node.paramsArray,
+       .type = &trace::type_of<Parameters>()},
+      node.paramsArray);
+  return all;
+}
+using SignalNode = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1;
+using WaitNode = CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1;
+std::vector<Pointee> pointees_of(const SignalNode &node) {
+  return pointees_of_semaphores<SignalNode, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>(node);
+}
+std::vector<Pointee> pointees_of(const WaitNode &node) {
+  return pointees_of_semaphores<WaitNode, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>(node);
+}
+
+#if CUDA_VERSION >= 12020
+// The structures of the types of nodes: what the pointers in them lead to is that of the first versions,
+// which have the same members at the same places.
+std::vector<Pointee> pointees_of_any(const CUgraphNodeParams &node) {
+  std::vector<Pointee> all;
+  std::size_t offset = 0;
+  const auto read = [&](const auto &member, std::vector<Pointee> found) {
+    offset = static_cast<std::size_t>(reinterpret_cast<const char *>(&member) -
+                                      reinterpret_cast<const char *>(&node));
+    all = std::move(found);
+  };
+  switch (node.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      read(node.kernel,
+           pointees_of(copied<CUDA_KERNEL_NODE_PARAMS_v1>(&node.kernel),
+                       node.kernel.func != nullptr ? node.kernel.func
+                                                   : reinterpret_cast<CUfunction>(node.kernel.kern)));
+      break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      read(node.memcpy.copyParams, pointees_of_3d(node.memcpy.copyParams));
+      break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      read(node.memOp, pointees_of(copied<CUDA_BATCH_MEM_OP_NODE_PARAMS>(&node.memOp)));
+      break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+      read(node.extSemSignal, pointees_of(copied<SignalNode>(&node.extSemSignal)));
+      break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      read(node.extSemWait, pointees_of(copied<WaitNode>(&node.extSemWait)));
+      break;
+#if CUDA_VERSION >= 12030
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      add(all,
+          {.content = Pointee::Content::handles_made,
+           .offset = offsetof(CUgraphNodeParams, conditional.phGraph_out),
+           .size = node.conditional.size * sizeof(CUgraph),
+           .type = &trace::type_of<CUgraph>()},
+          static_cast<const void *>(node.conditional.phGraph_out));
+      break;
+#endif
+    default:
+      break;
+  }
+  for (Pointee &pointee : all) pointee.offset += offset;
+  return all;
+}
+#endif
+
 }  // namespace
 
 std::uint64_t HostRows::extent() const {
@@ -155,6 +229,11 @@ std::vector<Pointee> pointees_of(const trace::Type &type, const void *object) {
   if (is<CUlaunchConfig>(type)) return pointees_of(copied<CUlaunchConfig>(object));
   if (is<CUDA_BATCH_MEM_OP_NODE_PARAMS>(type))
     return pointees_of(copied<CUDA_BATCH_MEM_OP_NODE_PARAMS>(object));
+  if (is<SignalNode>(type)) return pointees_of(copied<SignalNode>(object));
+  if (is<WaitNode>(type)) return pointees_of(copied<WaitNode>(object));
+#if CUDA_VERSION >= 12020
+  if (is<CUgraphNodeParams>(type)) return pointees_of_any(copied<CUgraphNodeParams>(object));
+#endif
   if (is<CUDA_KERNEL_NODE_PARAMS_v1>(type)) {
     const auto node = copied<CUDA_KERNEL_NODE_PARAMS_v1>(object);
     return pointees_of(node, node.func);
@@ -174,6 +253,10 @@ bool has_pointees(const trace::Type &type) {
 #if CUDA_VERSION >= 12000
   if (is<CUDA_KERNEL_NODE_PARAMS_v2>(type)) return true;
 #endif
+#if CUDA_VERSION >= 12020
+  if (is<CUgraphNodeParams>(type)) return true;
+#endif
+  if (is<SignalNode>(type) || is<WaitNode>(type)) return true;
   return is<CUDA_MEMCPY2D>(type) || is<CUDA_MEMCPY3D>(type) || is<CUDA_MEMCPY3D_PEER>(type) ||
          is<CUlaunchConfig>(type) || is<CUDA_BATCH_MEM_OP_NODE_PARAMS>(type) ||
          is<CUDA_KERNEL_NODE_PARAMS_v1>(type);

@@ -42,7 +42,14 @@ struct HostRows {
 
 // A pointer in a structure.
 struct Pointee {
-  enum class Content : std::uint8_t { objects, kernel_parameters, launch_options, rows_read, rows_written };
+  enum class Content : std::uint8_t {
+    objects,
+    kernel_parameters,
+    launch_options,
+    rows_read,
+    rows_written,
+    handles_made,  // an array of the driver, to which the call sets the pointer
+  };
   Content content = Content::objects;
   std::size_t offset = 0;             // of the pointer in the structure
   std::uint64_t address = 0;          // to which it leads; not 0

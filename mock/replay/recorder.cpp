@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include <cushim/detail/entry_traits.hpp>
 #include "capture.hpp"
+#include "host_function_recorder.hpp"
 #include "observer.hpp"
 #include "process.hpp"
 
@@ -52,6 +55,7 @@ class Recorder::State final : public trace::CallObserver {
       : data_(data), kernels_(driver), writer_(file, header_of(driver, data)) {
     trace::watch_for_fork();
     buffers_of(0);  // makes the table now instead of in the first call
+    if (data == RecordData::full) functions_.emplace(driver, watched_, sequence_);
     hooks_ = trace::observe(driver, *this);
   }
   ~State() {
@@ -73,8 +77,9 @@ class Recorder::State final : public trace::CallObserver {
     stream.commit(to);
     stream.sequence = sequence;
     stream.time = time;
-    Capture(stream, slot, words, data_).before(watched_, kernels_, sequence);
+    Capture(stream, slot, words, data_).before(*watched_, kernels_, sequence);
     stream.put(0);
+    HostFunctionRecorder::set_call(sequence);
     return sequence;
   }
 
@@ -90,7 +95,8 @@ class Recorder::State final : public trace::CallObserver {
     to = put_number(to, static_cast<std::uint64_t>(result));
     stream.commit(to);
     stream.sequence = sequence;
-    Capture(stream, slot, words, data_).after(watched_, kernels_, begin, result);
+    Capture(stream, slot, words, data_).after(*watched_, kernels_, begin, result);
+    if (functions_) put_runs(stream);
     stream.put(0);
     const EntryTraits &traits = mock::traits_of(slot);
     if (traits.ends_lifetime() && (traits.object == Object::module || traits.object == Object::library))
@@ -102,16 +108,31 @@ class Recorder::State final : public trace::CallObserver {
   }
 
  private:
+  // Puts what host functions have written since the last call that ended.
+  void put_runs(ThreadStream &stream) {
+    for (HostFunctionRun &run : functions_->take()) {
+      if (run.changes.empty()) run.changes.emplace_back();
+      for (const WatchedMemory::Change &change : run.changes) {
+        stream.put(item_tag(kHostFunction, false));
+        for (const std::uint64_t number : {change.bytes.size(), run.call, run.end, change.address})
+          stream.put(number);
+        stream.put(std::string_view(change.bytes));
+      }
+    }
+  }
+
   // Relaxed: the count of an event that happened after another one is higher in any case.
-  std::uint64_t next_sequence() { return 1 + sequence_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint64_t next_sequence() { return 1 + sequence_->fetch_add(1, std::memory_order_relaxed); }
   std::int64_t now() const { return (std::chrono::steady_clock::now() - start_).count(); }
 
   const RecordData data_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::atomic<std::uint64_t> sequence_{0};
+  const std::shared_ptr<std::atomic<std::uint64_t>> sequence_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   KernelParameters kernels_;
-  WatchedMemory watched_;
+  const std::shared_ptr<WatchedMemory> watched_ = std::make_shared<WatchedMemory>();
   Writer writer_;
+  std::optional<HostFunctionRecorder> functions_;
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };
 

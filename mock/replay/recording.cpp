@@ -5,10 +5,11 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <system_error>
 
 #include "buffers.hpp"
-#include "format.hpp"
+#include "recording_format.hpp"
 #include "zstd.hpp"
 
 namespace cushim::replay {
@@ -203,7 +204,7 @@ class Recording::Reader {
     const auto passed = cursor.number(), begin = cursor.number();
     if (!passed || !begin) return Read::nothing;
     sequence += *passed;
-    time += *begin;
+    time = later(cursor, time, *begin);
     call.begin = sequence;
     call.begin_time = static_cast<std::int64_t>(time);
     for (std::size_t i = 0; i < trace::row_of(call.slot).words; ++i) {
@@ -220,10 +221,16 @@ class Recording::Reader {
     }
     sequence += *taken;
     call.end = sequence;
-    call.end_time = static_cast<std::int64_t>(time + *duration);
+    call.end_time = static_cast<std::int64_t>(later(cursor, time, *duration));
     call.result = static_cast<CUresult>(*result & 0x7fffffff);
     ranges.end = recording_.items_.size();
     return Read::all;
+  }
+
+  static std::uint64_t later(const Cursor &cursor, std::uint64_t time, std::uint64_t nanoseconds) {
+    if (nanoseconds > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) - time)
+      cursor.refuse("a time is beyond 292 years");
+    return time + nanoseconds;
   }
 
   // Returns false if the stream ends before.
@@ -233,8 +240,8 @@ class Recording::Reader {
       if (!tag) return false;
       if (*tag == 0) return true;
       const std::uint64_t argument = (*tag - 1) / 2;
-      if (argument >= trace::row_of(call.slot).parameters.size() && argument != kCompletedCopy &&
-          argument != kPointee && argument != kHostMemory)
+      const bool is_special = argument >= kFirstSpecial && argument <= kCompletedCopy;
+      if (argument >= trace::row_of(call.slot).parameters.size() && !is_special)
         cursor.refuse("the call has no argument " + std::to_string(argument));
       const auto size = cursor.number();
       if (!size) return false;
@@ -245,7 +252,13 @@ class Recording::Reader {
         if (!completed) return false;
         item.completed = *completed;
       }
-      if (argument == kHostMemory) {
+      if (argument == kHostFunction) {
+        const auto function = cursor.number(), ended = cursor.number();
+        if (!ended) return false;
+        item.function = *function;
+        item.function_end = *ended;
+      }
+      if (argument == kHostMemory || argument == kHostFunction || argument == kReleasingWrite) {
         const auto address = cursor.number();
         if (!address) return false;
         item.offset = *address;

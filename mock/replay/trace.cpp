@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <cushim/replay/recording.hpp>
-#include "../trace/format.hpp"
+#include "../trace/trace_format.hpp"
 #include "buffers.hpp"
 
 namespace cushim::replay {

@@ -9,8 +9,8 @@
 #include <cushim/detail/entry_traits.hpp>
 #include "bits.hpp"
 #include "buffers.hpp"
-#include "format.hpp"
 #include "process.hpp"
+#include "recording_format.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -28,6 +28,28 @@ std::size_t subject_of(int slot) {
 }
 
 std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
+
+// Returns the operations of a batch; none of other calls.
+std::vector<CUstreamBatchMemOpParams> operations_of(int slot, std::span<const std::uint64_t> words) {
+  std::vector<CUstreamBatchMemOpParams> operations;
+  if (base_of(slot) != "cuStreamBatchMemOp") return operations;
+  operations.resize(std::min<std::uint64_t>(words[1] & 0xffffffff, 256));
+  const std::size_t size = operations.size() * sizeof operations[0];
+  if (trace::copy_if_there(operations.data(), words[2], size) != size) operations.clear();
+  return operations;
+}
+
+bool is_wait(const CUstreamBatchMemOpParams &operation) {
+  return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+         operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+}
+
+// Returns the eight bytes of a waited word and its neighbour, as far as they exist.
+std::uint64_t value_at(std::uint64_t address) {
+  std::uint64_t value = 0;
+  trace::copy_if_there(&value, address, sizeof value);
+  return value;
+}
 
 // Returns whether the call waited for earlier work: because it must, or for the data that it wrote to the
 // host.
@@ -75,6 +97,8 @@ bool WatchedMemory::may_use(const CallOfProgram &call, std::uint64_t base, const
     if ((buffer == nullptr || !buffer->is_data) && is_inside(call.words[parameters[i].word])) return true;
   }
   if (base_of(call.slot).starts_with("cuGraphLaunch")) return true;
+  for (const CUstreamBatchMemOpParams &operation : operations_of(call.slot, call.words))
+    if (is_inside(operation.waitValue.address)) return true;
   for (const Buffer &buffer : buffers_of(call.slot)) {
     const std::uint64_t address = argument_of(call.slot, call.words, buffer.argument);
     if (address == 0) continue;
@@ -102,17 +126,54 @@ void WatchedMemory::add_if_changed(std::uint64_t base, Memory &memory, std::vect
   changes.push_back({base, std::move(bytes)});
 }
 
+bool WatchedMemory::Memory::is_only_waited_for() const {
+  return !uses.empty() && std::ranges::all_of(uses, [](const Use &use) { return use.word != 0; });
+}
+
+// Returns how the call, which enqueues work, uses memory.
+std::vector<WatchedMemory::Use> WatchedMemory::uses_of(const CallOfProgram &call) {
+  Use use{.stream = call.stream, .begin = call.begin};
+  std::vector<Use> uses;
+  const auto wait_for = [&](std::uint64_t word) {
+    use.word = word;
+    use.value = value_at(word);
+    uses.push_back(use);
+  };
+  const auto operations = operations_of(call.slot, call.words);
+  if (base_of(call.slot).starts_with("cuStreamWaitValue"))
+    wait_for(call.words[1]);
+  else if (!operations.empty() && std::ranges::all_of(operations, is_wait))
+    for (const CUstreamBatchMemOpParams &operation : operations) wait_for(operation.waitValue.address);
+  else
+    uses.push_back(use);
+  return uses;
+}
+
+// Returns whether a word that a stream waits for has changed, and notes its value.
+bool WatchedMemory::has_released(Memory &memory) {
+  bool has_changed = false;
+  for (Use &use : memory.uses)
+    if (const std::uint64_t value = value_at(use.word); value != use.value) {
+      use.value = value;
+      has_changed = true;
+    }
+  return has_changed;
+}
+
 std::vector<WatchedMemory::Change> WatchedMemory::before(const CallOfProgram &call,
                                                          KernelParameters &kernels) {
   std::vector<Change> changes;
-  const EntryTraits &traits = mock::traits_of(call.slot);
-  if (traits.queue == EntryTraits::Queue::none) return changes;
+  const bool enqueues = mock::traits_of(call.slot).queue != EntryTraits::Queue::none;
   const std::lock_guard lock(mutex_);
   for (auto &[base, memory] : memory_) {
-    if (!may_use(call, base, memory, kernels)) continue;
-    if (memory.uses.empty()) add_if_changed(base, memory, changes);
+    const bool is_only_waited_for = memory.is_only_waited_for();
+    if (is_only_waited_for && has_released(memory)) add_if_changed(base, memory, changes);
+    if (!enqueues || !may_use(call, base, memory, kernels)) continue;
+    if (memory.uses.empty() || is_only_waited_for) add_if_changed(base, memory, changes);
     // A call that waits has ended its use when it returns.
-    if (!has_waited(call.slot)) memory.uses.push_back({call.stream, call.begin});
+    if (has_waited(call.slot)) continue;
+    const auto uses = uses_of(call);
+    memory.uses.insert(memory.uses.end(), uses.begin(), uses.end());
   }
   return changes;
 }
@@ -138,10 +199,51 @@ std::vector<WatchedMemory::Change> WatchedMemory::after(const CallOfProgram &cal
   if (!has_waited(call.slot)) return changes;
   const auto event = base.starts_with("cuEvent") ? events_.find(call.words[0]) : events_.end();
   const Use recorded = event != events_.end() ? event->second : Use{};
-  for (auto &[address, memory] : memory_)
-    if (std::erase_if(memory.uses, [&](const Use &use) { return waits_for(call, use, recorded); }) != 0 &&
-        memory.uses.empty())
-      add_if_changed(address, memory, changes);
+  for (auto &[address, memory] : memory_) {
+    const bool is_only_waited_for = memory.is_only_waited_for();
+    if (std::erase_if(memory.uses, [&](const Use &use) { return waits_for(call, use, recorded); }) == 0 ||
+        !memory.uses.empty())
+      continue;
+    const std::size_t others = changes.size();
+    add_if_changed(address, memory, changes);
+    if (changes.size() != others) changes.back().is_releasing = is_only_waited_for;
+  }
+  return changes;
+}
+
+std::vector<WatchedMemory::Change> WatchedMemory::copy() {
+  std::vector<Change> all;
+  std::uint64_t copied = 0;
+  const std::lock_guard lock(mutex_);
+  for (const auto &[base, memory] : memory_) {
+    if (copied + memory.size > kMostCopied) continue;
+    std::string bytes(memory.size, '\0');
+    if (trace::copy_if_there(bytes.data(), base, bytes.size()) != bytes.size()) continue;
+    copied += memory.size;
+    all.push_back({base, std::move(bytes)});
+  }
+  return all;
+}
+
+std::vector<WatchedMemory::Change> WatchedMemory::changes_since(const std::vector<Change> &copy) {
+  // Ranges with fewer equal bytes between them are one.
+  constexpr std::size_t kGap = 32;
+  std::vector<Change> changes;
+  for (const auto &[address, before, is_releasing] : copy) {
+    std::string now(before.size(), '\0');
+    if (trace::copy_if_there(now.data(), address, now.size()) != now.size() || now == before) continue;
+    std::size_t begin = 0, end = 0;  // of the current range
+    for (std::size_t at = 0; at < now.size(); ++at) {
+      if (now[at] == before[at]) continue;
+      if (end != 0 && at - end >= kGap) {
+        changes.push_back({address + begin, now.substr(begin, end - begin)});
+        end = 0;
+      }
+      if (end == 0) begin = at;
+      end = at + 1;
+    }
+    changes.push_back({address + begin, now.substr(begin, end - begin)});
+  }
   return changes;
 }
 

@@ -25,6 +25,7 @@ class WatchedMemory {
   struct Change {
     std::uint64_t address = 0;
     std::string bytes{};
+    bool is_releasing = false;  // written by the host while a call waited for it
   };
   struct CallOfProgram {
     int slot = 0;
@@ -41,17 +42,31 @@ class WatchedMemory {
   // Returns the memory that the call waited for and that has changed. Call it after a call that succeeded.
   std::vector<Change> after(const CallOfProgram &call);
 
+  // Returns what is in the memory now, up to kMostCopied bytes.
+  std::vector<Change> copy();
+  // Returns the ranges whose bytes are others now.
+  static std::vector<Change> changes_since(const std::vector<Change> &copy);
+  static constexpr std::uint64_t kMostCopied = std::uint64_t{16} << 20;
+
  private:
   struct Use {
-    std::uint64_t stream, begin;
+    std::uint64_t stream = 0, begin = 0;
+    // Of a stream that only waits for a value: its address and the value, so that others wrote it if it
+    // changes. The address is 0 for other uses.
+    std::uint64_t word = 0, value = 0;
   };
   struct Memory {
     std::uint64_t size = 0, hash = 0;
     std::vector<Use> uses{};
+
+    // Returns whether streams wait for values here, and nothing else uses the memory.
+    bool is_only_waited_for() const;
   };
   void create(const CallOfProgram &call);
   bool may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
                KernelParameters &kernels);
+  static std::vector<Use> uses_of(const CallOfProgram &call);
+  static bool has_released(Memory &memory);
   static bool waits_for(const CallOfProgram &call, const Use &use, const Use &recorded);
   static void add_if_changed(std::uint64_t base, Memory &memory, std::vector<Change> &changes);
 

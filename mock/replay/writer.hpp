@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "format.hpp"
 #include "pending_copies.hpp"
+#include "recording_format.hpp"
 
 namespace cushim::replay {
 

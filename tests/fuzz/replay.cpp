@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
-#include "format.hpp"
 #include "fuzz.hpp"
 #include "objects.hpp"
+#include "recording_format.hpp"
 
 namespace {
 
@@ -28,7 +28,7 @@ void read(std::string_view bytes) {
     }
     std::ostringstream text;
     cushim::trace::write_text(recording.trace(), text);
-    // What a driver that answers from the recording knows of its objects.
+    // The objects that a driver that answers from the recording knows.
     const cushim::replay::Objects objects(recording);
     for (const auto &call : recording.calls())
       for (const std::uint64_t word : call.words) static_cast<void>(objects.is_in_memory(word, call.begin));

@@ -2,6 +2,7 @@
 // Programs that deviate from the recording that answers them.
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
+#include <cushim/mock/hook.hpp>
 
 #include <string>
 #include <thread>
@@ -177,6 +178,22 @@ TEST_F(DriverOfRecording, An_address_that_was_used_again_means_another_object) {
     };
   };
   EXPECT_EQ(deviation_of(program(false), program(true)).what, "dstDevice");
+}
+
+TEST_F(DriverOfRecording, Export_tables_are_refused) {
+  const void *table = nullptr;
+  {
+    const cushim::sim::Machine machine;
+    const auto finds = cushim::hook::replace<&cuGetExportTable>(
+        machine.driver(), [](const void **, const CUuuid *) { return CUDA_SUCCESS; });
+    const cushim::replay::Recorder recorder(machine.driver(), file_);
+    machine.driver().cuGetExportTable(&table, nullptr);
+  }
+  cushim::replay::Driver driver(Recording::read(file_),
+                                {.on_deviation = [](const cushim::replay::Deviation &) {}});
+  EXPECT_EQ(driver.driver().cuGetExportTable(&table, nullptr), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver.deviation().value().recorded,
+            "the call returned functions of NVIDIA's driver, which no recording can answer");
 }
 
 TEST_F(DriverOfRecording, Data_that_was_not_recorded_is_told) {

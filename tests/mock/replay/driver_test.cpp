@@ -90,6 +90,58 @@ TEST_F(DriverOfRecording, Pinned_memory_is_accessible_and_asynchronous_copies_wr
   });
 }
 
+#if CUDA_VERSION >= 13000
+TEST_F(DriverOfRecording, Conditional_nodes_have_bodies) {
+  expect_equal([](cushim::Driver &driver) {
+    make_context(driver);
+    CUcontext context = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(driver.cuCtxGetCurrent(&context), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    CUgraphNodeParams conditional{};
+    conditional.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    conditional.conditional.type = CU_GRAPH_COND_TYPE_SWITCH;
+    conditional.conditional.size = 2;
+    conditional.conditional.ctx = context;
+    EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&conditional.conditional.handle, graph, context, 1,
+                                                    CU_GRAPH_COND_ASSIGN_DEFAULT),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &conditional), CUDA_SUCCESS);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(driver.cuGraphAddEmptyNode(&node, conditional.conditional.phGraph_out[i], nullptr, 0),
+                CUDA_SUCCESS);
+  });
+}
+#endif
+
+TEST_F(DriverOfRecording, Several_attributes_of_memory_are_answered) {
+  expect_equal([](cushim::Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0, managed = 0, base = 0;
+    CUcontext current = nullptr, context = nullptr;
+    unsigned type = 0;
+    int is_read_mostly = -1, location = -1;
+    EXPECT_EQ(driver.cuCtxGetCurrent(&current), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAlloc(&memory, 100), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_CONTEXT};
+    void *values[] = {&type, &base, &context};
+    EXPECT_EQ(driver.cuPointerGetAttributes(3, attributes, values, memory + 5), CUDA_SUCCESS);
+    EXPECT_EQ(type, CU_MEMORYTYPE_DEVICE);
+    EXPECT_EQ(base, memory);
+    EXPECT_EQ(context, current);
+    CUmem_range_attribute of_range[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                        CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
+    void *range_values[] = {&is_read_mostly, &location};
+    std::size_t sizes[] = {sizeof is_read_mostly, sizeof location};
+    EXPECT_EQ(driver.cuMemRangeGetAttributes(range_values, sizes, of_range, 2, managed, 4096), CUDA_SUCCESS);
+    EXPECT_EQ(is_read_mostly, 0);
+    EXPECT_EQ(location, CU_DEVICE_INVALID);
+  });
+}
+
 TEST_F(DriverOfRecording, Kernels_and_graphs_are_answered_without_running) {
   constexpr const char *kPtx =
       ".version 7.0\n.target sm_52\n.address_size 64\n.global .u32 counter;\n"

@@ -17,7 +17,7 @@ inline constexpr const char *kAdd =
 
 class Player : public Recorded {
  protected:
-  // Plays on a machine whose handles and addresses are others.
+  // Plays on a machine that returns other handles and addresses.
   static cushim::replay::Report play_elsewhere(const cushim::replay::Recording &recording,
                                                const std::function<void(cushim::Driver &)> &prepare = {}) {
     const cushim::sim::Machine machine;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "played.hpp"
+#include "support/structures.hpp"
 
 namespace {
 
@@ -121,22 +122,10 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
     void *parameters[] = {&memory, &more};
     CUlaunchAttribute attribute{};
     attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-    CUlaunchConfig config{};
-    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-    config.hStream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    const CUlaunchConfig config = cushim::test::launch_of_one_thread(stream, attribute);
     EXPECT_EQ(driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr), CUDA_SUCCESS);
-    CUDA_KERNEL_NODE_PARAMS node{};
-    node.func = kernel;
-    node.gridDimX = node.gridDimY = node.gridDimZ = 1;
-    node.blockDimX = node.blockDimY = node.blockDimZ = 1;
-    node.kernelParams = parameters;
-    CUstreamBatchMemOpParams operation{};
-    operation.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    operation.writeValue.address = memory + 4;
-    operation.writeValue.value = 77;
+    const CUDA_KERNEL_NODE_PARAMS node = cushim::test::node_of_one_thread(kernel, parameters);
+    CUstreamBatchMemOpParams operation = cushim::test::write_of_word(memory + 4, 77);
     CUDA_BATCH_MEM_OP_NODE_PARAMS operations{};
     operations.ctx = context;
     operations.count = 1;
@@ -151,6 +140,105 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
     EXPECT_EQ(sum, 24U);
     driver.cuMemcpyDtoH(&sum, memory + 4, 4);
     EXPECT_EQ(sum, 77U);
+  })));
+}
+#endif
+
+#if CUDA_VERSION >= 13000
+TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_structures_lead_to) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUdeviceptr memory = 0;
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    CUgraphNode nodes[3] = {};
+    CUcontext context = nullptr;
+    unsigned more = 12, sum = 0, *pinned = nullptr;
+    driver.cuCtxGetCurrent(&context);
+    driver.cuModuleLoadData(&module, kAdd);
+    driver.cuModuleGetFunction(&kernel, module, "add");
+    driver.cuMemAlloc(&memory, 64);
+    driver.cuMemAllocHost(reinterpret_cast<void **>(&pinned), 4096);
+    pinned[0] = 30;
+    driver.cuGraphCreate(&graph, 0);
+    CUgraphNodeParams copy{};
+    copy.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+    copy.memcpy.copyCtx = context;
+    copy.memcpy.copyParams.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.memcpy.copyParams.srcHost = pinned;
+    copy.memcpy.copyParams.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.memcpy.copyParams.dstDevice = memory;
+    copy.memcpy.copyParams.WidthInBytes = 4;
+    copy.memcpy.copyParams.Height = copy.memcpy.copyParams.Depth = 1;
+    EXPECT_EQ(driver.cuGraphAddNode(&nodes[0], graph, nullptr, nullptr, 0, &copy), CUDA_SUCCESS);
+    void *parameters[] = {&memory, &more};
+    CUgraphNodeParams launch{};
+    launch.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    launch.kernel.func = kernel;
+    launch.kernel.gridDimX = launch.kernel.gridDimY = launch.kernel.gridDimZ = 1;
+    launch.kernel.blockDimX = launch.kernel.blockDimY = launch.kernel.blockDimZ = 1;
+    launch.kernel.kernelParams = parameters;
+    EXPECT_EQ(driver.cuGraphAddNode(&nodes[1], graph, &nodes[0], nullptr, 1, &launch), CUDA_SUCCESS);
+    CUstreamBatchMemOpParams operation{};
+    operation.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operation.writeValue.address = memory + 4;
+    operation.writeValue.value = 77;
+    CUgraphNodeParams operations{};
+    operations.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    operations.memOp.ctx = context;
+    operations.memOp.count = 1;
+    operations.memOp.paramArray = &operation;
+    EXPECT_EQ(driver.cuGraphAddNode(&nodes[2], graph, &nodes[1], nullptr, 1, &operations), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+    driver.cuMemcpyDtoH(&sum, memory, 4);
+    EXPECT_EQ(sum, 42U);
+    driver.cuMemcpyDtoH(&sum, memory + 4, 4);
+    EXPECT_EQ(sum, 77U);
+  })));
+}
+#endif
+
+#if CUDA_VERSION >= 13000
+TEST_F(Player, Bodies_of_conditional_nodes_are_filled) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUcontext context = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    CUdeviceptr memory = 0;
+    unsigned char byte = 0;
+    driver.cuCtxGetCurrent(&context);
+    driver.cuMemAlloc(&memory, 64);
+    driver.cuMemsetD8(memory, 1, 64);
+    driver.cuGraphCreate(&graph, 0);
+    CUgraphNodeParams conditional{};
+    conditional.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    conditional.conditional.type = CU_GRAPH_COND_TYPE_IF;
+    conditional.conditional.size = 1;
+    conditional.conditional.ctx = context;
+    EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&conditional.conditional.handle, graph, context, 1,
+                                                    CU_GRAPH_COND_ASSIGN_DEFAULT),
+              CUDA_SUCCESS);
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(driver.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &conditional), CUDA_SUCCESS);
+    CUDA_MEMSET_NODE_PARAMS memset{};
+    memset.dst = memory;
+    memset.value = 7;
+    memset.elementSize = 1;
+    memset.width = 64;
+    memset.height = 1;
+    EXPECT_EQ(driver.cuGraphAddMemsetNode(&node, conditional.conditional.phGraph_out[0], nullptr, 0, &memset,
+                                          context),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+    driver.cuMemcpyDtoH(&byte, memory + 63, 1);
+    EXPECT_EQ(byte, 7U);
   })));
 }
 #endif

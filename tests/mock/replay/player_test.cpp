@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <cushim/mock/hook.hpp>
 #include <cushim/replay/player.hpp>
+#include <cushim/sim/external_semaphore.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -108,6 +109,64 @@ TEST_F(Player, Streams_events_graphs_and_host_functions_are_made_again) {
     driver.cuStreamDestroy(stream);
     driver.cuStreamDestroy(stream == nullptr ? nullptr : other);
   })));
+}
+
+TEST_F(Player, Attributes_of_pointers_are_compared_by_what_they_mean) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0, managed = 0, base = 0, alone = 0;
+    CUcontext context = nullptr;
+    unsigned type = 0;
+    unsigned long long id = 0;
+    int is_read_mostly = 0;
+    driver.cuMemAlloc(&memory, 100);
+    driver.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL);
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *values[] = {&type, &context, &base, &id};
+    EXPECT_EQ(driver.cuPointerGetAttributes(4, attributes, values, memory), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuPointerGetAttribute(&alone, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, memory + 1),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, memory), CUDA_SUCCESS);
+    CUmem_range_attribute of_range[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY};
+    void *range_values[] = {&is_read_mostly};
+    std::size_t size = sizeof is_read_mostly;
+    EXPECT_EQ(driver.cuMemRangeGetAttributes(range_values, &size, of_range, 1, managed, 4096), CUDA_SUCCESS);
+  }));
+  expect_equal(recording);
+  const cushim::sim::Machine machine;
+  auto changes = cushim::hook::after<&cuPointerGetAttributes>(
+      machine.driver(), [](CUresult, unsigned, CUpointer_attribute *, void **values, CUdeviceptr) {
+        *static_cast<unsigned *>(values[0]) = CU_MEMORYTYPE_HOST;
+      });
+  const Report report = play(recording, machine.driver());
+  ASSERT_EQ(report.differences.size(), 1U);
+  EXPECT_EQ(report.differences[0].recorded, "value 0: 2");
+  EXPECT_EQ(report.differences[0].replayed, "value 0: 1");
+}
+
+TEST_F(Player, Imports_of_external_semaphores_are_reported_with_the_calls_that_need_them) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    const cushim::sim::ExternalSemaphore timeline(cushim::sim::ExternalSemaphore::Type::timeline);
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
+    description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+    description.handle.fd = timeline.new_descriptor();
+    CUexternalSemaphore semaphore = nullptr;
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
+    signal.params.fence.value = 1;
+    EXPECT_EQ(driver.cuImportExternalSemaphore(&semaphore, &description), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  }));
+  const Report report = play_elsewhere(recording);
+  EXPECT_THAT(report.differences, IsEmpty());
+  ASSERT_EQ(report.not_replayed.size(), 2U);
+  EXPECT_EQ(report.not_replayed[0].symbol, "cuImportExternalSemaphore");
+  EXPECT_EQ(report.not_replayed[0].reason, "it needs a file descriptor of another interface");
+  EXPECT_EQ(report.not_replayed[1].symbol, "cuSignalExternalSemaphoresAsync");
+  EXPECT_THAT(report.not_replayed[1].reason, HasSubstr("is unknown"));
 }
 
 TEST_F(Player, Threads_have_threads_with_their_own_current_context) {

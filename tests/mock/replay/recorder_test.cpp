@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "format.hpp"
 #include "recorded.hpp"
+#include "recording_format.hpp"
 
 namespace {
 

@@ -35,10 +35,10 @@ struct Deviation {
   std::string text() const;
 };
 
-// What a replay::Driver does not compare, and what it does at a deviation.
+// Options of a replay::Driver: the comparisons that it leaves out, and its answer to a deviation.
 struct DriverOptions {
-  // Entry points whose arguments are not compared, by base name; a name that ends with * means all that
-  // begin so.
+  // Base names of entry points whose arguments are not compared. "cuMemcpy*" means all names that begin with
+  // cuMemcpy.
   std::vector<std::string> ignored{};
   // Called with the first deviation, on the thread of the call. That call and all later ones return `answer`.
   // Default: fails the running test if a file of the program includes <cushim/replay/gtest.hpp>; else writes

@@ -47,6 +47,8 @@ struct Report {
   std::vector<Difference> differences{};  // in order of the calls, not more than one a call
   std::vector<NotReplayed> not_replayed{};
   std::vector<std::size_t> calls_not_replayed{};  // their indices, in order
+  // Calls that were made without something that is not in the recording.
+  std::vector<NotReplayed> partly_replayed{};
   // A call that did not return within the patience. Its thread still runs, so the process should end.
   std::optional<std::size_t> stuck{};
 };
@@ -58,9 +60,10 @@ struct Report {
 // (times) and ids are not compared, nor is whether work was complete when a call asked (cuEventQuery).
 //
 // A call is not made if something that it needs is unknown: memory that was not recorded, a handle of a call
-// that was not made, pointers inside structures that are not recorded. Host functions are replaced by
-// functions that do nothing. If the recorded program used export tables of the driver, which may make a
-// context current, a call that has none here although it had one is made with that context.
+// that was not made, pointers inside structures that are not recorded. A host function is replaced by a
+// function that writes what the recorded one wrote to pinned, registered and managed memory; those of graphs
+// do nothing. If the recorded program used export tables of the driver, which may make a context current, a
+// call that has none here although it had one is made with that context.
 Report play(const Recording &recording, cushim::Driver &driver, const PlayOptions &options = {});
 
 }  // namespace cushim::replay

@@ -39,8 +39,11 @@ struct Item {
   // For memory behind a pointer in a structure, whose `argument` is 254: the argument that leads to the
   // structure, and the offset of the pointer in the memory of that argument.
   std::uint8_t structure = 0;
-  // For pinned, registered or managed memory as the host saw it, whose `argument` is 253: its address.
+  // For pinned, registered or managed memory as the host saw it, whose `argument` is 251 to 253: its address.
   std::uint64_t offset = 0;
+  // For what a host function wrote there, whose `argument` is 252: RecordedCall::begin of the call that
+  // enqueued it, and the number of the function's end among those of begins and ends of calls.
+  std::uint64_t function = 0, function_end = 0;
 };
 
 // A call with its arguments and the memory that they lead to.

@@ -20,12 +20,12 @@ class ShrinkError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a shrunk recording must still show, and how it is found.
+// The difference or error that a shrunk recording must still show, and how it is found.
 struct ShrinkOptions {
   // The call whose difference or error is kept. Default: the first that differs; if none does, the first that
   // returned an error when it was recorded.
   std::optional<std::size_t> call{};
-  std::vector<std::string> ignored{};         // as PlayOptions
+  std::vector<std::string> ignored{};         // as in PlayOptions
   std::chrono::milliseconds patience{2'000};  // of each replay
   // Called after each replay with the number of calls that are left and the number of replays.
   std::function<void(std::size_t calls, std::size_t replays)> progress{};
@@ -42,9 +42,8 @@ struct Shrunk {
 // Plays calls of the recording on a new driver.
 using PlayOnNewDriver = std::function<Report(const PlayOptions &options)>;
 
-// Leaves out calls as long as the call shows the same: a call without which it does not is kept, and a call
-// that needs an object of a call left out is left out with it. The other calls must have the results that
-// they have with all calls. Throws ShrinkError.
+// Removes calls that the difference or error does not need. With a call, all calls that need its objects are
+// removed. Calls that stay must have the same results as before. Throws ShrinkError.
 Shrunk shrink(const Recording &recording, const PlayOnNewDriver &play, const ShrinkOptions &options = {});
 
 // Writes a file with a GoogleTest test that makes the calls on a simulated driver and expects what was

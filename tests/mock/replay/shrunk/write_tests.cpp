@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/structures.hpp"
+
 namespace {
 
 using cushim::Driver;
@@ -56,20 +58,11 @@ void copy_and_launch(Driver &driver, CUdeviceptr memory, CUstream stream) {
   driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr);
   CUlaunchAttribute attribute{};
   attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-  CUlaunchConfig config{};
-  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-  config.hStream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  const CUlaunchConfig config = cushim::test::launch_of_one_thread(stream, attribute);
   driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr);
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
-  CUDA_KERNEL_NODE_PARAMS launch{};
-  launch.func = kernel;
-  launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
-  launch.blockDimX = launch.blockDimY = launch.blockDimZ = 1;
-  launch.kernelParams = parameters;
+  const CUDA_KERNEL_NODE_PARAMS launch = cushim::test::node_of_one_thread(kernel, parameters);
   driver.cuGraphCreate(&graph, 0);
   driver.cuGraphAddKernelNode(&node, graph, nullptr, 0, &launch);
   driver.cuGraphDestroy(graph);

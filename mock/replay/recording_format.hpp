@@ -11,7 +11,7 @@
 namespace cushim::replay {
 
 inline constexpr std::uint64_t kMagic = 0x3163'6572'6873'7563;  // "cushrec1"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 struct FileHeader {
   std::uint64_t magic = kMagic;
@@ -101,6 +101,13 @@ inline constexpr std::uint8_t kPointee = 254;
 
 // Stands for an argument in an item with memory that the host and devices access.
 inline constexpr std::uint8_t kHostMemory = 253;
+
+// Stands for an argument in an item with what a host function wrote to such memory.
+inline constexpr std::uint8_t kHostFunction = 252;
+
+// Stands for an argument in an item with what the host wrote to such memory while the call waited for it.
+inline constexpr std::uint8_t kReleasingWrite = 251;
+inline constexpr std::uint8_t kFirstSpecial = kReleasingWrite;
 
 // The tag of an item; 0 ends a list of items.
 inline constexpr std::uint64_t item_tag(std::size_t argument, bool is_hash) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Damaged and hostile recordings.
-#include "format.hpp"
+#include "recording_format.hpp"
 
 #include <cstring>
 #include <thread>
@@ -105,7 +105,10 @@ TEST_F(Format, Hostile_numbers_are_errors_and_allocate_nothing) {
   const std::string init{"\0\1\1\0", 4};                                        // slot 0 with one word
   refused(init + std::string("\x7f\1", 2));                                     // no such argument
   refused(init + std::string("\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", 11));  // an item of 2^64 - 1 bytes
-  refused(std::string("\0", 1));                                                // a call that ends too early
+  // A call that begins, and one that ends, after more than 2^63 ns.
+  refused(std::string("\0\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\0", 13));
+  refused(init + std::string("\0\1\xff\xff\xff\xff\xff\xff\xff\xff\x7f\0\0", 13));
+  refused(std::string("\0", 1));  // a call that ends too early
 }
 
 TEST_F(Format, A_block_that_is_larger_than_allowed_or_of_an_absurd_thread_is_refused) {
@@ -126,7 +129,7 @@ TEST_F(Format, Another_version_of_the_format_is_named) {
     FAIL();
   } catch (const RecordingError &error) {
     EXPECT_STREQ(error.what(),
-                 "the recording has version 9 of the format, and this is cushim for version 2, at offset 8");
+                 "the recording has version 9 of the format, and this is cushim for version 3, at offset 8");
   }
 }
 

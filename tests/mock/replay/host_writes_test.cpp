@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes of the host to pinned memory while work is pending: in host functions, and to release a stream.
+#include <gmock/gmock.h>
+#include <cushim/mock/hook.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "played.hpp"
+
+namespace {
+
+using cushim::Driver;
+using cushim::replay::NotReplayed;
+using cushim::replay::play;
+using cushim::replay::Recording;
+using cushim::sim::Machine;
+using cushim::sim::Schedule;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+
+class HostWrites : public Player {
+ protected:
+  // Records with the schedule, and plays with every schedule.
+  Recording recorded(Schedule schedule, const Program &program) {
+    const Machine machine({.schedule = schedule});
+    {
+      const cushim::replay::Recorder recorder(machine.driver(), file_);
+      program(machine.driver());
+    }
+    return Recording::read(file_);
+  }
+
+  static void expect_equal_in_each_schedule(const Recording &recording) {
+    for (const Schedule schedule : {Schedule::eager, Schedule::deferred, Schedule::background}) {
+      const Machine machine({.schedule = schedule});
+      const auto report = play(recording, machine.driver(), {.patience = std::chrono::seconds(5)});
+      for (const auto &difference : report.differences)
+        ADD_FAILURE() << cushim::sim::name_of(schedule) << ": "
+                      << cushim_entry(recording.calls()[difference.call].slot)->symbol << ": "
+                      << difference.what << ": " << difference.recorded << ", now " << difference.replayed;
+      EXPECT_EQ(report.replayed, recording.calls().size());
+      EXPECT_THAT(report.partly_replayed, IsEmpty());
+      EXPECT_FALSE(report.stuck);
+    }
+  }
+
+  static unsigned *pinned(Driver &driver) {
+    void *memory = nullptr;
+    EXPECT_EQ(driver.cuMemHostAlloc(&memory, 4096, 0), CUDA_SUCCESS);
+    return static_cast<unsigned *>(memory);
+  }
+  static CUstream stream(Driver &driver) {
+    CUstream stream = nullptr;
+    EXPECT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    return stream;
+  }
+  static void set_to_7(void *word) { std::atomic_ref(*static_cast<unsigned *>(word)).store(7); }
+};
+
+TEST_F(HostWrites, Of_a_host_function_are_made_before_the_next_work_of_its_stream) {
+  for (const Schedule schedule : {Schedule::eager, Schedule::deferred, Schedule::background})
+    expect_equal_in_each_schedule(recorded(schedule, [](Driver &driver) {
+      make_context(driver);
+      unsigned *const from = pinned(driver), result = 0;
+      const CUstream in = stream(driver);
+      CUdeviceptr memory = 0;
+      driver.cuMemAlloc(&memory, 4);
+      from[100] = 1;
+      driver.cuLaunchHostFunc(in, set_to_7, from + 100);
+      driver.cuMemcpyHtoDAsync(memory, from + 100, 4, in);
+      driver.cuStreamSynchronize(in);
+      driver.cuMemcpyDtoH(&result, memory, 4);
+      EXPECT_EQ(result, 7U);
+    }));
+}
+
+TEST_F(HostWrites, Of_a_callback_are_made) {
+  expect_equal_in_each_schedule(recorded(Schedule::deferred, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const from = pinned(driver), result = 0;
+    const CUstream in = stream(driver);
+    CUdeviceptr memory = 0;
+    driver.cuMemAlloc(&memory, 4);
+    driver.cuStreamAddCallback(
+        in, [](CUstream, CUresult, void *word) { set_to_7(word); }, from, 0);
+    driver.cuMemcpyHtoDAsync(memory, from, 4, in);
+    driver.cuStreamSynchronize(in);
+    driver.cuMemcpyDtoH(&result, memory, 4);
+    EXPECT_EQ(result, 7U);
+  }));
+}
+
+TEST_F(HostWrites, That_release_a_stream_are_made_before_the_next_call) {
+  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const flag = pinned(driver);
+    const CUstream in = stream(driver);
+    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
+    EXPECT_EQ(driver.cuStreamQuery(in), CUDA_ERROR_NOT_READY);
+    std::atomic_ref(*flag).store(5);
+    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+  }));
+}
+
+TEST_F(HostWrites, That_release_a_batch_of_waits_are_made_before_the_next_call) {
+  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const flag = pinned(driver);
+    const CUstream in = stream(driver);
+    CUstreamBatchMemOpParams waits[2]{};
+    for (int i = 0; i < 2; ++i) {
+      waits[i].operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+      waits[i].waitValue.address = reinterpret_cast<CUdeviceptr>(flag + i);
+      waits[i].waitValue.value = 5;
+      waits[i].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    }
+    EXPECT_EQ(driver.cuStreamBatchMemOp(in, 2, waits, 0), CUDA_SUCCESS);
+    for (unsigned i = 0; i < 2; ++i) std::atomic_ref(flag[i]).store(5);
+    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+  }));
+}
+
+TEST_F(HostWrites, Of_another_thread_that_release_a_call_are_made_while_the_call_waits) {
+  {
+    const Machine machine({.schedule = Schedule::background});
+    Driver &driver = machine.driver();
+    std::atomic<bool> is_waiting{false};
+    // Installed before the recorder, so it runs when the recorder has recorded the begin of the call.
+    const auto waits = cushim::hook::before<&cuStreamSynchronize>(driver, [&](CUstream) {
+      is_waiting = true;
+      is_waiting.notify_all();
+    });
+    const cushim::replay::Recorder recorder(driver, file_);
+    make_context(driver);
+    unsigned *const flag = pinned(driver);
+    const CUstream in = stream(driver);
+    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
+    std::thread writer([&] {
+      is_waiting.wait(false);
+      std::atomic_ref(*flag).store(5);
+    });
+    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+    writer.join();
+  }
+  expect_equal_in_each_schedule(Recording::read(file_));
+}
+
+TEST_F(HostWrites, Of_a_host_function_that_releases_another_stream_are_made) {
+  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const flag = pinned(driver);
+    const CUstream waiting = stream(driver), releasing = stream(driver);
+    driver.cuStreamWaitValue32(waiting, reinterpret_cast<CUdeviceptr>(flag), 7, CU_STREAM_WAIT_VALUE_EQ);
+    driver.cuLaunchHostFunc(releasing, set_to_7, flag);
+    EXPECT_EQ(driver.cuStreamSynchronize(waiting), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(releasing), CUDA_SUCCESS);
+  }));
+}
+
+TEST_F(HostWrites, Of_a_host_function_that_is_captured_are_reported_as_missing) {
+  const Recording recording = recorded(Schedule::eager, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const word = pinned(driver);
+    const CUstream in = stream(driver);
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    std::size_t count = 1;
+    driver.cuStreamBeginCapture(in, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    driver.cuLaunchHostFunc(in, set_to_7, word);
+    driver.cuStreamEndCapture(in, &graph);
+    driver.cuGraphGetNodes(graph, &node, &count);
+    CUDA_HOST_NODE_PARAMS parameters{};
+    EXPECT_EQ(driver.cuGraphHostNodeGetParams(node, &parameters), CUDA_SUCCESS);
+    EXPECT_EQ(parameters.fn, &set_to_7) << "the program sees its own function";
+  });
+  const Machine machine;
+  EXPECT_THAT(play(recording, machine.driver()).partly_replayed,
+              ElementsAre(Field(&NotReplayed::symbol, "cuLaunchHostFunc")));
+}
+
+TEST_F(HostWrites, Of_a_host_function_that_runs_after_the_recording_are_its_own) {
+  const Machine machine({.schedule = Schedule::deferred});
+  unsigned *word = nullptr;
+  {
+    const cushim::replay::Recorder recorder(machine.driver(), file_);
+    make_context(machine.driver());
+    word = pinned(machine.driver());
+    machine.driver().cuLaunchHostFunc(nullptr, set_to_7, word);
+  }
+  EXPECT_EQ(machine.driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(*word, 7U);
+}
+
+}  // namespace
