@@ -26,18 +26,6 @@ CUmipmappedArray WithArrays::mipmapped(const CUDA_ARRAY3D_DESCRIPTOR &shape, uns
   return made;
 }
 
-CUDA_ARRAY3D_DESCRIPTOR shape(std::size_t width, std::size_t height, std::size_t depth, CUarray_format format,
-                              unsigned channels, unsigned flags) {
-  CUDA_ARRAY3D_DESCRIPTOR made = {};
-  made.Width = width;
-  made.Height = height;
-  made.Depth = depth;
-  made.Format = format;
-  made.NumChannels = channels;
-  made.Flags = flags;
-  return made;
-}
-
 std::string text_of(const CUDA_ARRAY3D_DESCRIPTOR &shape) {
   return std::to_string(shape.Width) + " x " + std::to_string(shape.Height) + " x " +
          std::to_string(shape.Depth) + " of format " + std::to_string(static_cast<int>(shape.Format)) + ", " +
@@ -52,16 +40,9 @@ std::string text_of(const CUDA_ARRAY_DESCRIPTOR &shape) {
 
 void put(CUarray array, std::size_t width_in_bytes, std::size_t rows, std::size_t slices,
          const std::vector<unsigned char> &bytes) {
-  CUDA_MEMCPY3D copy = {};
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = bytes.data();
+  CUDA_MEMCPY3D copy = cushim::test::copy_of_box(array, bytes.data(), width_in_bytes, rows, slices);
   copy.srcPitch = width_in_bytes;
   copy.srcHeight = rows;
-  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.dstArray = array;
-  copy.WidthInBytes = width_in_bytes;
-  copy.Height = rows;
-  copy.Depth = slices;
   NEED(driver().cuMemcpy3D(&copy));
 }
 
@@ -69,16 +50,9 @@ std::vector<unsigned char> take(CUarray array, std::size_t width_in_bytes, std::
                                 std::size_t slices) {
   std::vector<unsigned char> taken(width_in_bytes * rows * slices);
   NEED(driver().cuCtxSynchronize());
-  CUDA_MEMCPY3D copy = {};
-  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.srcArray = array;
-  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-  copy.dstHost = taken.data();
+  CUDA_MEMCPY3D copy = cushim::test::copy_of_box(taken.data(), array, width_in_bytes, rows, slices);
   copy.dstPitch = width_in_bytes;
   copy.dstHeight = rows;
-  copy.WidthInBytes = width_in_bytes;
-  copy.Height = rows;
-  copy.Depth = slices;
   NEED(driver().cuMemcpy3D(&copy));
   return taken;
 }

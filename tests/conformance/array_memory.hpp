@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memory_kinds.hpp"
+#include "support/structures.hpp"
 
 namespace conformance {
 
@@ -28,9 +29,11 @@ class WithArrays : public OnDevice {
 
 inline CUarray_format format(int number) { return static_cast<CUarray_format>(number); }
 
-CUDA_ARRAY3D_DESCRIPTOR shape(std::size_t width, std::size_t height = 0, std::size_t depth = 0,
-                              CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8, unsigned channels = 1,
-                              unsigned flags = 0);
+inline CUDA_ARRAY3D_DESCRIPTOR shape(std::size_t width, std::size_t height = 0, std::size_t depth = 0,
+                                     CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                     unsigned channels = 1, unsigned flags = 0) {
+  return cushim::test::array_shape(width, height, depth, format, channels, flags);
+}
 
 // Returns, for example, "64 x 8 x 0 of format 1, 1 channels, flags 0".
 std::string text_of(const CUDA_ARRAY3D_DESCRIPTOR &shape);

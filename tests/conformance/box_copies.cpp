@@ -54,7 +54,7 @@ CUDA_MEMCPY3D in_three(const CUDA_MEMCPY3D_PEER &copy) {
   return made;
 }
 
-// Other files read it while they are initialized.
+// constinit, because the static initializers of other files read it.
 constinit const std::array<BoxCall, kCalls> box_calls = {{
     {"cuMemcpy2D", true, false,
      [](const CUDA_MEMCPY3D_PEER &copy, CUstream) {

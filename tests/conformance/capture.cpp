@@ -162,6 +162,20 @@ TEST_F(Captures, Have_numbers_that_differ) {
   const CUstream first = capturing(), second = capturing();
   EXPECT_VALUE(info_of(first).id != info_of(second).id, true);
 }
+TEST_F(Captures, Tell_the_data_of_edges) {
+  const CUdeviceptr to = memory();
+  const CUstream work = capturing();
+  for (int i = 0; i < 2; ++i) NEED(driver().cuMemsetD8Async(to, 1, 4, work));
+  CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUgraphNode *nodes = nullptr;
+  const CUgraphEdgeData *edges = nullptr;
+  std::size_t count = 0;
+  NEED(driver().cuStreamGetCaptureInfo(work, &found, nullptr, nullptr, &nodes, &edges, &count));
+  EXPECT_VALUE(count, std::size_t{1});
+  EXPECT_VALUE(edges != nullptr, true);
+  const int data = edges != nullptr ? edges[0].from_port + edges[0].to_port + edges[0].type : -1;
+  EXPECT_VALUE(data, 0);
+}
 TEST_F(Captures, By_the_first_ABI_of_the_information) {
   CUstreamCaptureStatus found = CU_STREAM_CAPTURE_STATUS_NONE;
   EXPECT_ANSWER(

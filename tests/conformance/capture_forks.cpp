@@ -158,6 +158,85 @@ TEST_F(Captures, A_capturing_stream_is_destroyed) {
   const int code = driver().cuStreamDestroy(work);
   EXPECT_VALUE(code, int{CUDA_SUCCESS});
 }
+TEST_F(Captures, A_wait_for_no_event_invalidates) {
+  const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_ANSWER(driver().cuStreamWaitEvent(work, nullptr, 0), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_VALUE(status(work), kInvalidated);
+}
+TEST_F(Captures, An_event_of_an_ended_capture_invalidates_the_capture_of_a_stream_that_waits) {
+  const CUstream work = stream(), other = stream();
+  const CUevent mark = event();
+  begin(work, CU_STREAM_CAPTURE_MODE_RELAXED);
+  NEED(driver().cuEventRecord(mark, work));
+  NEED(driver().cuStreamEndCapture(work, &graph_out));
+  EXPECT_ANSWER(driver().cuStreamWaitEvent(other, mark, CU_EVENT_WAIT_EXTERNAL), CUDA_ERROR_INVALID_VALUE);
+  begin(other, CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_ANSWER(driver().cuStreamWaitEvent(other, mark, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(status(other), kInvalidated);
+}
+TEST_F(Captures, An_event_of_an_invalid_capture_is_not_waited_for) {
+  const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_RELAXED), other = stream();
+  const CUevent mark = event();
+  NEED(driver().cuEventRecord(mark, work));
+  EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_ANSWER(driver().cuStreamWaitEvent(other, mark, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(status(other), kNone);
+}
+TEST_F(Captures, The_legacy_stream_does_not_wait_for_an_event_of_a_capture) {
+  const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_RELAXED);
+  const CUevent mark = event();
+  NEED(driver().cuEventRecord(mark, work));
+  EXPECT_ANSWER(driver().cuStreamWaitEvent(legacy(), mark, 0), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_VALUE(status(work), kInvalidated);
+}
+TEST_F(Captures, An_event_of_a_global_capture_is_not_queried) {
+  const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_GLOBAL);
+  const CUevent mark = event();
+  NEED(driver().cuEventRecord(mark, work));
+  EXPECT_ANSWER(driver().cuEventQuery(nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_CAPTURED_EVENT);
+  EXPECT_VALUE(status(work), kInvalidated);
+}
+TEST_F(Captures, The_time_of_an_event_of_a_capture_is_an_error_that_leaves_it_valid) {
+  const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_RELAXED);
+  const CUevent mark = event(0), other = event(0);
+  NEED(driver().cuEventRecord(mark, work));
+  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, mark, other), CUDA_ERROR_CAPTURED_EVENT);
+  EXPECT_VALUE(status(work), kActive);
+}
+TEST_F(Captures, Stay_valid_when_another_stream_is_destroyed) {
+  const CUdeviceptr to = memory();
+  const CUstream work = stream();
+  CUstream other = nullptr;
+  const CUevent fork = event();
+  NEED(driver().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  begin(work, CU_STREAM_CAPTURE_MODE_RELAXED);
+  NEED(driver().cuEventRecord(fork, work));
+  NEED(driver().cuStreamWaitEvent(other, fork, 0));
+  NEED(driver().cuMemsetD8Async(to, 2, 1, other));
+  EXPECT_ANSWER(driver().cuStreamDestroy(other), CUDA_SUCCESS);
+  EXPECT_VALUE(status(work), kActive);
+  EXPECT_ANSWER(driver().cuStreamEndCapture(work, &graph_out), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+}
+TEST_F(Captures, The_graph_of_a_capture_is_not_destroyed) {
+  const CUgraph g = own_graph();
+  const CUstream work = stream();
+  NEED(driver().cuStreamBeginCaptureToGraph(work, g, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+  EXPECT_ANSWER(driver().cuGraphDestroy(g), CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_VALUE(status(work), kActive);
+  EXPECT_ANSWER(end_result(work), CUDA_SUCCESS);
+}
+TEST_F(Captures, A_batch_of_copies_is_refused_and_leaves_them_valid) {
+  make_objects();
+  const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_RELAXED);
+  CUdeviceptr to = objects.memory, from = objects.memory + 16;
+  std::size_t size = 16, first = 0;
+  CUmemcpyAttributes with{};
+  with.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  EXPECT_ANSWER(driver().cuMemcpyBatchAsync(&to, &from, &size, 1, &with, &first, 1, work),
+                CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_VALUE(status(work), kActive);
+}
 TEST_F(Captures, An_invalidated_stream_refuses_calls) {
   make_objects();
   const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_RELAXED);

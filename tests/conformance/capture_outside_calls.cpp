@@ -78,6 +78,76 @@ const UnsafeCase unsafe_cases[] = {
        std::size_t all = 0;
        return driver().cuMemGetInfo(&t.size, &all);
      }},
+    {"A_pitched_allocation", ForbiddenBy::strict,
+     [](OnGraph &t) { return driver().cuMemAllocPitch(&t.pointer, &t.size, 16, 4, 4); }},
+    {"A_new_array", ForbiddenBy::strict,
+     [](OnGraph &) {
+       const CUDA_ARRAY_DESCRIPTOR shape{
+           .Width = 16, .Height = 4, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
+       CUarray made = nullptr;
+       const CUresult code = driver().cuArrayCreate(&made, &shape);
+       if (code == CUDA_SUCCESS) driver().cuArrayDestroy(made);
+       return code;
+     }},
+    {"A_read_attribute_of_a_pool", ForbiddenBy::strict,
+     [](OnGraph &t) {
+       CUmemoryPool pool = nullptr;
+       cuuint64_t threshold = 0;
+       NEED(driver().cuDeviceGetDefaultMemPool(&pool, t.device));
+       return driver().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+     }},
+    {"A_trimmed_pool", ForbiddenBy::strict,
+     [](OnGraph &t) {
+       CUmemoryPool pool = nullptr;
+       NEED(driver().cuDeviceGetDefaultMemPool(&pool, t.device));
+       return driver().cuMemPoolTrimTo(pool, 1 << 30);
+     }},
+    {"A_free_of_null_in_another_stream", ForbiddenBy::strict,
+     [](OnGraph &t) { return driver().cuMemFreeAsync(0, t.objects.other); }},
+    {"A_managed_attachment_in_another_stream", ForbiddenBy::strict,
+     [](OnGraph &t) {
+       return driver().cuStreamAttachMemAsync(t.objects.other, t.objects.managed, 0, CU_MEM_ATTACH_GLOBAL);
+     }},
+    {"A_cache_preference", ForbiddenBy::strict,
+     [](OnGraph &) { return driver().cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE); }},
+    {"A_limit", ForbiddenBy::strict,
+     [](OnGraph &) { return driver().cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1024); }},
+    {"Advice", ForbiddenBy::strict,
+     [](OnGraph &t) {
+       CUmemLocation location = {};
+       location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+       return driver().cuMemAdvise(t.objects.managed, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, location);
+     }},
+    {"A_pointer_attribute", ForbiddenBy::strict,
+     [](OnGraph &t) {
+       const unsigned wanted = 1;
+       return driver().cuPointerSetAttribute(&wanted, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, t.objects.memory);
+     }},
+    {"A_read_pointer_attribute", ForbiddenBy::none,
+     [](OnGraph &t) {
+       return driver().cuPointerGetAttribute(&t.number, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, t.objects.memory);
+     }},
+    {"A_reserved_range", ForbiddenBy::none,
+     [](OnGraph &) {
+       CUdeviceptr made = 0;
+       const CUresult code = driver().cuMemAddressReserve(&made, 2 << 20, 0, 0, 0);
+       if (code == CUDA_SUCCESS) driver().cuMemAddressFree(made, 2 << 20);
+       return code;
+     }},
+    {"A_copy_of_no_bytes_in_the_legacy_stream", ForbiddenBy::blocking,
+     [](OnGraph &t) { return driver().cuMemcpyHtoD(t.objects.memory, t.objects.pinned, 0); }},
+    {"A_host_function_in_the_legacy_stream", ForbiddenBy::blocking,
+     [](OnGraph &) {
+       return driver().cuLaunchHostFunc(
+           legacy(), [](void *) {}, nullptr);
+     }},
+    {"An_instantiation_with_an_upload_to_another_stream", ForbiddenBy::none,
+     [](OnGraph &t) {
+       CUDA_GRAPH_INSTANTIATE_PARAMS with{};
+       with.flags = CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+       with.hUploadStream = t.objects.other;
+       return driver().cuGraphInstantiateWithParams(&t.executable_out, t.objects.graph, &with);
+     }},
     {"A_registration", ForbiddenBy::strict,
      [](OnGraph &) {
        alignas(4096) static char page[4096];

@@ -14,6 +14,30 @@ class Ordered3D : public Copies3D {
     if (IsSkipped() || HasFatalFailure()) return;
     work = stream();
   }
+
+  void expect_done_when_the_call_returns(const End &source) {
+    planes = true;
+    const Box from = box(*this, source, 1), to = box(*this, in_pageable, 100);
+    aim(*this, from, to);
+    const CUDA_MEMCPY2D two = in_two(copy);
+    EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
+    EXPECT_VALUE(std::equal(from.bytes.begin(), from.bytes.begin() + kWidth,
+                            reinterpret_cast<const unsigned char *>(to.address)),
+                 true);
+  }
+  void expect_read_when_the_call_returns(const End &target) {
+    planes = true;
+    const Box from = box(*this, in_pageable, 1), to = box(*this, target, 100);
+    aim(*this, from, to);
+    const CUDA_MEMCPY2D two = in_two(copy);
+    Hold held = hold(work);
+    EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
+    std::fill_n(reinterpret_cast<unsigned char *>(from.address), kLinear, static_cast<unsigned char>(55));
+    EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
+    held.release();
+    EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+    EXPECT_VALUE(to.now() == copied(copy, true, from, to), true);
+  }
 };
 
 TEST_F(Ordered3D, In_a_held_stream_wait) {
@@ -70,24 +94,10 @@ TEST_F(Ordered3D, In_one_stream_keep_their_order) {
   EXPECT_VALUE(std::equal(one.bytes.begin(), one.bytes.begin() + kWidth, other.now().begin()), true);
 }
 TEST_F(Ordered3D, To_pageable_memory_are_done_when_the_call_returns) {
-  planes = true;
-  const Box from = box(*this, in_device, 1), to = box(*this, in_pageable, 100);
-  aim(*this, from, to);
-  const CUDA_MEMCPY2D two = in_two(copy);
-  EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
-  EXPECT_VALUE(std::equal(from.bytes.begin(), from.bytes.begin() + kWidth,
-                          reinterpret_cast<const unsigned char *>(to.address)),
-               true);
+  expect_done_when_the_call_returns(in_device);
 }
 TEST_F(Ordered3D, Of_an_array_to_pageable_memory_are_done_when_the_call_returns) {
-  planes = true;
-  const Box from = box(*this, in_array, 1), to = box(*this, in_pageable, 100);
-  aim(*this, from, to);
-  const CUDA_MEMCPY2D two = in_two(copy);
-  EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
-  EXPECT_VALUE(std::equal(from.bytes.begin(), from.bytes.begin() + kWidth,
-                          reinterpret_cast<const unsigned char *>(to.address)),
-               true);
+  expect_done_when_the_call_returns(in_array);
 }
 TEST_F(Ordered3D, Of_pageable_memory_are_read_before_the_call_returns) {
   planes = true;
@@ -100,30 +110,10 @@ TEST_F(Ordered3D, Of_pageable_memory_are_read_before_the_call_returns) {
   EXPECT_VALUE(to.now() == copied(copy, true, from, to), true);
 }
 TEST_F(Ordered3D, Of_small_pageable_memory_in_a_held_stream_return_at_once) {
-  planes = true;
-  const Box from = box(*this, in_pageable, 1), to = box(*this, in_device, 100);
-  aim(*this, from, to);
-  const CUDA_MEMCPY2D two = in_two(copy);
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
-  std::fill_n(reinterpret_cast<unsigned char *>(from.address), kLinear, static_cast<unsigned char>(55));
-  EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
-  EXPECT_VALUE(to.now() == copied(copy, true, from, to), true);
+  expect_read_when_the_call_returns(in_device);
 }
 TEST_F(Ordered3D, Of_small_pageable_memory_to_an_array_in_a_held_stream_return_at_once) {
-  planes = true;
-  const Box from = box(*this, in_pageable, 1), to = box(*this, in_array, 100);
-  aim(*this, from, to);
-  const CUDA_MEMCPY2D two = in_two(copy);
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
-  std::fill_n(reinterpret_cast<unsigned char *>(from.address), kLinear, static_cast<unsigned char>(55));
-  EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
-  EXPECT_VALUE(to.now() == copied(copy, true, from, to), true);
+  expect_read_when_the_call_returns(in_array);
 }
 
 }  // namespace

@@ -219,6 +219,15 @@ TEST_F(Coredumps, Of_a_context_have_a_file_of_their_own) {
   size = sizeof name;
   EXPECT_ANSWER(driver().cuCoredumpSetAttribute(CU_COREDUMP_PIPE, name, &size), CUDA_ERROR_INVALID_VALUE);
 }
+TEST_F(Coredumps, Have_another_pipe_after_the_first_context) {
+  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
+  make_context();
+  char name[] = "pipe.of.a.test";
+  size = sizeof name;
+  EXPECT_ANSWER(driver().cuCoredumpSetAttributeGlobal(CU_COREDUMP_PIPE, name, &size), CUDA_SUCCESS);
+  EXPECT_ANSWER(read_global(CU_COREDUMP_PIPE, text), CUDA_SUCCESS);
+  EXPECT_VALUE(std::string(text), "pipe.of.a.test");
+}
 TEST_F(Coredumps, By_users_are_enabled_after_the_first_context) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();

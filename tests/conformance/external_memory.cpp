@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory and semaphores of other interfaces, imported by file descriptor. No statement imports a semaphore:
-// only a graphics driver makes one.
+// on a real driver only a graphics driver makes one.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -212,6 +212,22 @@ TEST_F(Functions, The_best_block_is_told) {
   EXPECT_VALUE(block, 128);
 }
 
+TEST_F(Functions, The_preferred_carveout_counts_for_blocks_of_a_given_size) {
+  constexpr std::size_t kShared = 16384;
+  const CUfunction write = kernel("write");
+  int grid = 0, block = 0;
+  for (const int carveout : {0, 1, 50, 100}) {
+    NEED(driver().cuFuncSetAttribute(write, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout));
+    EXPECT_ANSWER(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&number, write, 32, kShared),
+                  CUDA_SUCCESS);
+    RECORD_VALUE(number);
+    // Without a size, only 0 counts.
+    EXPECT_ANSWER(driver().cuOccupancyMaxPotentialBlockSize(&grid, &block, write, nullptr, kShared, 0),
+                  CUDA_SUCCESS);
+    RECORD_VALUE(grid);
+  }
+}
+
 TEST_F(Functions, The_shared_memory_that_blocks_leave_is_told) {
   for (const int blocks : {1, 2, 16}) {
     EXPECT_ANSWER(driver().cuOccupancyAvailableDynamicSMemPerBlock(&size, kernel("bounded"), blocks, 32),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "support/structures.hpp"
 
 namespace conformance {
 

@@ -46,14 +46,7 @@ CUDA_MEMSET_NODE_PARAMS OnGraph::set_parameters(CUdeviceptr to, unsigned value, 
 }
 
 CUDA_MEMCPY3D OnGraph::copy_parameters(CUdeviceptr to, const void *from, std::size_t size) {
-  CUDA_MEMCPY3D parameters{};
-  parameters.srcMemoryType = CU_MEMORYTYPE_HOST;
-  parameters.srcHost = from;
-  parameters.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  parameters.dstDevice = to;
-  parameters.WidthInBytes = size;
-  parameters.Height = parameters.Depth = 1;
-  return parameters;
+  return cushim::test::copy_of_box(to, from, size);
 }
 
 CUDA_HOST_NODE_PARAMS OnGraph::host_parameters(int *count) {
@@ -81,13 +74,7 @@ CUgraphNode OnGraph::copy_in(CUgraph graph, CUdeviceptr to, const void *from, st
 
 CUgraphNode OnGraph::copy_out(CUgraph graph, void *to, CUdeviceptr from, std::size_t size,
                               const Nodes &after) {
-  CUDA_MEMCPY3D parameters{};
-  parameters.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-  parameters.srcDevice = from;
-  parameters.dstMemoryType = CU_MEMORYTYPE_HOST;
-  parameters.dstHost = to;
-  parameters.WidthInBytes = size;
-  parameters.Height = parameters.Depth = 1;
+  const CUDA_MEMCPY3D parameters = cushim::test::copy_of_box(to, from, size);
   CUgraphNode made = nullptr;
   NEED(driver().cuGraphAddMemcpyNode(&made, graph, after.data(), after.size(), &parameters, context));
   return made;

@@ -214,6 +214,36 @@ TEST_F(GraphLaunches, Instantiation_with_parameters) {
   EXPECT_ANSWER(driver().cuGraphInstantiateWithParams(&executable_out, graph(), nullptr),
                 CUDA_ERROR_INVALID_VALUE);
 }
+TEST_F(GraphLaunches, Instantiation_for_a_launch_by_a_device) {
+  const CUdeviceptr to = memory();
+  const CUgraph g = graph(), empty = graph(), parent = graph();
+  const auto instantiate = [&](CUgraph of, cuuint64_t flags) {
+    CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+    parameters.flags = flags;
+    const CUresult code = driver().cuGraphInstantiateWithParams(&executable_out, of, &parameters);
+    return std::pair(code, int{parameters.result_out});
+  };
+  const cuuint64_t flag = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+  set(g, to, 7);
+  EXPECT_ANSWER(instantiate(empty, flag).first, CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(instantiate(g, flag | CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH).first,
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(instantiate(g, flag | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY).first, CUDA_SUCCESS);
+  cuuint64_t found = 0;
+  EXPECT_ANSWER(driver().cuGraphExecGetFlags(executable_out, &found), CUDA_SUCCESS);
+  EXPECT_VALUE(found, flag);
+  NEED(driver().cuGraphLaunch(executable_out, stream()));
+  NEED(driver().cuCtxSynchronize());
+  unsigned value = 0;
+  NEED(driver().cuMemcpyDtoH(&value, to, sizeof value));
+  EXPECT_VALUE(value & 0xff, 7u);
+  CUgraphNode node = nullptr;
+  NEED(driver().cuGraphAddChildGraphNode(&node, parent, nullptr, 0, g));
+  EXPECT_ANSWER(instantiate(parent, flag).first, CUDA_SUCCESS);
+  NEED(driver().cuGraphAddEmptyNode(&node, g, nullptr, 0));
+  EXPECT_ANSWER(instantiate(g, flag).first, CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(instantiate(g, flag).second, int{CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED});
+}
 STATEMENT(GraphLaunches, A_null_executable_graph_is_not_destroyed, driver().cuGraphExecDestroy(nullptr),
           CUDA_ERROR_INVALID_VALUE)
 

@@ -275,17 +275,9 @@ TEST_F(Graphs, A_node_by_the_generic_call_with_reserved_bytes_set) {
 
 // ---- Memory nodes ----
 
-CUDA_MEM_ALLOC_NODE_PARAMS allocation(std::size_t bytes) {
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  parameters.bytesize = bytes;
-  return parameters;
-}
-
 TEST_F(Graphs, A_memory_allocation_node) {
   const CUgraph g = graph();
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters = allocation(1000);
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = cushim::test::allocation_node(1000);
   EXPECT_ANSWER(driver().cuGraphAddMemAllocNode(&node_out, g, nullptr, 0, &parameters), CUDA_SUCCESS);
   EXPECT_VALUE(parameters.dptr != 0, true);
   EXPECT_VALUE(type_of(node_out), int{CU_GRAPH_NODE_TYPE_MEM_ALLOC});
@@ -305,9 +297,53 @@ TEST_F(Graphs, A_memory_allocation_node) {
   EXPECT_ANSWER(driver().cuGraphClone(&graph_out, g), CUDA_ERROR_NOT_SUPPORTED);
 }
 TEST_F(Graphs, A_memory_allocation_node_of_no_bytes) {
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters = allocation(0);
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = cushim::test::allocation_node(0);
   EXPECT_ANSWER(driver().cuGraphAddMemAllocNode(&node_out, graph(), nullptr, 0, &parameters),
                 CUDA_ERROR_INVALID_VALUE);
+}
+// Such memory is that of the device: the host cannot access it.
+TEST_F(Graphs, A_memory_allocation_node_of_managed_memory) {
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = cushim::test::allocation_node(1000), found{};
+  parameters.poolProps.allocType = static_cast<CUmemAllocationType>(2);  // CU_MEM_ALLOCATION_TYPE_MANAGED
+  const CUgraph g = graph();
+  EXPECT_ANSWER(driver().cuGraphAddMemAllocNode(&node_out, g, nullptr, 0, &parameters), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuGraphMemAllocNodeGetParams(node_out, &found), CUDA_SUCCESS);
+  EXPECT_VALUE(int{found.poolProps.allocType}, 2);
+  EXPECT_VALUE(int{found.poolProps.location.type}, int{CU_MEM_LOCATION_TYPE_DEVICE});
+  CUgraphExec e = nullptr;
+  NEED(driver().cuGraphInstantiate(&e, g, 0));
+  NEED(driver().cuGraphLaunch(e, nullptr));
+  NEED(driver().cuCtxSynchronize());
+  unsigned value = 7;
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_IS_MANAGED, parameters.dptr),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(value, 0u);
+  EXPECT_ANSWER(driver().cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, parameters.dptr),
+                CUDA_SUCCESS);
+  EXPECT_VALUE(value, unsigned{CU_MEMORYTYPE_DEVICE});
+  NEED(driver().cuMemFree(parameters.dptr));
+  NEED(driver().cuGraphExecDestroy(e));
+  parameters.poolProps.location.type = static_cast<CUmemLocationType>(2);  // CU_MEM_LOCATION_TYPE_HOST
+  EXPECT_ANSWER(driver().cuGraphAddMemAllocNode(&node_out, g, nullptr, 0, &parameters),
+                CUDA_ERROR_NOT_SUPPORTED);
+  parameters.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  EXPECT_ANSWER(driver().cuGraphAddMemAllocNode(&node_out, g, nullptr, 0, &parameters),
+                CUDA_ERROR_INVALID_VALUE);
+}
+TEST_F(Graphs, A_memory_allocation_node_of_another_place) {
+  const auto add = [&](int place, int handles) {
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters = cushim::test::allocation_node(1000);
+    parameters.poolProps.location.type = static_cast<CUmemLocationType>(place);
+    parameters.poolProps.handleTypes = static_cast<CUmemAllocationHandleType>(handles);
+    return driver().cuGraphAddMemAllocNode(&node_out, graph(), nullptr, 0, &parameters);
+  };
+  EXPECT_ANSWER(add(CU_MEM_LOCATION_TYPE_INVALID, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(add(CU_MEM_LOCATION_TYPE_DEVICE, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_ANSWER(add(2, 0), CUDA_ERROR_NOT_SUPPORTED);  // CU_MEM_LOCATION_TYPE_HOST
+  EXPECT_ANSWER(add(2, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(add(3, 0), CUDA_ERROR_NOT_SUPPORTED);  // CU_MEM_LOCATION_TYPE_HOST_NUMA
+  EXPECT_ANSWER(add(3, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_ANSWER(add(4, 0), CUDA_ERROR_INVALID_VALUE);  // CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
 }
 TEST_F(Graphs, A_memory_free_node_of_other_memory) {
   const CUdeviceptr other = memory();

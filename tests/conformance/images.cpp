@@ -59,8 +59,8 @@ CUmodule WithImages::load(const std::string &text) {
   return made;
 }
 
-CUresult WithImages::run(const std::string &instructions, unsigned long long object, float x, float y,
-                         const std::string &declarations) {
+CUdeviceptr WithImages::launch(const std::string &instructions, unsigned long long object, float x, float y,
+                               const std::string &declarations, CUstream work) {
   const CUmodule module = load(kHeader + declarations + R"(
 .visible .entry run(.param .u64 handle, .param .f32 first, .param .f32 second, .param .u64 to) {
   .reg .f32 f<4>, x, y; .reg .b32 i, j, k, l; .reg .b64 object, out;
@@ -72,10 +72,28 @@ CUresult WithImages::run(const std::string &instructions, unsigned long long obj
   NEED(driver().cuModuleGetFunction(&function, module, "run"));
   CUdeviceptr out = memory();
   void *arguments[] = {&object, &x, &y, &out};
-  NEED(driver().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
+  NEED(driver().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, work, arguments, nullptr));
+  return out;
+}
+
+CUresult WithImages::run(const std::string &instructions, unsigned long long object, float x, float y,
+                         const std::string &declarations) {
+  const CUdeviceptr out = launch(instructions, object, x, y, declarations, nullptr);
   const CUresult code = driver().cuCtxSynchronize();
   if (code == CUDA_SUCCESS) NEED(driver().cuMemcpyDtoH(&result_, out, sizeof result_));
   return code;
+}
+
+std::string WithImages::fetched_after(const std::string &instructions, unsigned long long object, float x,
+                                      const std::function<void()> &meanwhile) {
+  const CUstream work = stream();
+  LimitedHold held(work);
+  const CUdeviceptr out = launch(instructions, object, x, 0, {}, work);
+  meanwhile();
+  held.release();
+  NEED(driver().cuStreamSynchronize(work));
+  NEED(driver().cuMemcpyDtoH(&result_, out, sizeof result_));
+  return text_of(result_);
 }
 
 std::string WithImages::fetched(const std::string &instructions, unsigned long long object, float x, float y,

@@ -2,6 +2,7 @@
 // Textures and surfaces for statements, and kernels that access them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ class WithImages : public WithArrays {
   std::string fetched(const std::string &instructions, unsigned long long object, float x, float y,
                       const std::string &declarations = {});
 
+  // Returns the result of a kernel that is launched into a held stream, and runs after `meanwhile`.
+  std::string fetched_after(const std::string &instructions, unsigned long long object, float x,
+                            const std::function<void()> &meanwhile);
+
   // Also destroyed.
   CUtexObject texture_out = 0;
   CUsurfObject surface_out = 0;
@@ -42,6 +47,10 @@ class WithImages : public WithArrays {
   std::vector<CUmodule> modules;
 
  private:
+  // Returns the address of the result.
+  CUdeviceptr launch(const std::string &instructions, unsigned long long object, float x, float y,
+                     const std::string &declarations, CUstream work);
+
   std::vector<CUtexObject> textures_;
   std::vector<CUsurfObject> surfaces_;
   float result_ = 0;

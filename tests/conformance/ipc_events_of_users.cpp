@@ -9,12 +9,12 @@
 namespace conformance {
 namespace {
 
-// The same as another user. Sends whether it could become that user.
-CUSHIM_CHILD(stranger) {
-  constexpr unsigned nobody = 65534;
-  const bool is_nobody = setgid(nobody) == 0 && setuid(nobody) == 0;
-  parent.send(is_nobody);
-  if (!is_nobody) return;
+// Opens the parent's handles as another user. First sends whether the process could become that user.
+CUSHIM_CHILD(other_user) {
+  constexpr unsigned kUser = 65534;  // "nobody" on Linux
+  const bool is_other_user = setgid(kUser) == 0 && setuid(kUser) == 0;
+  parent.send(is_other_user);
+  if (!is_other_user) return;
   make_context();
   const auto event_handle = parent.receive<CUipcEventHandle>();
   const auto memory_handle = parent.receive<CUipcMemHandle>();
@@ -24,15 +24,15 @@ CUSHIM_CHILD(stranger) {
   parent.send(driver().cuIpcOpenMemHandle(&memory, memory_handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
 }
 
-struct AskedByAStranger {
+struct AnswersToOtherUser {
   CUresult event, memory;
 };
-AskedByAStranger asked_by_a_stranger(IpcEvents &test) {
+AnswersToOtherUser answers_to_other_user(IpcEvents &test) {
   const CUipcEventHandle of_event = test.exported(test.event(kShared));
   CUipcMemHandle of_memory = {};
   NEED(driver().cuIpcGetMemHandle(&of_memory, test.memory()));
-  Child child("stranger");
-  if (!child.receive<bool>()) throw std::runtime_error("root cannot become nobody");
+  Child child("other_user");
+  if (!child.receive<bool>()) throw std::runtime_error("root cannot become another user");
   child.send(of_event);
   child.send(of_memory);
   const auto event = child.receive<CUresult>(), memory = child.receive<CUresult>();
@@ -41,11 +41,11 @@ AskedByAStranger asked_by_a_stranger(IpcEvents &test) {
 }
 TEST_F(IpcEvents, Are_not_opened_by_another_user) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  EXPECT_ANSWER(asked_by_a_stranger(*this).event, CUDA_ERROR_MAP_FAILED);
+  EXPECT_ANSWER(answers_to_other_user(*this).event, CUDA_ERROR_MAP_FAILED);
 }
 TEST_F(IpcEvents, Memory_is_opened_by_another_user) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  EXPECT_ANSWER(asked_by_a_stranger(*this).memory, CUDA_SUCCESS);
+  EXPECT_ANSWER(answers_to_other_user(*this).memory, CUDA_SUCCESS);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels.hpp"
 
+#include <cstdlib>
+
 namespace conformance {
 
 const std::string kCode = kHeader + R"(
@@ -115,6 +117,46 @@ unsigned OnModule::word(CUdeviceptr address) {
   unsigned value = 0;
   NEED(driver().cuMemcpyDtoH(&value, address, sizeof value));
   return value;
+}
+
+#if CUDA_VERSION >= 12040
+void OnLibrary::SetUp() {
+  OnModule::SetUp();
+  if (HasFatalFailure() || IsSkipped()) return;
+  NEED(driver().cuLibraryLoadData(&library, kCode.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+}
+
+void OnLibrary::TearDown() {
+  if (library != nullptr) driver().cuLibraryUnload(library);
+  OnModule::TearDown();
+}
+
+CUkernel OnLibrary::kernel_of_library(const char *name) {
+  CUkernel found = nullptr;
+  NEED(driver().cuLibraryGetKernel(&found, library, name));
+  return found;
+}
+#endif
+
+CUlaunchConfig OnClusters::configuration(unsigned cluster, unsigned block, unsigned shared, unsigned grid) {
+  CUlaunchConfig made{};
+  made.gridDimX = grid;
+  made.gridDimY = made.gridDimZ = 1;
+  made.blockDimX = block;
+  made.blockDimY = made.blockDimZ = 1;
+  made.sharedMemBytes = shared;
+  if (cluster != 0) {
+    attribute_.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute_.value.clusterDim.x = cluster;
+    attribute_.value.clusterDim.y = attribute_.value.clusterDim.z = 1;
+    made.attrs = &attribute_;
+    made.numAttrs = 1;
+  }
+  return made;
+}
+
+std::string words(std::int64_t number) {
+  return (number < 0 ? "minus_" : "") + std::to_string(std::abs(number));
 }
 
 }  // namespace conformance

@@ -2,6 +2,7 @@
 // Code for statements about modules, functions and launches.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,33 @@ class OnModule : public OnDevice {
   CUmodule module_out = nullptr;
   CUfunction function_out = nullptr;
 };
+
+#if CUDA_VERSION >= 12040
+// A fixture that also loads a library with kCode.
+class OnLibrary : public OnModule {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+ public:
+  CUkernel kernel_of_library(const char *name);
+
+  CUlibrary library = nullptr;
+};
+#endif
+
+// A fixture that describes launches of clusters.
+class OnClusters : public OnModule {
+ public:
+  // A launch of `grid` blocks of `block` threads in clusters of `cluster` blocks; 0: without the attribute.
+  CUlaunchConfig configuration(unsigned cluster, unsigned block = 32, unsigned shared = 0,
+                               unsigned grid = 1024);
+
+ private:
+  CUlaunchAttribute attribute_{};
+};
+
+// Returns a number as a part of the name of a statement: "minus_1" for -1.
+std::string words(std::int64_t number);
 
 }  // namespace conformance

@@ -87,6 +87,34 @@ TEST_F(Launches, Tell_the_kernel_its_dynamic_shared_memory) {
   EXPECT_VALUE(word(to), 1000u);
 }
 
+TEST_F(Launches, Need_a_whole_cluster_if_the_program_requires_one) {
+  const CUfunction empty = kernel("empty");
+  EXPECT_ANSWER(driver().cuFuncSetAttribute(empty, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, -1),
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuFuncSetAttribute(empty, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2),
+                CUDA_SUCCESS);
+  EXPECT_ANSWER(launch(empty, {}, 2), CUDA_ERROR_INVALID_CLUSTER_SIZE);  // of no height and depth
+}
+
+// The calls of CUDA 3: the function keeps the block's size and the parameters.
+TEST_F(Launches, Of_the_first_releases_take_what_the_function_keeps) {
+  CUdeviceptr to = memory();
+  const CUfunction write = kernel("write");
+  EXPECT_ANSWER(driver().cuFuncSetBlockShape(write, 1025, 1, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuFuncSetBlockShape(write, 1, 1, 1), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuFuncSetSharedSize(write, 49153), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuFuncSetSharedSize(write, 49152), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuParamSetv(write, 0, &to, sizeof to), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuParamSeti(write, sizeof to, 31), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuParamSetSize(write, 32765), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuParamSetSize(write, 32764), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuLaunch(write), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  EXPECT_ANSWER(driver().cuParamSetSize(write, 12), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuLaunch(write), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_VALUE(word(to), 31u);
+}
+
 // ---- Functions and streams ----
 
 STATEMENT(Launches, Need_a_function,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Libraries, whose code is not bound to a context, and their kernels.
+#include <thread>
+
 #include "kernels.hpp"
+#include "support/linked_ptx.hpp"
 
 #if CUDA_VERSION >= 12040
 
@@ -17,24 +20,8 @@ struct Log {
   void *values[2] = {bytes.data(), reinterpret_cast<void *>(bytes.size())};
 };
 
-class Libraries : public OnModule {
- protected:
-  void SetUp() override {
-    OnModule::SetUp();
-    if (HasFatalFailure() || IsSkipped()) return;
-    NEED(driver().cuLibraryLoadData(&library, kCode.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-  }
-  void TearDown() override {
-    if (library != nullptr) driver().cuLibraryUnload(library);
-    OnModule::TearDown();
-  }
-
+class Libraries : public OnLibrary {
  public:
-  CUkernel kernel_of_library(const char *name) {
-    CUkernel found = nullptr;
-    NEED(driver().cuLibraryGetKernel(&found, library, name));
-    return found;
-  }
   CUresult load_library(const char *text) {
     CUlibrary made = nullptr;
     const CUresult code = driver().cuLibraryLoadData(&made, text, nullptr, nullptr, 0, nullptr, nullptr, 0);
@@ -42,7 +29,7 @@ class Libraries : public OnModule {
     return code;
   }
 
-  CUlibrary library = nullptr, library_out = nullptr;
+  CUlibrary library_out = nullptr;
   CUkernel kernel_out = nullptr;
 };
 
@@ -103,6 +90,15 @@ TEST_F(Libraries, Kernels_are_counted) {
   EXPECT_VALUE(count, 11u);
 }
 
+TEST_F(Libraries, Without_code_have_no_kernels) {
+  unsigned count = 77;
+  NEED(driver().cuLibraryLoadData(&library_out, "garbage", nullptr, nullptr, 0, nullptr, nullptr, 0));
+  EXPECT_ANSWER(driver().cuLibraryGetKernelCount(&count, library_out), CUDA_SUCCESS);
+  EXPECT_VALUE(count, 0u);
+  EXPECT_ANSWER(driver().cuLibraryEnumerateKernels(&kernel_out, 1, library_out), CUDA_SUCCESS);
+  driver().cuLibraryUnload(library_out);
+}
+
 TEST_F(Libraries, A_kernel_has_a_function_of_its_own_handle) {
   const CUkernel write = kernel_of_library("write");
   EXPECT_ANSWER(driver().cuKernelGetFunction(&function_out, write), CUDA_SUCCESS);
@@ -149,6 +145,18 @@ TEST_F(Libraries, A_kernels_attribute_is_that_of_its_function) {
   EXPECT_VALUE(number, 60000);
 }
 
+TEST_F(Libraries, A_kernels_attribute_is_not_that_of_a_function_that_has_its_own) {
+  constexpr auto kShared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  const CUkernel write = kernel_of_library("write");
+  NEED(driver().cuKernelGetFunction(&function_out, write));
+  EXPECT_ANSWER(driver().cuFuncSetAttribute(function_out, kShared, 2000), CUDA_SUCCESS);
+  EXPECT_ANSWER(driver().cuKernelSetAttribute(kShared, 3000, write, device), CUDA_SUCCESS);
+  NEED(driver().cuFuncGetAttribute(&number, kShared, function_out));
+  EXPECT_VALUE(number, 2000);
+  NEED(driver().cuKernelGetAttribute(&number, kShared, write, device));
+  EXPECT_VALUE(number, 3000);
+}
+
 TEST_F(Libraries, A_kernels_attribute_is_of_a_device) {
   EXPECT_ANSWER(
       driver().cuKernelGetAttribute(&number, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel_of_library("write"), 77),
@@ -184,29 +192,8 @@ TEST_F(Libraries, Without_a_context_kernels_are_found_and_functions_are_not) {
 
 // ---- Linking ----
 
-const std::string kCaller = kHeader + R"(
-.extern .func (.param .b32 result) plus_37(.param .b32 a);
-.visible .entry linked(.param .u64 to) {
-  .reg .u32 x; .reg .u64 at;
-  .param .b32 argument;
-  .param .b32 result;
-  ld.param.u64 at, [to];
-  st.param.b32 [argument], 5;
-  call (result), plus_37, (argument);
-  ld.param.b32 x, [result];
-  st.global.u32 [at], x;
-  ret;
-}
-)";
-const std::string kCallee = kHeader + R"(
-.visible .func (.param .b32 result) plus_37(.param .b32 a) {
-  .reg .u32 x;
-  ld.param.b32 x, [a];
-  add.u32 x, x, 37;
-  st.param.b32 [result], x;
-  ret;
-}
-)";
+using cushim::test::kCallee;
+using cushim::test::kCaller;
 
 class Links : public OnModule {
  protected:
@@ -224,6 +211,14 @@ class Links : public OnModule {
   CUresult add(const std::string &text) {
     return driver().cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char *>(text.c_str()), text.size() + 1,
                                   "input", 0, nullptr, nullptr);
+  }
+  // Calls in a thread in which the compiler has returned no error yet, on which codes of links depend.
+  template <class Function>
+  void in_new_thread(Function function) {
+    std::thread([&] {
+      driver().cuCtxSetCurrent(context);
+      function();
+    }).join();
   }
   CUlinkState link = nullptr;
   void *image = nullptr;
@@ -243,7 +238,14 @@ TEST_F(Links, Make_one_image_of_two_texts) {
 
 TEST_F(Links, Miss_a_function_that_no_text_has) {
   EXPECT_ANSWER(add(kCaller), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_SOURCE);
+  in_new_thread(
+      [&] { EXPECT_ANSWER(driver().cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_SOURCE); });
+}
+
+TEST_F(Links, That_miss_a_function_return_another_code_after_an_error_of_the_compiler) {
+  EXPECT_ANSWER(add(kCaller), CUDA_SUCCESS);
+  EXPECT_ANSWER(load(kHeader + ".visible .entry k() { frob; }"), CUDA_ERROR_INVALID_PTX);
+  EXPECT_ANSWER(driver().cuLinkComplete(link, &image, &size), CUDA_ERROR_UNKNOWN);
 }
 
 TEST_F(Links, Name_the_function_and_the_input_in_the_log) {
@@ -252,7 +254,8 @@ TEST_F(Links, Name_the_function_and_the_input_in_the_log) {
   NEED(driver().cuLinkCreate(2, log.names, log.values, &logged));
   NEED(driver().cuLinkAddData(logged, CU_JIT_INPUT_PTX, const_cast<char *>(kCaller.c_str()),
                               kCaller.size() + 1, "caller.ptx", 0, nullptr, nullptr));
-  EXPECT_ANSWER(driver().cuLinkComplete(logged, &image, &size), CUDA_ERROR_INVALID_SOURCE);
+  in_new_thread(
+      [&] { EXPECT_ANSWER(driver().cuLinkComplete(logged, &image, &size), CUDA_ERROR_INVALID_SOURCE); });
   const bool is_named =
       log.text().find("Undefined reference to 'plus_37' in 'caller.ptx'") != std::string::npos;
   EXPECT_VALUE(is_named, true);
@@ -267,6 +270,7 @@ TEST_F(Links, Take_no_more_when_they_are_complete) {
   NEED(add(kCallee));
   NEED(driver().cuLinkComplete(link, &image, &size));
   EXPECT_ANSWER(add(kCaller), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ANSWER(driver().cuLinkComplete(link, &image, &size), CUDA_ERROR_INVALID_HANDLE);
 }
 
 }  // namespace

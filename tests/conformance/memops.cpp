@@ -4,6 +4,7 @@
 #include <cushim/memop.hpp>
 
 #include "memory_kinds.hpp"
+#include "support/structures.hpp"
 
 namespace conformance {
 namespace {
@@ -243,12 +244,7 @@ TEST_F(MemOps, A_wait_with_flush_is_refused_before_its_address_is_looked_at) {
 class MemOpBatches : public MemOps {
  public:
   static CUstreamBatchMemOpParams write(CUdeviceptr at, unsigned value, unsigned flags = 0) {
-    CUstreamBatchMemOpParams made{};
-    made.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    made.writeValue.address = at;
-    made.writeValue.value = value;
-    made.writeValue.flags = flags;
-    return made;
+    return cushim::test::write_of_word(at, value, flags);
   }
   static CUstreamBatchMemOpParams wait(CUdeviceptr at, unsigned value, unsigned flags) {
     CUstreamBatchMemOpParams made{};

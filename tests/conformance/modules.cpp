@@ -115,6 +115,23 @@ TEST_F(Modules, The_log_names_the_undefined_function_that_is_used_first) {
                "ptxas fatal   : Unresolved extern function 'g'");
 }
 
+TEST_F(Modules, With_debug_information_are_not_optimized) {
+  const auto load_with = [&](std::vector<CUjit_option> names, std::vector<std::uintptr_t> numbers) {
+    std::vector<void *> values;
+    for (const std::uintptr_t number : numbers) values.push_back(reinterpret_cast<void *>(number));
+    const CUresult code = driver().cuModuleLoadDataEx(
+        &module_out, kHeader.c_str(), static_cast<unsigned>(names.size()), names.data(), values.data());
+    if (code == CUDA_SUCCESS) driver().cuModuleUnload(module_out);
+    return code;
+  };
+  constexpr auto kLevel = CU_JIT_OPTIMIZATION_LEVEL;
+  constexpr auto kDebug = CU_JIT_GENERATE_DEBUG_INFO;
+  EXPECT_ANSWER(load_with({kDebug, kLevel}, {1, 0}), CUDA_SUCCESS);
+  EXPECT_ANSWER(load_with({kDebug, kLevel}, {1, 1}), CUDA_ERROR_INVALID_PTX);
+  EXPECT_ANSWER(load_with({kDebug, kLevel, kLevel}, {1, 4, 0}), CUDA_SUCCESS);  // the last value counts
+  EXPECT_ANSWER(load_with({kDebug, kLevel, CU_JIT_TARGET}, {1, 4, 7}), CUDA_ERROR_INVALID_IMAGE);
+}
+
 TEST_F(Modules, Do_not_need_a_function_that_is_only_declared) {
   EXPECT_VALUE(static_cast<int>(load(kHeader + ".extern .func f;\n.visible .entry k() { ret; }")),
                static_cast<int>(CUDA_SUCCESS));
@@ -224,6 +241,17 @@ TEST_F(Modules, Variables_have_their_first_values) {
 TEST_F(Modules, A_variable_is_no_allocation_of_the_program) {
   NEED(driver().cuModuleGetGlobal(&pointer, &size, module, "number"));
   EXPECT_ANSWER(driver().cuMemFree(pointer), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Modules, A_variable_is_set_in_the_context_of_its_module) {
+  NEED(driver().cuModuleGetGlobal(&pointer, &size, module, "number"));
+  const CUcontext other = other_context();
+  NEED(driver().cuCtxPushCurrent(other));
+  EXPECT_ANSWER(driver().cuMemsetD32(pointer, 31, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(word(pointer), 7u);
+  NEED(driver().cuCtxPopCurrent(nullptr));
+  EXPECT_ANSWER(driver().cuMemsetD32(pointer, 31, 1), CUDA_SUCCESS);
+  EXPECT_VALUE(word(pointer), 31u);
 }
 
 TEST_F(Modules, A_variables_range_is_its_own) {

@@ -5,28 +5,8 @@
 namespace conformance {
 namespace {
 
-class OccupancyOfClusters : public OnModule {
+class OccupancyOfClusters : public OnClusters {
  public:
-  // A launch of `grid` blocks of `block` threads in clusters of `cluster` blocks; 0: without the attribute.
-  CUlaunchConfig configuration(unsigned cluster, unsigned block = 32, unsigned shared = 0,
-                               unsigned grid = 1024) {
-    CUlaunchConfig made{};
-    made.gridDimX = grid;
-    made.gridDimY = made.gridDimZ = 1;
-    made.blockDimX = block;
-    made.blockDimY = made.blockDimZ = 1;
-    made.sharedMemBytes = shared;
-    if (cluster != 0) {
-      attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-      attribute.value.clusterDim.x = cluster;
-      attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
-      made.attrs = &attribute;
-      made.numAttrs = 1;
-    }
-    return made;
-  }
-
-  CUlaunchAttribute attribute{};
   int clusters = 77;
 };
 

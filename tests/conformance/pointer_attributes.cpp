@@ -14,7 +14,7 @@ class PointerAttributes : public OnDevice {};
 struct Attribute {
   CUpointer_attribute attribute;
   const char *name;
-  bool comparable;  // the value is not an address or an identity
+  bool comparable;  // the value is not an address, a handle or an id
 };
 const Attribute attributes[] = {
     {CU_POINTER_ATTRIBUTE_CONTEXT, "context", false},
@@ -214,8 +214,8 @@ TEST_F(PointerAttributes, The_device_address_is_not_told_without_a_context) {
   EXPECT_ANSWER(driver().cuPointerGetAttribute(&pointer, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at),
                 CUDA_ERROR_INVALID_CONTEXT);
 }
-// The number of bytes that the driver writes to the result: a bool is too small for the attributes that the
-// documentation calls boolean.
+// Measures the number of bytes that the driver writes to the result: 4 for the attributes that the
+// documentation calls boolean, so a bool is too small for them.
 [[maybe_unused]] const bool sizes_added = [] {
   static constexpr int bytes[] = {8, 4, 8, 8, 12, 4, 8, 4, 4, 4, 8, 8, 4, 8, 4, 4, 8, 8, 8, 8};
   for (int attribute = 1; attribute <= 20; ++attribute) {

@@ -204,7 +204,7 @@ TEST_F(PoolMemory, Of_a_whole_block_is_reserved) {
   EXPECT_VALUE(reserved(pool), 32 * kMiB);
 }
 
-// What a program does after it has freed a pool's memory in a stream, and the bytes that stay reserved.
+// A program's calls after it has freed a pool's memory in a stream, and the bytes that stay reserved.
 struct Afterwards {
   const char *name;
   unsigned long long threshold;

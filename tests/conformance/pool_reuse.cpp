@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether memory that one stream has freed is given to an allocation in another stream.
+// Statements about the reuse of memory that one stream has freed by an allocation in another stream.
 #include "pools.hpp"
 
 namespace conformance {
@@ -25,7 +25,7 @@ class PoolReuse : public OnPools {
   }
 };
 
-// What happens between the free in one stream and the allocation in another.
+// The calls between the free in one stream and the allocation in another.
 using Act = void (*)(PoolReuse &test, CUstream freed_in, CUstream wanted_in);
 void nothing(PoolReuse &, CUstream, CUstream) {}
 void wait_for_event(PoolReuse &test, CUstream freed_in, CUstream wanted_in) {

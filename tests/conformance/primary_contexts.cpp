@@ -86,6 +86,12 @@ TEST_F(PrimaryContexts, Tell_their_state_without_a_place_for_the_flags) {
 
 class UnretainedPrimaryContexts : public Initialized {
  public:
+  void expect_state(int expected_active, unsigned expected_flags) {
+    NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EXPECT_VALUE(active, expected_active);
+    EXPECT_VALUE(flags, expected_flags);
+  }
+
   unsigned flags = 1000;
   int active = -1;
   CUcontext one = nullptr, other = nullptr;
@@ -111,13 +117,9 @@ TEST_F(UnretainedPrimaryContexts, Can_be_reset) {
 TEST_F(UnretainedPrimaryContexts, Keep_flags_until_they_are_retained) {
   CUSHIM_IN_A_FRESH_PROCESS();
   EXPECT_ANSWER(driver().cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_BLOCKING_SYNC), CUDA_SUCCESS);
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 0);
-  EXPECT_VALUE(flags, 4u);
+  expect_state(0, 4u);
   NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 1);
-  EXPECT_VALUE(flags, 4u);
+  expect_state(1, 4u);
 }
 
 TEST_F(UnretainedPrimaryContexts, Lose_their_flags_with_the_last_release) {
@@ -129,9 +131,7 @@ TEST_F(UnretainedPrimaryContexts, Lose_their_flags_with_the_last_release) {
   NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
   EXPECT_VALUE(flags, 4u);
   NEED(driver().cuDevicePrimaryCtxRelease(0));
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 0);
-  EXPECT_VALUE(flags, 0u);
+  expect_state(0, 0u);
   NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
   NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
   EXPECT_VALUE(flags, 0u);
@@ -142,9 +142,7 @@ TEST_F(UnretainedPrimaryContexts, Lose_their_flags_with_a_reset) {
   NEED(driver().cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_BLOCKING_SYNC));
   NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
   NEED(driver().cuDevicePrimaryCtxReset(0));
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 0);
-  EXPECT_VALUE(flags, 0u);
+  expect_state(0, 0u);
 }
 
 TEST_F(UnretainedPrimaryContexts, Lose_their_flags_with_a_reset_before_they_are_retained) {

@@ -3,7 +3,7 @@
 # Runs the suite on the simulated driver under the seeds 1 to N: seeds.sh PROGRAM FILTER [N].
 # CUSHIM_CONFORMANCE_SEEDS overrides N.
 set -eu
-program=$1 filter=$2 count=${CUSHIM_CONFORMANCE_SEEDS:-${3:-5}}
+program=$1 filter=$2 count=${CUSHIM_CONFORMANCE_SEEDS:-${3:-2}}
 failed=
 seed=1
 while [ "$seed" -le "$count" ]; do

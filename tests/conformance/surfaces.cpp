@@ -85,5 +85,22 @@ TEST_F(Surfaces, Outside_are_clamped_or_0) {
                "0");
 }
 
+TEST_F(Surfaces, Are_read_by_kernels_that_were_launched_before_their_end) {
+  const CUarray line = array(shape(8, 0, 0, CU_AD_FORMAT_FLOAT, 1, kSurface));
+  NEED(cuSurfObjectCreate(of(line)));
+  NEED(run("mov.u32 i, 20; sust.b.1d.b32.trap [object, {i}], {x};", surface_out, 5, 0));
+  EXPECT_VALUE(
+      fetched_after("mov.u32 i, 20; suld.b.1d.b32.trap {f0}, [object, {i}];", surface_out, 0,
+                    [this] { EXPECT_ANSWER(driver().cuSurfObjectDestroy(surface_out), CUDA_SUCCESS); }),
+      "5");
+  surface_out = 0;
+}
+
+TEST_F(Surfaces, Have_extents_for_queries_of_textures) {
+  const CUsurfObject made = surface(plane());
+  EXPECT_VALUE(fetched("txq.width.b32 i, [object]; cvt.rn.f32.u32 f0, i;", made, 0, 0), "16");
+  EXPECT_VALUE(fetched("txq.height.b32 i, [object]; cvt.rn.f32.u32 f0, i;", made, 0, 0), "8");
+}
+
 }  // namespace
 }  // namespace conformance

@@ -244,5 +244,35 @@ TEST_F(Textures, Of_levels_are_read_by_kernels) {
                "1");
 }
 
+constexpr const char *kFetch1D = "tex.1d.v4.f32.f32 {f0, f1, f2, f3}, [object, {x}];";
+
+TEST_F(Textures, Are_read_by_kernels_that_were_launched_before_their_end) {
+  const CUarray line = array(shape(8, 0, 0, kFloat));
+  put(line, 32, 1, 1, floats(8));
+  NEED(cuTexObjectCreate(of(line)));
+  EXPECT_VALUE(
+      fetched_after(kFetch1D, texture_out, 5.5f,
+                    [this] { EXPECT_ANSWER(driver().cuTexObjectDestroy(texture_out), CUDA_SUCCESS); }),
+      "5");
+  texture_out = 0;
+}
+
+// The end of the array waits for the kernel.
+TEST_F(Textures, Are_read_by_kernels_that_were_launched_before_the_end_of_their_array) {
+  CUarray line = nullptr;
+  const CUDA_ARRAY3D_DESCRIPTOR how = shape(8, 0, 0, kFloat);
+  NEED(driver().cuArray3DCreate(&line, &how));
+  put(line, 32, 1, 1, floats(8));
+  EXPECT_VALUE(fetched_after(kFetch1D, texture(of(line)), 5.5f,
+                             [&] { EXPECT_ANSWER(driver().cuArrayDestroy(line), CUDA_SUCCESS); }),
+               "5");
+}
+
+TEST_F(Textures, Have_extents_for_queries_of_surfaces) {
+  const CUtexObject made = texture(plain());
+  EXPECT_VALUE(fetched("suq.width.b32 i, [object]; cvt.rn.f32.u32 f0, i;", made, 0, 0), "16");
+  EXPECT_VALUE(fetched("suq.height.b32 i, [object]; cvt.rn.f32.u32 f0, i;", made, 0, 0), "8");
+}
+
 }  // namespace
 }  // namespace conformance

@@ -105,7 +105,50 @@ void close_memory(Walk &w) {
   w.did(fmt::format("b[{}] = 0", k));
 }
 
+// Opens memory that its process has freed, which succeeds while its block of 2 MiB lives, and closes it.
+void open_freed_memory(Walk &w) {
+  const unsigned place = w.dice.below(Handles::places);
+  const auto &from = w.handles.memory[place];
+  if (from.is_taken || !from.is_stale) return;
+  w.finish();
+  CUdeviceptr address = 0;
+  if (CALL(w, cuIpcOpenMemHandle, Argument{&address, "&address"},
+           Argument{from.handle, fmt::format("handles.memory[{}]", place)}, number(1)) != CUDA_SUCCESS)
+    return;
+  Result<std::size_t> size("size");
+  Result<CUdeviceptr> base("base");
+  CALL(w, cuMemGetAddressRange, base.argument(), size.argument(), Argument{address, "address"});
+  w.also_number(size);
+  for (Opened &kept : w.more->opened)
+    if (kept.address == 0 && w.dice.once_in(2)) {
+      kept = {address, w.current()};
+      return;
+    }
+  CALL(w, cuIpcCloseMemHandle, Argument{address, "address"});
+}
+
+// Frees memory that was exported, which would otherwise be rare.
+void free_shared(Walk &w) {
+  const unsigned k = w.a_buffer();
+  if (k == Walk::buffers || !w.b[k].exported_to || w.is_open_elsewhere(w.b[k])) return;
+  w.finish();
+  if (CALL(w, cuMemFree, w.address_in(k, 0)) == CUDA_SUCCESS) w.has_ended(w.b[k]);
+}
+
+void close_freed_memory(Walk &w) {
+  const unsigned k = w.dice.below(2);
+  Opened &kept = w.more->opened[k];
+  if (kept.address == 0) return;
+  w.finish();
+  if (CALL(w, cuIpcCloseMemHandle, Argument{kept.address, fmt::format("opened[{}]", k)}) == CUDA_SUCCESS)
+    kept = {};
+}
+
 }  // namespace
+
+std::vector<Choice> block_choices() {
+  return {{90, true, open_freed_memory}, {12, true, close_freed_memory}, {40, true, free_shared}};
+}
 
 std::vector<Choice> ipc_choices() {
   return {{12, false, create_event}, {16, false, export_event}, {24, false, open_event},

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cushim/sim/machine.hpp>
 #include <fstream>
 #include <iostream>
@@ -14,71 +15,16 @@
 #include <set>
 
 #include "as_test.hpp"
+#include "known_differences.hpp"
 #include "partner.hpp"
 #include "recording.hpp"
+#include "side.hpp"
 #include "walk.hpp"
+#include "workers.hpp"
 
 namespace {
 
 using namespace differential;
-
-// A driver, and the objects that exist for all walks on it.
-class Side {
- public:
-  // Starts the other process if the subject needs one. The driver is loaded in begin(), because it would not
-  // survive the fork for another side.
-  Side(std::string name, std::uint64_t settle, bool is_traced, Subject subject)
-      : name_(std::move(name)), settle_(settle), is_traced_(is_traced) {
-    if (subject == Subject::processes)
-      partner_ = std::make_unique<Partner>([this](Partner &partner) {
-        begin();
-        const cushim::ScopedDriver scope(*driver_);
-        partner.serve(*bench_);
-      });
-  }
-
-  void begin() {
-    std::function<std::size_t()> settle = time_to_settle(settle_);
-    if (name_ == "sim") {
-      machine_ = std::make_unique<cushim::sim::Machine>(cushim::sim::options_from_environment());
-      driver_ = &machine_->driver();
-      settle = [this] {
-        machine_->run();
-        return machine_->unfinished();
-      };
-    } else {
-      const cushim::Loaded loaded =
-          name_ == "real" ? cushim::Driver::load() : cushim::Driver::load({.library = name_.c_str()});
-      if (!loaded) throw std::runtime_error(loaded.diagnosis.text());
-      driver_ = &*loaded;
-    }
-    const cushim::ScopedDriver scope(*driver_);
-    bench_ = std::make_unique<Bench>(std::move(settle));
-    bench_->is_traced = is_traced_;
-    char device[256] = "";
-    driver_->cuDeviceGetName(device, sizeof device, bench_->device);
-    about_ = fmt::format("version {}, {}", driver_->version(), device);
-  }
-
-  std::vector<Step> walk(std::uint64_t seed, Kind kind,
-                         const std::function<bool(unsigned)> &wanted = {}) const {
-    const cushim::ScopedDriver scope(*driver_);
-    Walk walk(seed, kind.subject, *bench_, 0, partner_.get());
-    if (partner_ != nullptr) partner_->begin(seed, walk);
-    return walk.run(kind, wanted);
-  }
-  const std::string &about() const { return about_; }
-
- private:
-  std::string name_;
-  std::uint64_t settle_;
-  bool is_traced_;
-  std::unique_ptr<cushim::sim::Machine> machine_;
-  cushim::Driver *driver_ = nullptr;
-  std::unique_ptr<Partner> partner_;
-  std::unique_ptr<Bench> bench_;
-  std::string about_;
-};
 
 // Returns the index of the first step whose answers differ; the number of steps if there is none.
 std::size_t first_difference(const std::vector<Step> &a, const std::vector<Step> &b) {
@@ -96,6 +42,9 @@ void print(const std::vector<Step> &steps, std::size_t first, std::size_t last) 
     std::cout << fmt::format("  {}{};  // {}\n", steps[i].process == 0 ? "" : "[1] ", steps[i].call,
                              steps[i].answer);
 }
+
+// Walks about kinds of memory use functions of this program, which tests do not have.
+bool is_printed(Subject subject) { return subject < Subject::blocks; }
 
 // Removes choices as long as the two drivers still differ.
 std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, Kind kind) {
@@ -119,11 +68,12 @@ std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, Kind
 }
 
 struct Options {
-  std::string driver = "sim", against, recorded, write, calls;
+  std::string driver = "sim", against, recorded, known, known_calls, write, calls;
   std::uint64_t first = 0, count = 100, settle = 300;
-  unsigned shown = 10, runs = 4, every = 1;
+  unsigned shown = 10, before = 12, runs = 4, every = 1;
   Kind kind;
-  double at_least = 100;
+  double at_least = 100, seconds = 0;
+  unsigned processes = 0;
   bool is_traced = false;
 };
 
@@ -139,6 +89,12 @@ int compare_drivers(const Options &options, const Side &side, const Side &other)
     const auto answered = [&](const std::vector<Step> &steps) {
       return at < steps.size() ? steps[at].call + ": " + steps[at].answer : "no call";
     };
+    if (!is_printed(options.kind.subject)) {
+      std::cout << fmt::format("// seed {}: at the last call, {} said {}; {}, {}\n", seed, options.driver,
+                               answered(a), options.against, answered(b));
+      print(a, 0, at + 1);
+      continue;
+    }
     // The test expects the answers of the other driver, which is the reference.
     std::cout << as_test(seed, std::span(b).first(std::min(at + 1, b.size())),
                          fmt::format("Shrunk to {} calls. At the last, {} said {}; {}, {}.", a.size(),
@@ -161,13 +117,23 @@ void write_calls(const std::string &name, const std::map<std::string, Count> &co
   if (!file) throw std::runtime_error("cannot write " + name);
 }
 
-int compare_with_recording(const Options &options, const Recording &recording, const Side &side) {
+int compare_with_recording(const Options &options, const Recording &recording, Side &side) {
   std::map<std::string, Count> counts;
-  std::size_t different = 0, calls = 0, walked = 0;
-  for (std::size_t number = 0; const auto &[seed, line] : recording.walks) {
+  std::map<std::string, std::size_t> kinds;  // of differences
+  std::set<std::uint64_t> compared, different;
+  std::size_t calls = 0;
+  for (std::size_t number = 0; const auto &[seed, recorded] : recording.walks) {
     if (number++ % options.every != 0) continue;
-    ++walked;
-    const std::vector<Step> steps = side.walk(seed, recording.kind);
+    compared.insert(seed);
+    std::vector<Step> steps = side.walk(seed, recording.kind);
+    if (!side.is_usable()) side.begin();
+    // The recorded driver crashed in the call after the last answer. The fingerprint is of another process.
+    Recording::Line line = recorded;
+    const bool has_crashed = !line.answers.empty() && line.answers.back() == "crash";
+    if (has_crashed) {
+      line.answers.pop_back();
+      steps.resize(std::min(steps.size(), line.answers.size()));
+    }
     const Recording::Line now = line_of(steps);
     const auto at =
         static_cast<std::size_t>(std::ranges::mismatch(now.answers, line.answers).in1 - now.answers.begin());
@@ -175,33 +141,52 @@ int compare_with_recording(const Options &options, const Recording &recording, c
     for (std::size_t i = 0; i < at; ++i) ++counts[steps[i].symbol].alike;
     if (at < steps.size()) ++counts[steps[at].symbol].different;
     if (at == now.answers.size() && at == line.answers.size()) {
-      if (now.fingerprint == line.fingerprint) continue;
-      throw std::runtime_error("the calls are not those that were recorded: record them again");
+      if (now.fingerprint == line.fingerprint || has_crashed) continue;
+      // The arguments of calls about graphs depend on results that the answers do not have.
+      if (!is_about_graphs(recording.kind.subject))
+        throw std::runtime_error("the calls are not those that were recorded: record them again");
+      ++kinds["other arguments, with equal answers"];
     }
-    if (++different > options.shown) continue;
+    if (at < steps.size())
+      ++kinds[fmt::format("{}: {}, recorded {}", steps[at].symbol.empty() ? "results" : steps[at].symbol,
+                          steps[at].answer, at < line.answers.size() ? line.answers[at] : "(no more)")];
+    different.insert(seed);
+    if (different.size() > options.shown) continue;
     std::cout << fmt::format("// seed {}, call {}\n", seed, at + 1);
-    print(steps, at < 12 ? 0 : at - 12, at + 1);
+    print(steps, at < options.before ? 0 : at - options.before, at + 1);
     std::cout << fmt::format("  // recorded: {}\n",
                              at < line.answers.size() ? line.answers[at] : "(no more)");
   }
-  std::cout << fmt::format("{} of {} walks are answered to the end as recorded ({} calls)\n",
-                           walked - different, walked, calls);
+  for (const auto &[text, number] : kinds) std::cout << fmt::format("{} x {}\n", number, text);
+  const std::size_t walked = compared.size(), alike = walked - different.size();
+  const bool are_listed =
+      options.known.empty() ||
+      are_known(read_known_differences(options.known, recording.kind.subject), compared, different);
+  DifferencesByCall by_call;
+  for (const auto &[symbol, count] : counts)
+    if (count.different != 0) by_call[symbol.empty() ? "results" : symbol] = count.different;
+  std::string unknown;
+  if (!options.known_calls.empty())
+    unknown = unknown_differences(by_call, read_known_calls(options.known_calls));
+  std::cout << unknown;
+  std::cout << fmt::format("{} of {} walks are answered to the end as recorded ({} calls)\n", alike, walked,
+                           calls);
   counts.erase("");  // steps that are not driver calls
   if (!options.calls.empty()) write_calls(options.calls, counts);
-  const std::size_t alike = walked - different;
+  if (!options.known.empty()) return are_listed && walked != 0 ? 0 : 1;
   const auto all = static_cast<double>(walked);
-  return all != 0 && 100 * static_cast<double>(alike) >= options.at_least * all ? 0 : 1;
+  return unknown.empty() && all != 0 && 100 * static_cast<double>(alike) >= options.at_least * all ? 0 : 1;
 }
 
-int record(const Options &options, const Side &side) {
-  Recording recording{.about = side.about(), .kind = options.kind, .dropped = 0, .walks = {}};
-  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
+// Records these walks. Repeats them forwards and backwards, so that each follows different ones. Drops walks
+// that this driver does not always answer alike, as they cannot test another driver.
+void record(const Options &options, const Side &side, std::uint64_t first, std::uint64_t count,
+            Recording &recording) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed)
     recording.walks[seed] = line_of(side.walk(seed, options.kind));
-  // Repeats the walks forwards and backwards, so that each follows different ones. Drops walks that this
-  // driver does not always answer alike, as they cannot test another driver.
   for (unsigned run = 1; run < options.runs; ++run) {
-    for (std::uint64_t i = 0; i < options.count; ++i) {
-      const std::uint64_t seed = options.first + (run % 2 == 0 ? i : options.count - 1 - i);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t seed = first + (run % 2 == 0 ? i : count - 1 - i);
       const auto before = recording.walks.find(seed);
       if (before == recording.walks.end()) continue;
       if (line_of(side.walk(seed, options.kind)).answers == before->second.answers) continue;
@@ -209,12 +194,49 @@ int record(const Options &options, const Side &side) {
       ++recording.dropped;
     }
   }
+}
+
+// Writes the file after each part, as a program may crash a real driver.
+int record(const Options &options, const Side &side) {
+  constexpr std::uint64_t part = 5;
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t end = options.first + options.count;
+  Recording recording{.about = side.about(), .kind = options.kind, .dropped = 0, .walks = {}};
+  for (std::uint64_t first = options.first; first < end; first += part) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    if (options.seconds != 0 && passed.count() > options.seconds) break;
+    record(options, side, first, std::min(part, end - first), recording);
+    write(options.write, recording);
+  }
+  std::cout << fmt::format("{} walks recorded, {} dropped\n", recording.walks.size(), recording.dropped);
+  return 0;
+}
+
+int record_in_workers(const Options &options, Side &side) {
+  const WorkOfWorker work{
+      .begin =
+          [&] {
+            side.begin();
+            return side.about();
+          },
+      .walk = [&](std::uint64_t seed) { return side.walk(seed, options.kind); },
+      .is_usable = [&] { return side.is_usable(); },
+      .watch = [&](std::function<void(const Step &)> watcher) { side.watch(std::move(watcher)); }};
+  const Recording recording = differential::record_in_workers(work,
+                                                              {.first = options.first,
+                                                               .count = options.count,
+                                                               .runs = options.runs,
+                                                               .processes = options.processes,
+                                                               .seconds = options.seconds},
+                                                              options.kind);
   write(options.write, recording);
   std::cout << fmt::format("{} walks recorded, {} dropped\n", recording.walks.size(), recording.dropped);
   return 0;
 }
 
 int show(const Options &options, const Side &side) {
+  if (!is_printed(options.kind.subject))
+    throw std::runtime_error("walks about this subject are not printed as tests: use --trace");
   std::cout << head_of_tests();
   for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
     std::cout << as_test(seed, side.walk(seed, options.kind), "As answered by: " + side.about());
@@ -235,6 +257,9 @@ int main(int argc, char **argv) try {
   auto *recorded = modes->add_option("--recorded", options.recorded, "a file of recorded answers");
   auto *written = modes->add_option("--write", options.write, "record the answers into this file");
   modes->require_option(0, 1);
+  app.add_option("--known-calls", options.known_calls,
+                 "a file of entry points: in how many walks each may be the first difference, and why")
+      ->needs(recorded);
   app.add_option("--write-calls", options.calls,
                  "write a line an entry point: how many calls were answered alike, and how many otherwise")
       ->needs(recorded);
@@ -246,18 +271,34 @@ int main(int argc, char **argv) try {
                  "how often each is recorded, to be dropped unless always answered alike")
       ->capture_default_str()
       ->needs(written);
+  app.add_option("--processes", options.processes,
+                 "record in this number of processes, which a walk may crash; not for walks in two processes")
+      ->needs(written);
+  app.add_option("--seconds", options.seconds, "record no further walks after this time; 0: no limit")
+      ->capture_default_str()
+      ->needs(written);
+  app.add_option(
+         "--known", options.known,
+         "instead of --at-least, a file of known differences; it is a failure if another walk differs, or "
+         "a listed walk does not")
+      ->needs(recorded);
   app.add_option("--first", options.first, "the first seed")->capture_default_str();
   app.add_option("--count", options.count, "how many seeds")->capture_default_str();
   app.add_option("--calls", options.kind.calls, "how long a walk is")->capture_default_str();
   app.add_option("--choices", options.kind.choices,
                  "how often it chooses at most; not all choices make a call")
       ->capture_default_str();
-  app.add_option("--subject", options.kind.subject,
-                 "work, in contexts that last; contexts: these come and go, too; kinds: memory is of all "
-                 "kinds; processes: work in two processes")
+  app.add_option(
+         "--subject", options.kind.subject,
+         "work, in contexts that last; contexts: these come and go, too; kinds: memory is of all "
+         "kinds; processes: work in two processes; blocks: these also open freed memory; mapped, pools, "
+         "arrays, managed: memory of these kinds; mappings: calls that need a range, without one; usage: how "
+         "much memory is free; kernels: modules and launches; captures: stream captures; graphs")
       ->transform(CLI::CheckedTransformer(subjects()))
       ->default_str("work");
   app.add_option("--shown", options.shown, "how many differences are shown")->capture_default_str();
+  app.add_option("--before", options.before, "how many calls before a difference from a recording are shown")
+      ->capture_default_str();
   app.add_option("--at-least", options.at_least,
                  "percentage of walks that are as recorded, or it is a failure")
       ->capture_default_str();
@@ -274,6 +315,7 @@ int main(int argc, char **argv) try {
     other.begin();
     return compare_drivers(options, side, other);
   }
+  if (!options.write.empty() && options.processes != 0) return record_in_workers(options, side);
   side.begin();
   if (recording) return compare_with_recording(options, *recording, side);
   if (!options.write.empty()) return record(options, side);

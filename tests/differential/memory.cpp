@@ -2,6 +2,7 @@
 // Device and pinned memory: allocation, release, and queries of addresses.
 #include <fmt/format.h>
 
+#include "pointer_attributes.hpp"
 #include "walk.hpp"
 
 namespace differential {
@@ -109,13 +110,9 @@ void pointer_attribute(Walk &w) {
   if (code != CUDA_SUCCESS) return;
   switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      w.also(w.name_of(reinterpret_cast<CUcontext>(value[0])));
-      break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      w.also(w.name_of(CUdeviceptr{value[0]}));
-      break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -125,7 +122,7 @@ void pointer_attribute(Walk &w) {
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      w.also(std::to_string(value[0]));
+      also_attribute(w, {attribute.value, value[0]});
       break;
     default:
       break;  // identities

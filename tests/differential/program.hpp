@@ -10,6 +10,7 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "support/structures.hpp"
 #include "walk.hpp"
 
 namespace differential {
@@ -105,12 +106,7 @@ class Variables {
   }
   static unsigned char *pages(unsigned k) { return bench().pages(k); }
   static CUstreamBatchMemOpParams written(CUdeviceptr address, unsigned value) {
-    CUstreamBatchMemOpParams made{};
-    made.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    made.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    made.writeValue.address = address;
-    made.writeValue.value = value;
-    return made;
+    return cushim::test::write_of_word(address, value);
   }
 };
 

@@ -11,10 +11,12 @@
 namespace differential {
 
 const std::map<std::string, Subject> &subjects() {
-  static const std::map<std::string, Subject> all{{"work", Subject::work},
-                                                  {"contexts", Subject::contexts},
-                                                  {"kinds", Subject::kinds},
-                                                  {"processes", Subject::processes}};
+  static const std::map<std::string, Subject> all{
+      {"work", Subject::work},           {"contexts", Subject::contexts}, {"kinds", Subject::kinds},
+      {"processes", Subject::processes}, {"blocks", Subject::blocks},     {"mappings", Subject::mappings},
+      {"pools", Subject::pools},         {"arrays", Subject::arrays},     {"managed", Subject::managed},
+      {"usage", Subject::usage},         {"mapped", Subject::mapped},     {"kernels", Subject::kernels},
+      {"captures", Subject::captures},   {"graphs", Subject::graphs}};
   return all;
 }
 
@@ -82,6 +84,42 @@ Recording read(const std::string &name) {
   if (recording.kind.choices == 0)
     throw std::runtime_error(name + " ends before it says how long its walks are");
   return recording;
+}
+
+std::map<std::uint64_t, std::string> read_known_differences(const std::string &name, Subject subject) {
+  std::ifstream file(name);
+  if (!file) throw std::runtime_error("cannot read " + name);
+  std::map<std::uint64_t, std::string> known;
+  std::set<std::string> causes;  // "# CAUSE: explanation"
+  std::string text, about, cause;
+  for (int number = 1; std::getline(file, text); ++number) {
+    if (text.starts_with("# ")) causes.insert(text.substr(2, text.find(':') - 2));
+    if (text.starts_with('#')) continue;
+    std::istringstream line(text);
+    std::uint64_t seed = 0;
+    if (!(line >> about >> seed >> cause) || !subjects().contains(about) || !causes.contains(cause))
+      throw std::runtime_error(fmt::format("{}:{}: not a subject, a seed and a cause", name, number));
+    if (subjects().at(about) == subject) known[seed] = cause;
+  }
+  return known;
+}
+
+bool are_known(const std::map<std::uint64_t, std::string> &known, const std::set<std::uint64_t> &compared,
+               const std::set<std::uint64_t> &different) {
+  std::map<std::string, unsigned> counts;
+  bool are_all = true;
+  for (const std::uint64_t seed : compared) {
+    const auto found = known.find(seed);
+    if ((found != known.end()) != different.contains(seed)) {
+      fmt::print("walk {} is {}\n", seed,
+                 found == known.end() ? "different, and not listed" : "listed as different, but equal");
+      are_all = false;
+    } else if (found != known.end()) {
+      ++counts[found->second];
+    }
+  }
+  for (const auto &[listed, count] : counts) fmt::print("{} known differences: {}\n", count, listed);
+  return are_all;
 }
 
 }  // namespace differential

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,13 @@ Recording::Line line_of(const std::vector<Step> &steps);
 // Throw std::runtime_error with the file and the line.
 void write(const std::string &file, const Recording &recording);
 Recording read(const std::string &file);
+
+// Reads the seeds of a subject's recorded walks that the simulated driver is known to answer otherwise, with
+// the causes. Throws like read().
+std::map<std::uint64_t, std::string> read_known_differences(const std::string &file, Subject subject);
+// Prints the number of known differences by cause. Returns whether exactly the listed ones of the compared
+// walks are different.
+bool are_known(const std::map<std::uint64_t, std::string> &known, const std::set<std::uint64_t> &compared,
+               const std::set<std::uint64_t> &different);
 
 }  // namespace differential

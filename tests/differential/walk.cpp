@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "walk.hpp"
+#include "graph_objects.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
@@ -21,12 +21,56 @@ void need(CUresult code, const char *what) {
 
 std::vector<Choice> choices_of(Subject subject) {
   std::vector<Choice> all;
+  const auto add = [&all](const std::vector<Choice> &some) {
+    std::ranges::copy(some, std::back_inserter(all));
+  };
+  if (is_about_graphs(subject)) {
+    add(graph_stream_choices());
+    if (subject != Subject::kernels) add(launch_choices());
+    if (subject == Subject::kernels)
+      for (const auto &some :
+           {module_choices(), launch_choices(), launch_choices(), function_choices(), library_choices()})
+        add(some);
+    if (subject == Subject::captures)
+      for (const auto &some : {capture_choices(), captured_work_choices(), new_graph_choices(),
+                               executable_choices(), graph_node_choices()})
+        add(some);
+    if (subject == Subject::graphs)
+      for (const auto &some :
+           {graph_choices(), graph_node_choices(), graph_node_choices(), node_parameter_choices(),
+            executable_choices(), executable_choices(), graph_memory_choices()})
+        add(some);
+    return all;
+  }
+  if (subject >= Subject::mappings) {
+    const auto own = [subject] {
+      switch (subject) {
+        case Subject::mappings:
+        case Subject::mapped:
+          return mapping_choices();
+        case Subject::pools:
+          return pool_choices();
+        case Subject::arrays:
+          return array_choices();
+        case Subject::managed:
+          return managed_choices();
+        default:
+          return usage_choices();
+      }
+    };
+    for (const auto &some : {own(), plain_choices()}) add(some);
+    if (subject != Subject::usage)
+      for (const auto &some : {context_choices(), memory_choices(), copy_choices()}) add(some);
+    return all;
+  }
   for (const auto &some : {context_choices(), stream_choices(), event_choices(), memory_choices(),
                            copy_choices(), memop_choices()})
     all.insert(all.end(), some.begin(), some.end());
   if (subject == Subject::contexts) std::ranges::copy(life_choices(), std::back_inserter(all));
   if (subject == Subject::kinds) std::ranges::copy(kind_choices(), std::back_inserter(all));
-  if (subject == Subject::processes) std::ranges::copy(ipc_choices(), std::back_inserter(all));
+  if (subject == Subject::processes || subject == Subject::blocks)
+    std::ranges::copy(ipc_choices(), std::back_inserter(all));
+  if (subject == Subject::blocks) std::ranges::copy(block_choices(), std::back_inserter(all));
   return all;
 }
 
@@ -47,26 +91,6 @@ std::function<std::size_t()> time_to_settle(std::uint64_t microseconds) {
   };
 }
 
-Bench::Bench(std::function<std::size_t()> so_it_settles) : settle(std::move(so_it_settles)) {
-  NEED(cuInit(0));
-  NEED(cuDeviceGet(&device, 0));
-  NEED(cuDeviceGetDefaultMemPool(&pool, device));
-  NEED(cuDevicePrimaryCtxRetain(&c[0], device));
-  NEED(cuCtxCreate_v2(&c[1], 0, device));
-  CUcontext home = nullptr;
-  NEED(cuCtxCreate_v2(&home, 0, device));
-  void *host = nullptr;
-  NEED(cuMemHostAlloc(&host, 4096, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
-  NEED(cuMemHostGetDevicePointer(&words_on_device, host, 0));
-  words = static_cast<std::uint32_t *>(host);
-}
-
-void Bench::begin() const {
-  CUcontext popped = nullptr;
-  while (driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS) continue;
-  NEED(cuCtxPushCurrent(c[0]));
-}
-
 Walk::Walk(std::uint64_t seed, Subject about, const Bench &b, unsigned number, OtherProcess *other)
     : bench(b),
       subject(about),
@@ -78,9 +102,14 @@ Walk::Walk(std::uint64_t seed, Subject about, const Bench &b, unsigned number, O
                                [](unsigned sum, const Choice &choice) { return sum + choice.weight; })),
       stack_{b.c[0]} {
   bench.begin();
+  if (is_about_graphs(subject)) graphs = std::make_unique<GraphObjects>();
 }
 
 Walk::~Walk() {
+  if (graphs != nullptr) {
+    bench.begin();
+    if (!graphs->end(s, bench)) return;  // an error of the context, which no call mends
+  }
   // An object that the other process has open must not be destroyed.
   if (other_ != nullptr && process == 0) {
     try {
@@ -97,6 +126,7 @@ Walk::~Walk() {
     driver().cuDevicePrimaryCtxRetain(&again, bench.device);
   }
   bench.begin();
+  more.reset();
   for (const Stream &stream : s)
     if (stream.handle != nullptr) driver().cuStreamDestroy(stream.handle);
   for (const Event &event : e)
@@ -113,6 +143,7 @@ std::vector<Step> Walk::run(const Kind &kind, const std::function<bool(unsigned)
   const auto calls = [this] {
     return std::ranges::count_if(steps_, [](const Step &step) { return !step.symbol.empty(); });
   };
+  if (graphs != nullptr) begin_objects(*this);
   for (unsigned i = 0; i < kind.choices && calls() < kind.calls; ++i) {
     if (wanted && !wanted(i)) continue;
     if (other_ != nullptr && Dice(~(seed_ * 1'000'003 + i)).once_in(2))
@@ -146,7 +177,17 @@ void Walk::note(const char *name, const char *symbol, const std::vector<std::str
                     .declarations = declarations,
                     .process = process});
   std::erase(steps_.back().declarations, "");
+  if (bench.watcher) {
+    Step step = steps_.back();
+    step.answer = steps_.size() > 1 ? steps_[steps_.size() - 2].answer : "";
+    bench.watcher(step);
+  }
   if (bench.is_traced) fmt::print(stderr, "  {}: {};\n", process, steps_.back().call);
+}
+
+void Walk::also_code(CUresult code) {
+  steps_.back().answer = std::to_string(static_cast<int>(code));
+  if (bench.is_traced) fmt::print(stderr, "    {}\n", steps_.back().answer);
 }
 
 void Walk::also(const std::string &text, const std::string &expression, const std::string &value) {
@@ -254,16 +295,11 @@ void Walk::forget_what_went_with(CUcontext context) {
     forget(p[k], std::exchange(owners_of_pinned_[k], nullptr), "p", k, "{}");
 }
 
-std::vector<CUcontext> Bench::active(bool primary_is_active, std::span<const CUcontext> made) const {
-  std::vector<CUcontext> active{c[1]};
-  if (primary_is_active) active.push_back(c[0]);
-  std::ranges::copy_if(made, std::back_inserter(active), [](CUcontext one) { return one != nullptr; });
-  return active;
-}
-
-std::vector<CUcontext> Walk::active_contexts() const { return bench.active(primary_is_active, m); }
 std::string Walk::name_of(CUcontext context) const { return bench.name_of(context, m); }
-std::string Walk::name_of(CUdeviceptr address) const { return differential::name_of(address, b, p); }
+std::string Walk::name_of(CUdeviceptr address) const {
+  const std::string name = more->name_of(address);
+  return name.empty() ? differential::name_of(address, b, p) : name;
+}
 
 void Walk::settle() {
   does("settle()");
@@ -299,6 +335,14 @@ void Walk::release_here() {
 }
 
 void Walk::close() {
+  for (const Opened &kept : more->opened) {
+    if (kept.address == 0) continue;
+    CUcontext popped = nullptr;
+    NEED(cuCtxPushCurrent(kept.owner));
+    driver().cuIpcCloseMemHandle(kept.address);
+    NEED(cuCtxPopCurrent(&popped));
+  }
+  more->opened = {};
   for (Event &event : e)
     if (event.opened_from && driver().cuEventDestroy(event.handle) == CUDA_SUCCESS) has_ended(event);
   for (Buffer &buffer : b) {
@@ -308,45 +352,6 @@ void Walk::close() {
     if (driver().cuIpcCloseMemHandle(buffer.address) == CUDA_SUCCESS) has_ended(buffer);
     NEED(cuCtxPopCurrent(&popped));
   }
-}
-
-unsigned char *Bench::pages(unsigned k) const {
-  alignas(4096) static std::array<std::array<unsigned char, buffer_bytes>, 3> all;
-  return all[k].data();
-}
-
-void Bench::finish(std::span<const CUcontext> contexts) const {
-  CUcontext popped = nullptr;
-  for (CUcontext context : contexts) {
-    NEED(cuCtxPushCurrent(context));
-    NEED(cuCtxSynchronize());
-    NEED(cuCtxPopCurrent(&popped));
-  }
-}
-
-void Bench::let_go(unsigned held) const {
-  for (unsigned i = 0; i < held; ++i) std::atomic_ref(words[i]).store(1);
-}
-
-void Bench::release(unsigned held, std::span<const CUcontext> contexts) const {
-  let_go(held);
-  finish(contexts);
-  for (unsigned i = 0; i < held; ++i) words[i] = 0;
-}
-
-void Bench::fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const {
-  finish(contexts);
-  NEED(cuMemsetD8(buffer.address, static_cast<unsigned char>(number), buffer.bytes));
-  finish(contexts);
-}
-
-std::string Bench::name_of(CUcontext context, std::span<const CUcontext> made) const {
-  if (context == nullptr) return "null";
-  for (unsigned i = 0; i < c.size(); ++i)
-    if (c[i] == context) return fmt::format("c[{}]", i);
-  for (unsigned i = 0; i < made.size(); ++i)
-    if (made[i] == context) return fmt::format("m[{}]", i);
-  return "another";
 }
 
 }  // namespace differential

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@
 #include <typeinfo>
 #include <utility>
 #include <vector>
+
+#include "handles.hpp"
+#include "memory_objects.hpp"
 
 namespace differential {
 
@@ -69,7 +73,7 @@ template <class T>
 class Result {
  public:
   explicit Result(std::string name) : name_(std::move(name)), expression_(name_) {
-    std::memset(&value, 0x5a, sizeof value);
+    std::memset(&value, kUntouched, sizeof value);
   }
   Argument<T *> argument() { return {&value, "&" + name_, spelling_of(typeid(T)) + " " + name_ + "{}"}; }
   // Excludes bits from the comparison.
@@ -80,13 +84,13 @@ class Result {
   }
   const std::string &expression() const { return expression_; }
   bool is_set() const {
-    T untouched;
-    std::memset(&untouched, 0x5a, sizeof untouched);
-    return std::memcmp(&value, &untouched, sizeof value) != 0;
+    const auto *const bytes = reinterpret_cast<const unsigned char *>(&value);
+    return std::any_of(bytes, bytes + sizeof value, [](unsigned char byte) { return byte != kUntouched; });
   }
   T value;
 
  private:
+  static constexpr unsigned char kUntouched = 0x5a;
   std::string name_, expression_;
 };
 
@@ -130,21 +134,19 @@ enum class Subject {
   contexts,   // also creates and destroys contexts and their objects
   kinds,      // memory of all kinds
   processes,  // work in two processes, which open each other's exported objects
+  blocks,     // the same, and opens memory that its process has freed
+  mappings,   // physical memory, and calls for mappings where no range can be reserved
+  mapped,     // reserved ranges, physical memory, mappings
+  pools,      // memory pools
+  arrays,     // arrays and mipmapped arrays
+  managed,    // managed and registered memory, batches
+  usage,      // how much memory is free
+  kernels,    // modules, libraries, links, launches, occupancy
+  captures,   // stream captures
+  graphs,     // graphs and executable graphs
 };
-
-// The objects that two processes have exported to each other and not destroyed.
-struct Handles {
-  template <class Handle>
-  struct Place {
-    Handle handle{};
-    bool is_taken = false;
-    unsigned opened = 0;    // number of times that the other process has it open
-    std::size_t bytes = 0;  // size of memory
-  };
-  static constexpr unsigned places = 3;
-  std::array<Place<CUipcEventHandle>, places> event;
-  std::array<Place<CUipcMemHandle>, places> memory;
-};
+// Returns whether walks of the subject use only the choices about kernels, captures and graphs.
+constexpr bool is_about_graphs(Subject subject) { return subject >= Subject::kernels; }
 
 // The other process of a walk about two processes.
 class OtherProcess {
@@ -207,11 +209,14 @@ class Walk {
   std::array<Buffer, 5> b;             // of device memory
   std::array<unsigned char *, 3> p{};  // pinned, of buffer_bytes each
   std::array<CUcontext, 3> m{};        // contexts that the walk has created
+  // The objects of walks about one kind of memory.
+  std::unique_ptr<MemoryObjects> more = std::make_unique<MemoryObjects>();
   bool primary_is_active = true;
-  unsigned held = 0;                        // number of waits in this process's streams
-  unsigned held_elsewhere = 0;              // number of waits in the other process's streams
-  Handles handles;                          // equal in both processes
-  std::atomic<unsigned> host_functions{0};  // number of host functions that have run
+  unsigned held = 0;                            // number of waits in this process's streams
+  unsigned held_elsewhere = 0;                  // number of waits in the other process's streams
+  Handles handles;                              // equal in both processes
+  std::atomic<unsigned> host_functions{0};      // number of host functions that have run
+  std::unique_ptr<struct GraphObjects> graphs;  // of walks about kernels, captures and graphs
 
   // Calls the driver, and records the call and its answer.
   template <class... Values, class Function>
@@ -299,7 +304,7 @@ class Walk {
  private:
   void note(const char *name, const char *symbol, const std::vector<std::string> &arguments,
             const std::vector<std::string> &declarations);
-  void also_code(CUresult code) { steps_.back().answer = std::to_string(static_cast<int>(code)); }
+  void also_code(CUresult code);
   // Makes the current context the owner of new objects.
   void give_to_current();
   template <class Places, class Thing>
@@ -308,7 +313,10 @@ class Walk {
   }
   template <class Places, class Thing>
   static void end(Places &places, Thing &thing) {
-    if (thing.exported_to) places[*thing.exported_to] = {};
+    if (thing.exported_to) {
+      places[*thing.exported_to].is_taken = false;
+      places[*thing.exported_to].is_stale = true;
+    }
     if (thing.opened_from) --places[*thing.opened_from].opened;
     thing = {};
   }
@@ -351,19 +359,29 @@ struct Bench {
 
   CUdevice device = 0;
   CUmemoryPool pool = nullptr;   // the device's default pool
+  CUdeviceptr area = 0;          // reserved addresses, 1 GiB
   std::array<CUcontext, 2> c{};  // the primary context and another
   // Words for waits, and their device address. They belong to their own context, which exists as long as the
   // bench.
   std::uint32_t *words = nullptr;
   CUdeviceptr words_on_device = 0;
   std::function<std::size_t()> settle;
+  std::function<void(const Step &)>
+      watcher{};           // is called before each call, with the answer of the last call
   bool is_traced = false;  // prints each call before it is made, for calls that do not return
 };
 
 std::vector<Choice> context_choices();
-std::vector<Choice> life_choices();  // for walks about contexts only
-std::vector<Choice> kind_choices();  // for walks about kinds of memory only
-std::vector<Choice> ipc_choices();   // for walks about processes only
+std::vector<Choice> life_choices();     // for walks about contexts only
+std::vector<Choice> kind_choices();     // for walks about kinds of memory only
+std::vector<Choice> ipc_choices();      // for walks about processes only
+std::vector<Choice> block_choices();    // for walks about blocks only
+std::vector<Choice> mapping_choices();  // for walks about mappings only
+std::vector<Choice> pool_choices();     // for walks about pools only
+std::vector<Choice> array_choices();    // for walks about arrays only
+std::vector<Choice> managed_choices();  // for walks about managed memory only
+std::vector<Choice> usage_choices();    // for walks about the free memory only
+std::vector<Choice> plain_choices();    // streams that hold no work, for walks about one kind of memory
 std::vector<Choice> stream_choices();
 std::vector<Choice> event_choices();
 std::vector<Choice> memory_choices();

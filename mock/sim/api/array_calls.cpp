@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/service.hpp"
+#include "graphs/capturing.hpp"
 #include "memory/array_tiles.hpp"
 
 namespace cushim::sim {
@@ -8,7 +9,8 @@ namespace {
 CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) {
   Context &context = call.context();
   require(out != nullptr && shape != nullptr);
-  require(is_valid(*context.device, *shape, Levels::one));
+  const CUresult checked = check(*context.device, *shape, Levels::one);
+  require(checked == CUDA_SUCCESS, checked);
   auto array = std::make_unique<Array>();
   auto tiles =
       is_sparse(*shape) || is_deferred(*shape) ? std::make_shared<ArrayTiles>(context, *shape) : nullptr;
@@ -53,9 +55,15 @@ CUresult get_plane_descriptor(Call &call, CUDA_ARRAY_DESCRIPTOR *out, CUarray ha
   return CUDA_SUCCESS;
 }
 
+template <class Descriptor>
+CUresult get_descriptor_of_32_bits(Call &call, Descriptor *, CUarray handle) {
+  return call.array(handle), kNeeds32BitAddresses;
+}
+
 // Waits for the work that may use the array.
 CUresult destroy(Call &call, CUarray handle) {
   const Array &array = call.array(handle);
+  require_no_strict_capture(call);
   if (array.whole != nullptr) return CUDA_SUCCESS;  // destroyed with its mipmapped array
   if (const auto tiles = array.tiles) {             // the wait releases the lock
     call.wait(Call::works_of(tiles->memory));
@@ -75,7 +83,7 @@ CUresult get_plane(Call &call, CUarray *, CUarray handle, unsigned) {
 CUresult get_memory_requirements(Call &call, CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray handle, CUdevice) {
   require(out != nullptr && handle != nullptr);
   const Array &array = call.array(handle, CUDA_ERROR_INVALID_VALUE);
-  require(is_deferred(array.shape));
+  require(is_deferred(array.shape) && array.whole == nullptr);
   *out = {};
   out->size = memory_needed(array.shape);
   out->alignment = kArrayUnit;
@@ -92,7 +100,8 @@ CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CU
   out->tileExtent.height = tile.height;
   out->tileExtent.depth = tile.depth;
   // An array smaller than a tile is mapped as a whole.
-  if (array.shape.Width < tile.width || array.shape.Height < tile.height) {
+  const bool is_flat = !is_layered(array.shape) && array.shape.Depth < tile.depth && tile.depth > 1;
+  if (array.shape.Width < tile.width || array.shape.Height < tile.height || is_flat) {
     out->miptailSize = memory_needed(array.shape);
     out->flags = CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
   }
@@ -106,9 +115,9 @@ void serve_arrays(Service &service) {
   service.serve<"cuArrayCreate", create_plane>();
   service.serve_result<"cuArray3DCreate_v2000", kNeeds32BitAddresses>();
   service.serve<"cuArray3DCreate", create>();
-  service.serve_result<"cuArrayGetDescriptor_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuArrayGetDescriptor_v2000", get_descriptor_of_32_bits<CushimArrayDescriptor_v1>>();
   service.serve<"cuArrayGetDescriptor", get_plane_descriptor>();
-  service.serve_result<"cuArray3DGetDescriptor_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuArray3DGetDescriptor_v2000", get_descriptor_of_32_bits<CushimArray3DDescriptor_v1>>();
   service.serve<"cuArray3DGetDescriptor", get_descriptor>();
   service.serve<"cuArrayDestroy", destroy>();
   service.serve<"cuArrayGetPlane", get_plane>();

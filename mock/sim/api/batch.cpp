@@ -20,6 +20,13 @@ Work submit(Call &call, Stream &stream, std::vector<PreparedCommand> &&commands)
   return works.empty() ? nullptr : works.back();
 }
 
+void require_capture_allows(Call &call, CUstream handle) {
+  if (is_null_stream(call, handle) || handle == CU_STREAM_LEGACY) return;
+  // The stream of the thread needs a context, whatever the other arguments are.
+  const bool is_of_thread = handle == nullptr || handle == CU_STREAM_PER_THREAD;
+  if (is_of_thread || !call.system.captures.empty()) call.stream(handle);
+}
+
 Stream &stream_of_batch(Call &call, CUstream handle) {
   require(!is_null_stream(call, handle) && handle != CU_STREAM_LEGACY);
   return call.stream(handle);

@@ -19,6 +19,10 @@ inline bool is_null_stream(const Call &call, CUstream handle) {
   return handle == nullptr && !call.per_thread;
 }
 
+// Throws the error that captures cause, or a missing context if the stream is that of the thread. They come
+// before errors of other arguments.
+void require_capture_allows(Call &call, CUstream handle);
+
 // Returns the stream of a call that refuses the legacy stream, by its handle and as the null stream, with
 // INVALID_VALUE, also without a context.
 Stream &stream_of_batch(Call &call, CUstream handle);

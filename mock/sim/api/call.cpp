@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "graphs/capture_rules.hpp"
 #include "graphs/capturing.hpp"
 
 namespace cushim::sim {
@@ -61,22 +62,56 @@ Stream &Call::per_thread_stream(Context &context) {
   return *context.per_thread.emplace(thread().number, std::move(stream)).first->second;
 }
 
-Stream &Call::stream(CUstream handle) {
-  if (handle == CU_STREAM_LEGACY || (handle == nullptr && !per_thread)) {
-    Stream &stream = legacy(context());
-    if (!system.captures.empty()) require_no_blocking_capture(system, *stream.context);
+void Call::require_valid_capture(CUstream handle) {
+  if (system.captures.empty()) return;
+  const bool is_per_thread = handle == CU_STREAM_PER_THREAD || (handle == nullptr && per_thread);
+  if (is_per_thread && current() == nullptr) return;
+  const Stream *const stream =
+      is_per_thread ? &per_thread_stream(*current()) : system.handles.find<Stream>(handle);
+  const bool is_valid = stream == nullptr || stream->capture == nullptr || stream->capture->capture->is_valid;
+  require(is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+namespace {
+
+// Throws the error that captures cause in a call with this stream, and invalidates the captures that it
+// breaks.
+void follow_capture_rule(Call &call, const Stream &stream) {
+  const CaptureRule rule =
+      call.slot != Call::kNoSlot ? capture_rule_of(static_cast<std::size_t>(call.slot)) : CaptureRule{};
+  if (stream.capture == nullptr) {
+    if (rule.when == Unsafe::in_other_streams) require_no_strict_capture(call);
+    return;
+  }
+  if (rule.stream == InCapture::unsupported) refuse_in_capture(stream);
+  const bool is_valid = rule.stream == InCapture::ignored || stream.capture->capture->is_valid;
+  require(is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+}
+
+Stream &find_stream(Call &call, CUstream handle) {
+  if (handle == CU_STREAM_LEGACY || (handle == nullptr && !call.per_thread)) {
+    Stream &stream = call.legacy(call.context());
+    if (!call.system.captures.empty()) require_no_blocking_capture(call.system, *stream.context);
     return stream;
   }
-  if (handle == nullptr) return per_thread_stream(context());
-  if (handle == CU_STREAM_PER_THREAD) return per_thread_stream(context());
-  Stream *const stream = system.handles.find<Stream>(handle);
+  if (handle == nullptr || handle == CU_STREAM_PER_THREAD) return call.per_thread_stream(call.context());
+  Stream *const stream = call.system.handles.find<Stream>(handle);
   if (stream == nullptr) {
-    report_misuse(handle, Kind::stream);
+    call.report_misuse(handle, Kind::stream);
     fail(CUDA_ERROR_INVALID_HANDLE);
   }
-  require(stream->context->is_alive && is_green_alive(stream->green), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  require(stream->context->is_alive && call.is_green_alive(stream->green), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   require(stream->context->fault == CUDA_SUCCESS, stream->context->fault);
   return *stream;
+}
+
+}  // namespace
+
+Stream &Call::stream(CUstream handle) {
+  Stream &stream = find_stream(*this, handle);
+  if (!system.captures.empty()) [[unlikely]]
+    follow_capture_rule(*this, stream);
+  return stream;
 }
 
 Event &Call::event(CUevent handle) {
@@ -114,23 +149,11 @@ Array &Call::array(CUarray handle, CUresult otherwise) {
   return *array;
 }
 
-Pool &Call::pool(CUmemoryPool handle) {
-  Pool *const pool = system.handles.find<Pool>(handle);
-  if (pool == nullptr) {
-    report_misuse(handle, Kind::pool);
-    fail(CUDA_ERROR_INVALID_VALUE);
-  }
-  return *pool;
-}
+Pool &Call::pool(CUmemoryPool handle) { return object<Pool>(handle, CUDA_ERROR_INVALID_VALUE); }
 
 PhysicalHandle &Call::physical_handle(CUmemGenericAllocationHandle handle) {
   const auto *const wanted = reinterpret_cast<const void *>(static_cast<std::uintptr_t>(handle));
-  PhysicalHandle *const found = system.handles.find<PhysicalHandle>(wanted);
-  if (found == nullptr) {
-    report_misuse(wanted, Kind::physical_memory);
-    fail(CUDA_ERROR_INVALID_VALUE);
-  }
-  return *found;
+  return object<PhysicalHandle>(wanted, CUDA_ERROR_INVALID_VALUE);
 }
 
 Module &Call::module(CUmodule handle) { return object<Module>(handle); }
@@ -151,7 +174,7 @@ Module &Call::module_of(Library &library, Context &context) {
   LoadError error;
   Module *const module = make_module(system, context, library.code, error);
   if (module == nullptr) {
-    system.engine.report(std::string(name) + ": " + error.log);
+    if (!error.log.empty()) system.engine.report(std::string(name) + ": " + error.log);
     fail(error.code);
   }
   module->library = &library;
@@ -163,7 +186,10 @@ Function &Call::function_of_kernel(Kernel &kernel, Context &context) {
   Module &module = module_of(*kernel.library, context);
   const bool is_known = module.functions.contains(kernel.name);
   Function &function = *function_of(system, module, kernel.name);
-  if (!is_known) function.set = kernel.set[context.device->index];
+  if (!is_known) {
+    function.set = kernel.set[context.device->index];
+    function.cache = kernel.cache[context.device->index];
+  }
   return function;
 }
 
@@ -215,15 +241,15 @@ bool Call::allows(const Device &device, std::size_t size) {
   return system.faults == nullptr || !system.faults->forbids(device.index, in_use + size, name);
 }
 
-Allocation *Call::allocate(Device &device, std::size_t size) {
+Allocation *Call::allocate(Device &device, std::size_t size, Memory::Owner owner) {
   if (!allows(device, size)) return nullptr;
-  Allocation *const made = system.memory.allocate(device, size);
-  return made == nullptr && system.trim_pools() ? system.memory.allocate(device, size) : made;
+  Allocation *const made = system.memory.allocate(device, size, owner);
+  return made == nullptr && system.trim_pools() ? system.memory.allocate(device, size, owner) : made;
 }
 
 Allocation *Call::allocate_array(Context &context, const CUDA_ARRAY3D_DESCRIPTOR &shape, std::size_t bytes) {
   if (is_sparse(shape) || is_deferred(shape)) return nullptr;
-  Allocation *const allocation = allocate(*context.device, bytes);
+  Allocation *const allocation = allocate(*context.device, bytes, Memory::owner_of(context, true));
   require(allocation != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   allocation->context = &context;
   allocation->is_of_array = true;

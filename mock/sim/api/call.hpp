@@ -30,14 +30,17 @@ std::optional<std::string> read_file(const char *path);
 CUresult parameter_count(const ptx::Function &entry, std::size_t *count);
 CUresult parameter_info(const ptx::Function &entry, std::size_t index, std::size_t *offset,
                         std::size_t *size);
-CUresult check_cache_config(CUfunc_cache config);
+void check_cache_config(CUfunc_cache config);
 
-// Whether this process is a child of fork() in which the driver does not work, like the real one.
+// True in a child of fork(), where the driver does not work, like the real one.
 inline constinit std::atomic<bool> is_forked_child{false};
 
 struct Call {
-  Call(System &system, const char *name, bool per_thread)
-      : system(system), lock(system.mutex, std::defer_lock), name(name), per_thread(per_thread) {
+  static constexpr int kNoSlot = -1;
+
+  // `slot`: of the entry point; kNoSlot: not a call of one.
+  Call(System &system, const char *name, bool per_thread, int slot = kNoSlot)
+      : system(system), lock(system.mutex, std::defer_lock), name(name), slot(slot), per_thread(per_thread) {
     // In a child of fork(), a thread that does not exist there may hold the lock; the child has one thread.
     if (!is_forked_child.load(std::memory_order_relaxed)) lock.lock();
   }
@@ -45,6 +48,7 @@ struct Call {
   System &system;
   Engine::Lock lock;
   const char *name;
+  const int slot;
   bool per_thread;  // whether the null stream is the thread's per-thread stream
 
   bool has_device(CUdevice number) const {
@@ -82,6 +86,9 @@ struct Call {
   // if it is being destroyed.
   Context &context(CUcontext handle);
   Stream &stream(CUstream handle);  // else INVALID_HANDLE; null is a stream of the current context
+  // Throws STREAM_CAPTURE_INVALIDATED if the stream is in an invalid capture. Other errors of the handle are
+  // not found.
+  void require_valid_capture(CUstream handle);
   // Returns the stream of an asynchronous copy: stream(), but CONTEXT_IS_DESTROYED comes first.
   Stream &stream_of_copy(CUstream handle) {
     require_no_destroyed_context();
@@ -135,7 +142,7 @@ struct Call {
   // Returns whether no fault rule forbids `size` more bytes of a device's memory.
   bool allows(const Device &device, std::size_t size);
   // Allocates device memory; null if out of memory or if a fault rule forbids it.
-  Allocation *allocate(Device &device, std::size_t size);
+  Allocation *allocate(Device &device, std::size_t size, Memory::Owner owner = 0);
   // Allocates the memory of an array in a context; else OUT_OF_MEMORY. Returns null for sparse and deferred
   // arrays: their memory is mapped later.
   Allocation *allocate_array(Context &context, const CUDA_ARRAY3D_DESCRIPTOR &shape, std::size_t bytes);
@@ -169,13 +176,13 @@ struct Call {
   // process (reported on stderr).
   std::shared_ptr<ShareTable> open_table(const ShareHandle &handle, CUresult code);
 
-  // Returns the live object of a handle; else INVALID_HANDLE.
+  // Returns the live object of a handle; else `otherwise`.
   template <class T>
-  T &object(const void *handle) {
+  T &object(const void *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE) {
     T *const found = system.handles.find<T>(handle);
     if (found == nullptr) {
       report_misuse(handle, T::kKind);
-      fail(CUDA_ERROR_INVALID_HANDLE);
+      fail(otherwise);
     }
     return *found;
   }

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream capture.
+#include <algorithm>
 #include <utility>
 
 #include "api/graph_objects.hpp"
 #include "api/variants.hpp"
+#include "graphs/capture_rules.hpp"
 #include "graphs/capturing.hpp"
 
 namespace cushim::sim {
 namespace {
+
+// Returns whether an edge with this data may begin at a node, whatever node it leads to. Measured, driver
+// 580: a capture does not look at the other node.
+bool may_begin_at(const GraphNode &node, const EdgeData &data) {
+  return may_connect(node.command, KernelLaunch{}, data);
+}
 
 bool is_mode(CUstreamCaptureMode mode) {
   return mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -101,19 +109,25 @@ struct InfoOut {
   CUgraph *graph = nullptr;
   const CUgraphNode **dependencies = nullptr;
   std::size_t *count = nullptr;
+  const void **edges = nullptr;
 };
 
-// The array of dependencies is valid until the next call in the stream.
+// The arrays are valid until the next call in the stream. LOSSY_QUERY if the data of edges is not the
+// default, and only the dependencies are asked for (documentation).
 CUresult info(Call &call, CUstream handle, CUstreamCaptureStatus *status, const InfoOut &out) {
   require(status != nullptr);
   const Stream &stream = stream_to_query(call, handle);
   *status = status_of(stream);
   if (stream.capture == nullptr || !stream.capture->capture->is_valid) return CUDA_SUCCESS;
   CapturePoint &point = *stream.capture;
-  remove_duplicates(point.dependencies);
+  remove_duplicates(point);
+  if (out.dependencies != nullptr && out.edges == nullptr)
+    require(std::ranges::all_of(point.edges, [](const EdgeData &data) { return data == EdgeData{}; }),
+            kLossyQuery);
   if (out.id != nullptr) *out.id = point.capture->id;
   if (out.graph != nullptr) *out.graph = point.capture->graph;
   if (out.dependencies != nullptr) *out.dependencies = point.dependencies.data();
+  if (out.edges != nullptr) *out.edges = point.edges.data();
   if (out.count != nullptr) *out.count = point.dependencies.size();
   return CUDA_SUCCESS;
 }
@@ -127,86 +141,76 @@ CUresult info_of_graph(Call &call, CUstream handle, CUstreamCaptureStatus *statu
   return info(call, handle, status, {id, graph, dependencies, count});
 }
 
-CUresult update(Call &call, CUstream handle, CUgraphNode *nodes, std::size_t count, unsigned flags) {
+CUresult update(Call &call, CUstream handle, CUgraphNode *nodes, const void *data, std::size_t count,
+                unsigned flags) {
   Stream &stream = call.stream(handle);
   require(stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
   CapturePoint &point = *stream.capture;
   require(point.capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   require(flags <= CU_STREAM_SET_CAPTURE_DEPENDENCIES);
   const std::vector<GraphNode *> found = nodes_of(call, graph_of(call, point.capture->graph), nodes, count);
-  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) point.dependencies.clear();
-  for (const GraphNode *const node : found) point.dependencies.push_back(handle_of(*node));
+  const std::vector<EdgeData> with = edge_data_of(data, count);
+  for (std::size_t i = 0; i < count; ++i) require(may_begin_at(*found[i], with[i]));
+  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+    // The work of other streams stays joined. Measured, driver 580.
+    std::vector<CUgraphNode> &joined = point.capture->joined;
+    if (point.capture->origin == &stream)
+      joined.insert(joined.end(), point.dependencies.begin(), point.dependencies.end());
+    point.clear();
+  }
+  for (std::size_t i = 0; i < count; ++i) point.add(handle_of(*found[i]), with[i]);
   return CUDA_SUCCESS;
+}
+
+CUresult update_without_data(Call &call, CUstream handle, CUgraphNode *nodes, std::size_t count,
+                             unsigned flags) {
+  return update(call, handle, nodes, nullptr, count, flags);
 }
 
 #if CUDA_VERSION >= 12030
 CUresult begin_to_graph(Call &call, CUstream handle, CUgraph graph_handle, const CUgraphNode *dependencies,
-                        const CUgraphEdgeData *, std::size_t count, CUstreamCaptureMode mode) {
-  Stream &stream = stream_to_capture(call, handle, mode);
+                        const CUgraphEdgeData *data, std::size_t count, CUstreamCaptureMode mode) {
   const Graph &graph = graph_of(call, graph_handle);
+  Stream &stream = stream_to_capture(call, handle, mode);
+  // Measured, driver 580: one capture into a graph at a time.
+  require(!is_captured_into(call.system, graph_handle), CUDA_ERROR_ILLEGAL_STATE);
   const std::vector<GraphNode *> after = nodes_of(call, graph, dependencies, count);
+  const std::vector<EdgeData> with = edge_data_of(data, count);
+  for (std::size_t i = 0; i < count; ++i) require(may_begin_at(*after[i], with[i]));
   CapturePoint &point = start(call, stream, graph_handle, mode);
   point.capture->is_to_graph = true;
-  for (const GraphNode *const node : after) point.dependencies.push_back(handle_of(*node));
+  for (std::size_t i = 0; i < count; ++i) point.add(handle_of(*after[i]), with[i]);
   return CUDA_SUCCESS;
 }
 
-// All edges of a capture are of the default type.
 CUresult info_of_edges(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
                        CUgraph *graph, const CUgraphNode **dependencies, const CUgraphEdgeData **edges,
                        std::size_t *count) {
-  if (edges != nullptr) *edges = nullptr;
-  return info(call, handle, status, {id, graph, dependencies, count});
+  static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
+  const void *found = nullptr;
+  const CUresult code =
+      info(call, handle, status, {id, graph, dependencies, count, edges != nullptr ? &found : nullptr});
+  if (edges != nullptr) *edges = static_cast<const CUgraphEdgeData *>(found);
+  return code;
 }
 
-CUresult update_with_data(Call &call, CUstream handle, CUgraphNode *nodes, const CUgraphEdgeData *,
+CUresult update_with_data(Call &call, CUstream handle, CUgraphNode *nodes, const CUgraphEdgeData *data,
                           std::size_t count, unsigned flags) {
-  return update(call, handle, nodes, count, flags);
+  return update(call, handle, nodes, data, count, flags);
 }
 #endif
 
 CUresult exchange_mode(Call &call, CUstreamCaptureMode *mode) {
   require(mode != nullptr);
-  require(is_mode(*mode));
+  require(static_cast<unsigned>(*mode) <= 3);  // 3 is no mode, but is accepted; measured, driver 580
   std::swap(*mode, call.thread().capture_mode);
   return CUDA_SUCCESS;
-}
-
-// The entry points that captures of other modes than CU_STREAM_CAPTURE_MODE_RELAXED forbid. Measured, driver
-// 580.
-constexpr std::string_view kUnsafe[] = {
-    "cuMemAlloc",
-    "cuMemAllocPitch",
-    "cuMemAllocHost",
-    "cuMemHostAlloc",
-    "cuMemAllocManaged",
-    "cuMemFree",
-    "cuMemFreeHost",
-    "cuMemHostRegister",
-    "cuMemHostUnregister",
-    "cuStreamQuery",
-    "cuStreamSynchronize",
-    "cuEventQuery",
-    "cuEventSynchronize",
-    "cuGraphInstantiate",
-    "cuGraphInstantiateWithFlags",
-    "cuGraphInstantiateWithParams",
-};
-
-const std::vector<bool> &unsafe_slots() {
-  static const std::vector<bool> slots = [] {
-    std::vector<bool> found(CUSHIM_ENTRY_COUNT);
-    for (std::size_t slot = 0; slot < found.size(); ++slot)
-      found[slot] = std::ranges::find(kUnsafe, sim::detail::variant_names[slot].base) != std::end(kUnsafe);
-    return found;
-  }();
-  return slots;
 }
 
 }  // namespace
 
 void require_allowed_in_capture(Call &call, std::size_t slot) {
-  if (unsafe_slots()[slot]) require_no_strict_capture(call);
+  if (capture_rule_of(slot).when == Unsafe::always) require_no_strict_capture(call);
 }
 
 void serve_captures(Service &service) {
@@ -216,7 +220,7 @@ void serve_captures(Service &service) {
   service.serve<"cuStreamIsCapturing", is_capturing>();
   service.serve<"cuStreamGetCaptureInfo", info_of_id>();
   service.serve<"cuStreamGetCaptureInfo", info_of_graph>();
-  service.serve<"cuStreamUpdateCaptureDependencies", update>();
+  service.serve<"cuStreamUpdateCaptureDependencies", update_without_data>();
 #if CUDA_VERSION >= 12030
   service.serve<"cuStreamBeginCaptureToGraph", begin_to_graph>();
   service.serve<"cuStreamGetCaptureInfo", info_of_edges>();

@@ -3,10 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <iterator>
 
+#include "api/reserved.hpp"
 #include "api/service.hpp"
 
 #if CUDA_VERSION >= 12080
@@ -21,11 +20,6 @@ void require_own(int pid) {
   if (pid == getpid()) return;
   require(pid > 0 && (kill(pid, 0) == 0 || errno == EPERM), CUDA_ERROR_OPERATING_SYSTEM);
   fail(CUDA_ERROR_NOT_INITIALIZED);
-}
-
-template <class Words>
-bool is_zero(const Words &words) {
-  return std::all_of(std::begin(words), std::end(words), [](auto word) { return word == 0; });
 }
 
 void change(Call &call, State from, State to) {

@@ -11,8 +11,6 @@
 namespace cushim::sim {
 
 void make_bodies(Call &call, Graph &graph, Conditional &conditional) {
-  require(graph.parent == nullptr || graph.is_body, CUDA_ERROR_NOT_SUPPORTED);
-  require(is_in_scope(*conditional.condition, graph));
   for (Graph *&body : conditional.bodies) {
     body = &make_graph(call.system);
     body->parent = &graph;
@@ -45,29 +43,30 @@ CUresult error_of(Call &call, const GraphNode &node, const GraphCondition &withi
                           std::holds_alternative<KernelLaunch>(command) ||
                           std::holds_alternative<Conditional>(command);
   if (!is_allowed) return CUDA_ERROR_INVALID_VALUE;
-  if (node.context != within.context) return CUDA_ERROR_INVALID_VALUE;
+  // A copy may be in another context: measured, driver 580.
+  if (copy == nullptr && node.context != within.context) return CUDA_ERROR_INVALID_VALUE;
   return copy != nullptr ? error_of(call, node, *copy) : CUDA_SUCCESS;
 }
 
-// Checks a graph, or a body that a condition chooses.
+// Checks a graph, or a body that a condition chooses; the last body first (measured on an H200, driver 580).
 Refusal refusal_of(Call &call, const Graph &graph, const GraphCondition *within) {
-  constexpr int kHandleUnused = 5;  // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
+  constexpr int kForbiddenNode = 3;  // CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+  constexpr int kHandleUnused = 5;   // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
   for (const auto &condition : graph.conditions)
     if (!condition->has_node) return {CUDA_ERROR_INVALID_VALUE, kHandleUnused};
   Refusal found;
-  if (within == nullptr && !graph.has_conditional_nodes) return found;
+  if (within == nullptr && !graph.has_conditional_nodes && !graph.has_child_graphs) return found;
   graph.for_each_node([&](const GraphNode &node) {
     if (found.code == CUDA_SUCCESS && within != nullptr) {
       found.code = error_of(call, node, *within);
-      if (found.code != CUDA_SUCCESS) found.node = handle_of(node);
+      if (found.code != CUDA_SUCCESS) found = {found.code, kForbiddenNode, handle_of(node)};
     }
     const auto *const child = std::get_if<ChildGraph>(&node.command);
-    if (found.code == CUDA_SUCCESS && child != nullptr && within != nullptr)
-      found = refusal_of(call, *child->graph, within);
+    if (found.code == CUDA_SUCCESS && child != nullptr) found = refusal_of(call, *child->graph, within);
     const auto *const conditional = std::get_if<Conditional>(&node.command);
     if (conditional == nullptr) return;
-    for (const Graph *const body : conditional->bodies)
-      if (found.code == CUDA_SUCCESS) found = refusal_of(call, *body, conditional->condition.get());
+    for (auto body = conditional->bodies.rbegin(); body != conditional->bodies.rend(); ++body)
+      if (found.code == CUDA_SUCCESS) found = refusal_of(call, **body, conditional->condition.get());
   });
   return found;
 }
@@ -86,17 +85,14 @@ static_assert(static_cast<int>(ConditionalType::while_loop) == CU_GRAPH_COND_TYP
 static_assert(static_cast<int>(ConditionalType::switch_case) == CU_GRAPH_COND_TYPE_SWITCH);
 #endif
 
-// Returns the handle of a context; null: the current context.
-CUcontext context_of(Call &call, CUcontext handle) {
-  const Context &context = handle != nullptr ? call.context(handle) : call.context();
-  return reinterpret_cast<CUcontext>(context.handle);
-}
-
 CUresult create_handle(Call &call, CUgraphConditionalHandle *out, CUgraph handle, CUcontext context,
                        unsigned value, unsigned flags) {
   require(out != nullptr && (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) == 0);
   Graph &graph = graph_of(call, handle);
-  auto made = std::make_shared<GraphCondition>(call.system, graph, context_of(call, context));
+  require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);  // measured, driver 580
+  call.context(context);
+  const auto before = std::ranges::count(graph.conditions, context, &GraphCondition::context);
+  auto made = std::make_shared<GraphCondition>(call.system, static_cast<unsigned>(before + 1), context);
   if (flags != 0) made->at_launch = value;
   *out = made->handle;
   graph.conditions.push_back(std::move(made));
@@ -118,13 +114,18 @@ bool is_size(ConditionalType type, unsigned size) {
 }  // namespace
 
 NodeParameters parameters_of(Call &call, const CUDA_CONDITIONAL_NODE_PARAMS &parameters) {
-  GraphCondition *const condition = find_condition(call.system, parameters.handle);
-  require(condition != nullptr && !condition->has_node);
+  // The order of the errors: measured, driver 580.
   const auto type = static_cast<ConditionalType>(parameters.type);
   require(is_size(type, parameters.size));
-  require(context_of(call, parameters.ctx) == condition->context);
-  return {Conditional{condition->shared_from_this(), type, std::vector<Graph *>(parameters.size)},
-          condition->context};
+  require(parameters.ctx != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+  call.context(parameters.ctx);
+  return {Conditional{nullptr, type, std::vector<Graph *>(parameters.size)}, parameters.ctx};
+}
+
+void set_condition(NodeParameters &with, const Graph &graph, const CUDA_CONDITIONAL_NODE_PARAMS &parameters) {
+  auto &condition = std::get<Conditional>(with.command).condition;
+  condition = condition_for_node(graph, with.context, parameters.handle);
+  require(condition != nullptr);
 }
 
 CUDA_CONDITIONAL_NODE_PARAMS parameters_of(GraphNode &node) {

@@ -175,12 +175,21 @@ CUresult get_priority_range(Call &call, int *least, int *greatest) {
 
 // ---- Limits and preferences ----
 
+// Returns the position of a limit in the limits of a context. UNSUPPORTED_LIMIT if the context lacks it,
+// INVALID_VALUE if it is unknown.
+template <class Limits>
+auto find_limit(Limits &limits, CUlimit limit) {
+  const int number = static_cast<int>(limit);
+  const auto found = limits.find(number);
+  require(found != limits.end(),
+          number >= 0 && number < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
+  return found;
+}
+
 CUresult get_limit(Call &call, std::size_t *value, CUlimit limit) {
   const Context &context = call.context();
   require(value != nullptr);
-  const auto place = context.limits.find(static_cast<int>(limit));
-  require(place != context.limits.end(),
-          limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
+  const auto place = find_limit(context.limits, limit);
   *value = place->second;
   return CUDA_SUCCESS;
 }
@@ -218,9 +227,7 @@ std::size_t granted(const Context &context, int limit, std::size_t now, std::siz
 
 CUresult set_limit(Call &call, CUlimit limit, std::size_t value) {
   Context &context = call.context();
-  const auto place = context.limits.find(static_cast<int>(limit));
-  require(place != context.limits.end(),
-          limit >= 0 && limit < kLimits ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE);
+  const auto place = find_limit(context.limits, limit);
   place->second = granted(context, place->first, place->second, value);
   return CUDA_SUCCESS;
 }

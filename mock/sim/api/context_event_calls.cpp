@@ -57,6 +57,7 @@ CUresult record(Call &call, const void *handle, CUevent event_handle) {
 CUresult wait(Call &call, const void *handle, CUevent event_handle) {
   const Target target = target_of(call, handle);
   Event &event = call.event(event_handle);
+  if (event.captured != nullptr) require(is_active(call.system, *event.captured->capture));
   require_no_capture(call.system, target.context);
   require(event.captured == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);  // not measured
   AwaitedEvents &awaited = target.green != nullptr ? target.green->awaited : target.context.awaited;

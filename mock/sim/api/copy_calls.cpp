@@ -24,7 +24,7 @@ struct Ends {
 
 // Each looks up the ends of its copies, in the order of the real driver's checks.
 Ends to_device(Call &call, CUdeviceptr to, const void *from, std::size_t size) {
-  const CopyEndpoint target = device_endpoint(call, to, size);
+  const CopyEndpoint target = device_endpoint(call, to, size, Multicasts::written);
   return {target, any_endpoint(call, address_of(from), size), Sync::waits, CU_MEMORYTYPE_DEVICE,
           CU_MEMORYTYPE_HOST};
 }
@@ -34,11 +34,13 @@ Ends to_host(Call &call, void *to, CUdeviceptr from, std::size_t size) {
           CU_MEMORYTYPE_DEVICE};
 }
 Ends on_device(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
-  const CopyEndpoint target = device_endpoint(call, to, size), source = device_endpoint(call, from, size);
+  const CopyEndpoint target = device_endpoint(call, to, size, Multicasts::written);
+  const CopyEndpoint source = device_endpoint(call, from, size);
   return {target, source, host_waits(target, source), CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE};
 }
 Ends unified(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
-  const CopyEndpoint target = any_endpoint(call, to, size), source = any_endpoint(call, from, size);
+  const CopyEndpoint target = any_endpoint(call, to, size, Multicasts::written);
+  const CopyEndpoint source = any_endpoint(call, from, size);
   return {target, source, host_waits(target, source), CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED};
 }
 

@@ -132,7 +132,9 @@ CUresult get_global(Call &call, CUcoredumpSettings attribute, void *value, std::
 CUresult set_global(Call &call, CUcoredumpSettings attribute, void *value, std::size_t *size) {
   bool has_context = false;
   call.system.handles.for_each<Context>([&](const Context &) { has_context = true; });
-  require(attribute != CU_COREDUMP_PIPE || value == nullptr || !has_context, CUDA_ERROR_NOT_SUPPORTED);
+  // The pipe is open then.
+  const bool is_open = has_context && call.system.coredump.user_trigger;
+  require(attribute != CU_COREDUMP_PIPE || value == nullptr || !is_open, CUDA_ERROR_NOT_SUPPORTED);
   return write(call.system.coredump, attribute, value, size);
 }
 

@@ -3,6 +3,7 @@
 
 #include "api/service.hpp"
 #include "copy/copy_endpoint.hpp"
+#include "graphs/capturing.hpp"
 #include "graphs/graph_memory.hpp"
 #include "memory/rounding.hpp"
 
@@ -15,7 +16,7 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
   Context &context = call.context();
   require(out != nullptr);
   require(size != 0);
-  Allocation *const made = call.allocate(*context.device, size);
+  Allocation *const made = call.allocate(*context.device, size, Memory::owner_of(context));
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
   *out = made->base;
@@ -29,6 +30,7 @@ CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std:
   call.context();
   require(element == 4 || element == 8 || element == 16);
   require(width != 0 && height != 0);
+  require_no_strict_capture(call);
   require(width <= SIZE_MAX - kPitch, CUDA_ERROR_OUT_OF_MEMORY);
   const std::size_t row = rounded_up(width, kPitch);
   require(height <= SIZE_MAX / row, CUDA_ERROR_OUT_OF_MEMORY);
@@ -59,17 +61,23 @@ CUresult free(Call &call, CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
-// A failure sets the results to zero. Measured, driver 580.
+// A failure sets the results to zero; a call without results succeeds for any address. Measured on an H200,
+// driver 580.
 CUresult get_range(Call &call, CUdeviceptr *base, std::size_t *size, CUdeviceptr address) {
   if (base != nullptr) *base = 0;
   if (size != nullptr) *size = 0;
   const Context &context = call.context();
+  if (base == nullptr && size == nullptr) return CUDA_SUCCESS;
   const Allocation *const allocation = call.system.memory.find(address);
   const bool is_found = allocation != nullptr && reaches(context, *allocation);
   require(is_found, CUDA_ERROR_NOT_FOUND);
   if (base != nullptr) *base = allocation->base;
   if (size != nullptr) *size = allocation->size;
   return CUDA_SUCCESS;
+}
+
+CUresult get_range_of_32_bits(Call &, unsigned *base, unsigned *size, unsigned) {
+  return base == nullptr && size == nullptr ? CUDA_SUCCESS : kNeeds32BitAddresses;
 }
 
 CUresult get_info(Call &call, std::size_t *free_bytes, std::size_t *total) {
@@ -90,7 +98,7 @@ void serve_device_memory(Service &service) {
   service.serve_result<"cuMemAllocPitch_v2000", kNeeds32BitAddresses>();
   service.serve<"cuMemAllocPitch", allocate_pitched>();
   service.serve<"cuMemFree", free>();
-  service.serve_result<"cuMemGetAddressRange_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuMemGetAddressRange_v2000", get_range_of_32_bits>();
   service.serve<"cuMemGetAddressRange", get_range>();
   service.serve<"cuMemGetInfo", get_info>();
 }

@@ -29,6 +29,20 @@ Operation record_operation(Call &call, Event &event) {
   return operation;
 }
 
+void record_outside_of_captures(Call &call, Event &event, Stream &stream) {
+  event.captured.reset();
+  Operation operation = record_operation(call, event);
+  // Recording a DISABLE_TIMING event adds no work to an idle stream: behind a busy legacy stream the event is
+  // not complete, but the stream is. Measured, driver 580.
+  const bool only_marks = event.flags == CU_EVENT_DISABLE_TIMING && is_complete(stream.tail) &&
+                          stream.is_blocking() && stream.context->legacy != nullptr &&
+                          !is_complete(stream.context->legacy->tail);
+  const Work before = stream.tail;
+  const Work work = event.record = call.add(stream, std::move(operation));
+  if (only_marks) stream.tail = before;
+  call.start(work);
+}
+
 namespace {
 
 constexpr unsigned kFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
@@ -54,7 +68,6 @@ CUresult destroy(Call &call, CUevent handle) {
 
 // An external record is a node of the graph; any other marks a point in the capture.
 CUresult record_in_capture(Call &call, Event &event, CUevent handle, Stream &stream, unsigned flags) {
-  require(stream.capture->capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   if (flags == 0)
     event.captured = std::make_unique<CapturePoint>(*stream.capture);
   else
@@ -68,19 +81,10 @@ CUresult record_with_flags(Call &call, CUevent handle, CUstream into, unsigned f
   require((flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) == 0);
   // The flag has a meaning only during stream capture.
   require(flags == 0 || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
-  require(event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
+  // A node may record an event of another context. Measured, driver 580.
+  require(flags != 0 || event.context == stream.context, CUDA_ERROR_INVALID_HANDLE);
   if (stream.capture != nullptr) return record_in_capture(call, event, handle, stream, flags);
-  event.captured.reset();
-  Operation operation = record_operation(call, event);
-  // Recording a DISABLE_TIMING event adds no work to an idle stream: behind a busy legacy stream the event is
-  // not complete, but the stream is. Measured, driver 580.
-  const bool only_marks = event.flags == CU_EVENT_DISABLE_TIMING && is_complete(stream.tail) &&
-                          stream.is_blocking() && stream.context->legacy != nullptr &&
-                          !is_complete(stream.context->legacy->tail);
-  const Work before = stream.tail;
-  const Work work = event.record = call.add(stream, std::move(operation));
-  if (only_marks) stream.tail = before;
-  call.start(work);
+  record_outside_of_captures(call, event, stream);
   return CUDA_SUCCESS;
 }
 
@@ -88,13 +92,14 @@ CUresult record(Call &call, CUevent event, CUstream stream) {
   return record_with_flags(call, event, stream, 0);
 }
 
-// Throws for an event that was last recorded in a stream capture: CAPTURED_EVENT, and invalidates the
-// capture; INVALID_VALUE if that is invalid or has ended. Measured, driver 580.
-void require_not_captured(Call &call, const Event &event) {
+// Throws for an event that was last recorded in a stream capture: CAPTURED_EVENT; INVALID_VALUE if that is
+// invalid or has ended. Measured, driver 580.
+enum class Breaks { nothing, the_capture };
+void require_not_captured(Call &call, const Event &event, Breaks breaks = Breaks::the_capture) {
   if (event.captured == nullptr) return;
   Capture &capture = *event.captured->capture;
   require(is_active(call.system, capture) && capture.is_valid);
-  capture.is_valid = false;
+  if (breaks == Breaks::the_capture) capture.is_valid = false;
   fail(CUDA_ERROR_CAPTURED_EVENT);
 }
 
@@ -103,6 +108,7 @@ CUresult query(Call &call, CUevent handle) {
   require_admitted(call, When::also_in_host_functions);
   Event &event = call.event(handle);
   require_not_captured(call, event);
+  require_no_strict_capture(call);
   const bool is_complete =
       event.shared == nullptr ? call.query(event.record) : call.query(call.work_of(event));
   return is_complete ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -111,6 +117,7 @@ CUresult query(Call &call, CUevent handle) {
 CUresult synchronize(Call &call, CUevent handle) {
   Event &event = call.event(handle);
   require_not_captured(call, event);
+  require_no_strict_capture(call);
   const Work work = call.work_of(event);
   call.wait(work);
   return CUDA_SUCCESS;
@@ -119,7 +126,7 @@ CUresult synchronize(Call &call, CUevent handle) {
 CUresult elapsed(Call &call, float *milliseconds, CUevent start_handle, CUevent end_handle) {
   require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE);  // as driver 580
   const Event &start = call.event(start_handle), &end = call.event(end_handle);
-  require(start.captured == nullptr && end.captured == nullptr);
+  for (const Event *const each : {&start, &end}) require_not_captured(call, *each, Breaks::nothing);
   require(start.context == end.context, CUDA_ERROR_INVALID_HANDLE);
   require(start.is_timed() && end.is_timed(), CUDA_ERROR_INVALID_HANDLE);
   require(start.record != nullptr && end.record != nullptr, CUDA_ERROR_INVALID_HANDLE);
@@ -132,7 +139,6 @@ CUresult elapsed(Call &call, float *milliseconds, CUevent start_handle, CUevent 
 
 // An external wait is a node of the graph; any other would depend on work outside the capture.
 CUresult wait_in_capture(Call &call, const Event &event, CUevent handle, Stream &stream, unsigned flags) {
-  require(stream.capture->capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   if (flags != 0)
     capture(call, stream, EventWait{handle}, nullptr);
   else if (event.record != nullptr)
@@ -140,12 +146,23 @@ CUresult wait_in_capture(Call &call, const Event &event, CUevent handle, Stream 
   return CUDA_SUCCESS;
 }
 
+// Returns the event; else INVALID_HANDLE, or INVALID_VALUE if it was recorded in a capture that is invalid or
+// has ended. An error invalidates the capture of the stream. Measured, driver 580.
+Event &event_to_wait_for(Call &call, const Stream &stream, CUevent handle) try {
+  Event &event = call.event(handle);
+  if (event.captured != nullptr) require(is_active(call.system, *event.captured->capture));
+  if (event.captured != nullptr) require(event.captured->capture->is_valid);
+  return event;
+} catch (const CallError &error) {
+  if (stream.capture == nullptr) throw;
+  refuse_in_capture(stream, error.code);
+}
+
 CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned flags) {
   Stream &stream = call.stream(handle);
   require((flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL}) == 0);
-  Event &event = call.event(event_handle);
-  if (event.captured != nullptr && flags == 0)
-    return join_capture(call, stream, *event.captured), CUDA_SUCCESS;
+  Event &event = event_to_wait_for(call, stream, event_handle);
+  if (event.captured != nullptr && flags == 0) return join_capture(stream, *event.captured), CUDA_SUCCESS;
   if (stream.capture != nullptr) return wait_in_capture(call, event, event_handle, stream, flags);
   require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);
   const Work work = call.work_of(event);

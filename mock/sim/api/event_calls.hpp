@@ -9,4 +9,7 @@ namespace cushim::sim {
 // other processes when the operation completes.
 Operation record_operation(Call &call, Event &event);
 
+// Records an event in a stream that does not capture. The event is of the stream's context.
+void record_outside_of_captures(Call &call, Event &event, Stream &stream);
+
 }  // namespace cushim::sim

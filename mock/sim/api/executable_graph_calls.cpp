@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executable graphs: instantiation, launches, updates.
+#include <set>
+
 #include "api/graph_objects.hpp"
+#include "graphs/capturing.hpp"
+#include "graphs/update.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -9,32 +13,115 @@ constexpr unsigned long long kUpload = 2;  // CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
 constexpr unsigned long long kDeviceLaunch = 4;
 constexpr unsigned long long kFlags = 15;  // all that CUDA 13 defines
 constexpr int kInvalidStructure = 2;       // CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+constexpr int kForbiddenNode = 3;          // CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+constexpr int kSeveralContexts = 4;        // CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED
+
+// Finds the first node that a graph that devices launch must not have: of another type, or in another context
+// than the first node. Copies count as nodes of the current context, memsets as nodes of the context of their
+// memory. Measured on an H200, driver 580. (No kernel launches a graph.)
+class DeviceLaunchCheck {
+ public:
+  DeviceLaunchCheck(System &system, CUcontext current) : system_(system), current_(current) {}
+
+  Refusal refusal_of(const Graph &graph) {
+    Refusal found;
+    graph.for_each_node([&](const GraphNode &node) {
+      if (found.code == CUDA_SUCCESS) found = refusal_of(node);
+    });
+    return found;
+  }
+
+ private:
+  Refusal refusal_of(const GraphNode &node) {
+    if (const auto *const child = std::get_if<ChildGraph>(&node.command)) return refusal_of(*child->graph);
+    if (!std::holds_alternative<Memcpy>(node.command) && !std::holds_alternative<Memset>(node.command) &&
+        !std::holds_alternative<KernelLaunch>(node.command))
+      return {CUDA_ERROR_INVALID_VALUE, kForbiddenNode, handle_of(node)};
+    const CUcontext context = context_of(node);
+    if (context_ == nullptr) context_ = context;
+    if (context != context_) return {CUDA_ERROR_INVALID_VALUE, kSeveralContexts, handle_of(node)};
+    return {};
+  }
+
+  CUcontext context_of(const GraphNode &node) const {
+    if (std::holds_alternative<Memcpy>(node.command)) return current_;
+    const auto *const set = std::get_if<Memset>(&node.command);
+    const Allocation *const memory = set != nullptr ? system_.memory.find(set->parameters.dst) : nullptr;
+    return memory != nullptr && memory->context != nullptr
+               ? reinterpret_cast<CUcontext>(memory->context->handle)
+               : node.context;
+  }
+
+  System &system_;
+  CUcontext current_, context_ = nullptr;  // context_: of the first node
+};
+
+// Returns the first node that is in a cycle or follows one; null if there is none.
+CUgraphNode node_of_cycle(const Graph &graph) {
+  const std::vector<GraphNode *> ordered = in_topological_order(graph);
+  const std::set<const GraphNode *> others(ordered.begin(), ordered.end());
+  const GraphNode *found = nullptr;
+  graph.for_each_node([&](const GraphNode &node) {
+    if (found == nullptr && !others.contains(&node)) found = &node;
+  });
+  return found != nullptr ? sim::handle_of(*found) : nullptr;
+}
 
 // Returns null, and sets `refusal`, if the graph has a cycle or breaks a rule of conditional nodes.
-ExecutableGraph *make(Call &call, Graph &graph, unsigned long long flags, Refusal &refusal) {
-  require((flags & ~kFlags) == 0);
-  require((flags & kDeviceLaunch) == 0, CUDA_ERROR_NOT_SUPPORTED);  // not implemented
-  call.context();
+// `upload` is the stream of the upload; null: none.
+ExecutableGraph *make(Call &call, Graph &graph, unsigned long long flags, const Stream *upload,
+                      Refusal &refusal) {
+  // An upload needs no current context: measured, driver 580.
+  const Context &context = upload != nullptr ? *upload->context : call.context();
+  // Child graphs and bodies: measured, driver 580.
+  if (graph.parent != nullptr) return refusal = {CUDA_ERROR_NOT_SUPPORTED}, nullptr;
   refusal = refusal_of(call, graph);
   if (refusal.code != CUDA_SUCCESS) return nullptr;
+  if ((flags & kDeviceLaunch) != 0) {
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0 || graph.node_count == 0)
+      return refusal = {CUDA_ERROR_INVALID_VALUE}, nullptr;
+    refusal = DeviceLaunchCheck(call.system, reinterpret_cast<CUcontext>(context.handle)).refusal_of(graph);
+    if (refusal.code != CUDA_SUCCESS) return nullptr;
+    flags = kDeviceLaunch;
+  }
+  // A second executable graph of conditional nodes: measured, driver 580.
+  if (graph.has_conditional_nodes && *graph.all_executables != 0)
+    return refusal = {CUDA_ERROR_NOT_SUPPORTED}, nullptr;
+  // A graph with memory nodes has one executable graph at a time; those of before it had them do not count.
+  // Measured, driver 580.
+  if (graph.has_memory_nodes && graph.executables == nullptr)
+    graph.executables = std::make_shared<unsigned>(0);
+  if (graph.executables != nullptr && *graph.executables != 0)
+    return refusal = {CUDA_ERROR_NOT_SUPPORTED}, nullptr;
   auto flat = flatten(graph);
-  if (!flat) return refusal = {CUDA_ERROR_INVALID_VALUE, kInvalidStructure}, nullptr;
+  if (!flat) return refusal = {CUDA_ERROR_INVALID_VALUE, kInvalidStructure, node_of_cycle(graph)}, nullptr;
   auto made = std::make_unique<ExecutableGraph>();
   made->id = ++call.system.last_graph_id;
   made->flags = flags;
   set_graph(*made, std::move(*flat));
   hold_user_objects(*made, graph);
+  made->executables = graph.executables;
+  if (made->executables != nullptr) ++*made->executables;
+  made->all_executables = graph.all_executables;
+  ++*made->all_executables;
   return &call.system.handles.add(std::move(made));
 }
 
 CUgraphExec handle_of(const ExecutableGraph &graph) { return reinterpret_cast<CUgraphExec>(graph.handle); }
 
+// Checked after the flags. Measured, driver 580.
+void require_instantiable(Call &call) {
+  call.context();
+  require_no_strict_capture(call);
+}
+
 CUresult instantiate(Call &call, CUgraphExec *out, CUgraph graph, unsigned long long flags,
                      Refusal &refusal) {
-  require(out != nullptr);
   // Only cuGraphInstantiateWithParams has a stream for the upload.
-  require((flags & kUpload) == 0);
-  ExecutableGraph *const made = make(call, graph_of(call, graph), flags, refusal);
+  require((flags & ~(kFlags & ~kUpload)) == 0);
+  require_instantiable(call);
+  require(out != nullptr);
+  ExecutableGraph *const made = make(call, graph_of(call, graph), flags, nullptr, refusal);
   if (made != nullptr) *out = handle_of(*made);
   return refusal.code;
 }
@@ -60,23 +147,31 @@ CUresult instantiate_with_parameters(Call &call, CUgraphExec *out, CUgraph handl
   require(out != nullptr && parameters != nullptr);
   parameters->hErrNode_out = nullptr;
   parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
-  Graph &graph = graph_of(call, handle);
+  require((parameters->flags & ~kFlags) == 0);
   Stream *const upload =
       (parameters->flags & kUpload) != 0 ? &call.stream(parameters->hUploadStream) : nullptr;
+  // An upload is work of a stream, which captures of other streams allow. Measured, driver 580.
+  if (upload == nullptr) require_instantiable(call);
+  Graph &graph = graph_of(call, handle);
   Refusal refusal;
-  ExecutableGraph *const made = make(call, graph, parameters->flags, refusal);
+  ExecutableGraph *const made = make(call, graph, parameters->flags, upload, refusal);
   parameters->result_out = static_cast<CUgraphInstantiateResult>(refusal.result);
   parameters->hErrNode_out = refusal.node;
   require(made != nullptr, refusal.code);
   parameters->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
   *out = handle_of(*made);
-  if (upload != nullptr) call.enqueue(*upload, {});
+  if (upload != nullptr) {
+    back_memory(call.system, *made);
+    call.enqueue(*upload, {});
+  }
   return CUDA_SUCCESS;
 }
 
 CUresult get_flags(Call &call, CUgraphExec handle, cuuint64_t *flags) {
   require(flags != nullptr);
-  *flags = executable_of(call, handle).flags;
+  // Measured, driver 580: without the flags of the upload and of priorities.
+  *flags =
+      executable_of(call, handle).flags & (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | kDeviceLaunch);
   return CUDA_SUCCESS;
 }
 #endif
@@ -92,6 +187,8 @@ CUresult destroy(Call &call, CUgraphExec handle) {
   ExecutableGraph &graph = executable_of(call, handle);
   release_user_objects(call, graph);
   leave_graph(graph);
+  if (graph.executables != nullptr) --*graph.executables;
+  --*graph.all_executables;
   const Work last = graph.last;
   call.system.handles.erase(graph, call.name);
   call_destructors(call, last);
@@ -99,15 +196,15 @@ CUresult destroy(Call &call, CUgraphExec handle) {
 }
 
 CUresult launch_in_stream(Call &call, CUgraphExec handle, CUstream into) {
-  ExecutableGraph &graph = executable_of(call, handle);
   Stream &stream = call.stream(into);
-  launch(call, graph, stream);
+  launch(call, executable_of(call, handle), stream);
   return CUDA_SUCCESS;
 }
 
 CUresult upload(Call &call, CUgraphExec handle, CUstream into) {
-  executable_of(call, handle);
-  call.enqueue(call.stream(into), {});
+  Stream &stream = call.stream(into);
+  back_memory(call.system, executable_of(call, handle));
+  call.enqueue(stream, {});
   return CUDA_SUCCESS;
 }
 
@@ -115,29 +212,58 @@ CUresult upload(Call &call, CUgraphExec handle, CUstream into) {
 
 struct UpdateResult {
   CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-  CUgraphNode node = nullptr;
+  CUgraphNode node = nullptr, from = nullptr;
 };
+
+// Returns a node of a graph or of its parts; null if the id is 0.
+CUgraphNode node_with(const Graph &graph, unsigned long id) {
+  CUgraphNode found = nullptr;
+  if (id != 0)
+    for_each_part(graph, [&](const Graph &part) {
+      part.for_each_node([&](const GraphNode &node) {
+        if (node.id == id) found = sim::handle_of(node);
+      });
+    });
+  return found;
+}
+
+// An update by a graph with memory nodes makes the executable graph one of this graph. Measured on an H200,
+// driver 580.
+void count_for(ExecutableGraph &executable, Graph &graph) {
+  if (!graph.has_memory_nodes) return;
+  if (graph.executables == nullptr) graph.executables = std::make_shared<unsigned>(0);
+  if (executable.executables != nullptr) --*executable.executables;
+  executable.executables = graph.executables;
+  ++*executable.executables;
+}
 
 CUresult update(Call &call, CUgraphExec handle, CUgraph by, UpdateResult &out) {
   ExecutableGraph &executable = executable_of(call, handle);
   Graph &graph = graph_of(call, by);
+  // Measured, driver 580: no child graphs and bodies; no graph with memory nodes that has another executable
+  // graph.
+  require(graph.parent == nullptr);
+  const bool has_another =
+      graph.executables != nullptr && *graph.executables != 0 && executable.executables != graph.executables;
+  require(!graph.has_memory_nodes || !has_another, CUDA_ERROR_NOT_SUPPORTED);
   auto wanted = flatten(graph);
   out.result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-  require(wanted.has_value(), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-  const Difference difference = compare(executable.graph, *wanted);
+  if (!wanted.has_value()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  Pairing pairing;
+  const Difference difference = compare(executable.graph, *wanted, pairing);
   out.result = difference.result;
   if (difference.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-    if (!set_commands(executable, std::move(*wanted))) {
+    if (!set_commands(executable, std::move(*wanted), pairing)) {
       out.result = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
       return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
+    count_for(executable, graph);
     // CUDA Programming Guide, CUDA User Objects.
     replace_user_objects(call, executable, graph);
     return CUDA_SUCCESS;
   }
-  graph.for_each_node([&](const GraphNode &node) {
-    if (node.id == difference.node) out.node = sim::handle_of(node);
-  });
+  out.node = node_with(graph, difference.node);
+  out.from = node_with(graph, difference.from);
   return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
@@ -154,7 +280,7 @@ CUresult update_with_node(Call &call, CUgraphExec handle, CUgraph graph, CUgraph
 CUresult update_with_info(Call &call, CUgraphExec handle, CUgraph graph, CUgraphExecUpdateResultInfo *info) {
   UpdateResult found;
   const CUresult code = update(call, handle, graph, found);
-  if (info != nullptr) *info = {found.result, found.node, nullptr};
+  if (info != nullptr) *info = {found.result, found.node, found.from};
   return code;
 }
 #endif

@@ -4,11 +4,10 @@
 // driver 580, except where noted.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <iterator>
 
 #include "api/physical_import.hpp"
+#include "api/reserved.hpp"
 #include "api/service.hpp"
 #include "objects/external_memory.hpp"
 
@@ -16,17 +15,7 @@ namespace cushim::sim {
 namespace {
 
 ExternalMemory &external(Call &call, CUexternalMemory handle) {
-  ExternalMemory *const found = call.system.handles.find<ExternalMemory>(handle);
-  if (found == nullptr) {
-    call.report_misuse(handle, Kind::external_memory);
-    fail(CUDA_ERROR_INVALID_VALUE);
-  }
-  return *found;
-}
-
-template <std::size_t size>
-bool is_zero(const unsigned (&reserved)[size]) {
-  return std::all_of(std::begin(reserved), std::end(reserved), [](unsigned word) { return word == 0; });
+  return call.object<ExternalMemory>(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
 // Checks everything but the file descriptor.

@@ -8,8 +8,8 @@ namespace cushim::sim {
 namespace {
 
 CUresult get_module(Call &call, CUmodule *out, CUfunction handle) {
+  require(out != nullptr && handle != nullptr);
   const Function &function = call.function(handle);
-  require(out != nullptr);
   *out = reinterpret_cast<CUmodule>(function.module->handle);
   return CUDA_SUCCESS;
 }
@@ -26,13 +26,14 @@ CUresult get_parameter_count(Call &call, CUfunction handle, std::size_t *count) 
 
 CUresult get_parameter(Call &call, CUfunction handle, std::size_t index, std::size_t *offset,
                        std::size_t *size) {
+  require(handle != nullptr);
   return parameter_info(*call.function(handle).entry, index, offset, size);
 }
 
 #if CUDA_VERSION >= 12040
 CUresult is_loaded(Call &call, CUfunctionLoadingState *state, CUfunction handle) {
-  call.function(handle);
   require(state != nullptr);
+  call.function(handle);
   *state = CU_FUNCTION_LOADING_STATE_LOADED;
   return CUDA_SUCCESS;
 }
@@ -50,6 +51,8 @@ CUresult get_attribute(Call &call, int *value, CUfunction_attribute attribute, C
   require(context.fault == CUDA_SUCCESS, context.fault);
   require(attribute_of(*function.entry, *function.module->code, *context.device, function.set, attribute,
                        *value));
+  // A kernel returns the number that was set. Measured on an H200, driver 580.
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) *value = *value != 0 ? 1 : 0;
   return CUDA_SUCCESS;
 }
 
@@ -58,13 +61,17 @@ CUresult set_attribute(Call &call, CUfunction handle, CUfunction_attribute attri
   require(check_attribute(*function.entry, *function.module->context->device, attribute, value) ==
           CUDA_SUCCESS);
   function.set[attribute] = value;
+  function.own.insert(attribute);
   return CUDA_SUCCESS;
 }
 
-// Devices since Volta partition L1 cache and shared memory themselves: a preference has no visible effect.
+// The preference shows in the occupancy of the function.
 CUresult set_cache_config(Call &call, CUfunction handle, CUfunc_cache config) {
-  call.function(handle);
-  return check_cache_config(config);
+  Function &function = call.function(handle);
+  check_cache_config(config);
+  function.cache = config;
+  function.has_own_cache = true;
+  return CUDA_SUCCESS;
 }
 
 CUresult set_shared_config(Call &call, CUfunction handle, CUsharedconfig config) {
@@ -77,22 +84,27 @@ CUresult set_shared_config(Call &call, CUfunction handle, CUsharedconfig config)
 // ---- Occupancy ----
 
 CUresult max_blocks(Call &call, int *blocks, CUfunction handle, int threads, std::size_t dynamic_shared) {
+  call.context();
+  require(blocks != nullptr);  // before the function: measured on an H200, driver 580
   const Function &function = call.function_or_kernel(handle);
-  require(blocks != nullptr && threads > 0);
+  require(threads > 0);
   *blocks = resident_blocks(function, threads, dynamic_shared);
   return CUDA_SUCCESS;
 }
 
 CUresult max_blocks_with_flags(Call &call, int *blocks, CUfunction handle, int threads,
                                std::size_t dynamic_shared, unsigned flags) {
+  call.context();
   require((flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}) == 0);
   return max_blocks(call, blocks, handle, threads, dynamic_shared);
 }
 
 CUresult potential_block_size(Call &call, int *grid, int *block, CUfunction handle,
                               CUoccupancyB2DSize shared_of, std::size_t dynamic_shared, int limit) {
+  call.context();
+  require(grid != nullptr && block != nullptr);  // before the function: measured on an H200, driver 580
   const Function &function = call.function_or_kernel(handle);
-  require(grid != nullptr && block != nullptr);
+  require(limit >= 0);
   const Device &device = *function.module->context->device;
   int most = static_cast<int>(max_threads(*function.entry));
   if (limit > 0) most = std::min(most, limit);
@@ -100,7 +112,7 @@ CUresult potential_block_size(Call &call, int *grid, int *block, CUfunction hand
   // Finds the largest of the block sizes with the most resident threads.
   for (int threads = most; threads > 0; threads -= threads % 32 != 0 ? threads % 32 : 32) {
     const std::size_t shared = shared_of != nullptr ? shared_of(threads) : dynamic_shared;
-    const int blocks = resident_blocks(function, threads, shared);
+    const int blocks = resident_blocks(function, threads, shared, Carveout::only_none);
     if (blocks * threads <= best_threads) continue;
     best_threads = blocks * threads;
     best_block = threads;
@@ -114,6 +126,7 @@ CUresult potential_block_size(Call &call, int *grid, int *block, CUfunction hand
 CUresult potential_block_size_with_flags(Call &call, int *grid, int *block, CUfunction handle,
                                          CUoccupancyB2DSize shared_of, std::size_t dynamic_shared, int limit,
                                          unsigned flags) {
+  call.context();
   require((flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}) == 0);
   return potential_block_size(call, grid, block, handle, shared_of, dynamic_shared, limit);
 }
@@ -121,24 +134,25 @@ CUresult potential_block_size_with_flags(Call &call, int *grid, int *block, CUfu
 // Returns the dynamic shared memory per block with `blocks` blocks on a multiprocessor. Measured on an H200,
 // driver 580.
 CUresult available_shared(Call &call, std::size_t *size, CUfunction handle, int blocks, int threads) {
+  call.context();
+  require(size != nullptr && blocks > 0);
   const Function &function = call.function_or_kernel(handle);
-  require(size != nullptr && blocks > 0 && threads > 0);
-  const Device &device = *function.module->context->device;
+  require(threads > 0);
   const int most = resident_blocks(function, threads, 0);
   require(blocks <= most);
-  const auto of_multiprocessor =
-      static_cast<std::size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
-  const std::size_t share = of_multiprocessor / static_cast<std::size_t>(blocks);
+  const auto limit = static_cast<std::size_t>(max_dynamic_shared(function));
+  if (blocks == 1) return *size = limit, CUDA_SUCCESS;
+  constexpr std::size_t kUnit = 128;  // a block has a multiple of this
+  const std::size_t share = shared_capacity(function, 0) / static_cast<std::size_t>(blocks) / kUnit * kUnit;
   const std::size_t fixed = static_shared(*function.entry);
-  *size = std::min(static_cast<std::size_t>(max_dynamic_shared(function)), share > fixed ? share - fixed : 0);
+  *size = std::min(limit, share > fixed ? share - fixed : 0);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUresult check_cache_config(CUfunc_cache config) {
+void check_cache_config(CUfunc_cache config) {
   require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
-  return CUDA_SUCCESS;
 }
 
 CUresult parameter_count(const ptx::Function &entry, std::size_t *count) {

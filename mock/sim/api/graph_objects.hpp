@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "api/service.hpp"
@@ -26,12 +27,17 @@ std::vector<GraphNode *> nodes_of(Call &call, const Graph &graph, const CUgraphN
 // Returns data for each of `count` edges; `data` may be null. INVALID_VALUE for unknown types and ports.
 std::vector<EdgeData> edge_data_of(const void *data, std::size_t count);
 
+// Returns whether an edge with this data may lead from one node to another. Only kernels have ports, and only
+// kernels follow a programmatic dependency. Measured on an H200, driver 580.
+bool may_connect(const Command &from, const Command &to, const EdgeData &data);
+
 // Writes the handles of `count` found objects to an array of *size elements, sets the rest to null, and *size
 // to the number written. With a null array, only sets *size to `count`. `for_each(visit)` visits the objects.
 template <class Handle, class ForEach>
 void write_handles(Handle *out, std::size_t *size, std::size_t count, ForEach for_each) {
   require(size != nullptr);
   if (out != nullptr) {
+    require(*size != 0);  // measured, driver 580
     std::size_t next = 0;
     for_each([&](auto &object) {
       if (next < *size) out[next] = handle_of(object);
@@ -43,8 +49,16 @@ void write_handles(Handle *out, std::size_t *size, std::size_t count, ForEach fo
   *size = count;
 }
 
+CUgraphNodeType type_of(const Command &command);
+
 // CU_GRAPH_NODE_TYPE_CONDITIONAL, which the headers before CUDA 12.3 lack.
 inline constexpr auto kConditionalNode = static_cast<CUgraphNodeType>(13);
+
+// CUDA_ERROR_LOSSY_QUERY, which the headers before CUDA 12.3 lack.
+inline constexpr auto kLossyQuery = static_cast<CUresult>(402);
+
+// Visits a graph, its child graphs and its bodies.
+void for_each_part(const Graph &graph, const std::function<void(const Graph &)> &visit);
 
 // Calls the destructors of user objects that have no references any more, after `after` is complete.
 void call_destructors(Call &call, const Work &after = nullptr);
@@ -75,6 +89,11 @@ NodeParameters parameters_of(Call &call, const CUDA_KERNEL_NODE_PARAMS_v1 *param
 NodeParameters parameters_of(Call &call, const CUDA_KERNEL_NODE_PARAMS_v2 *parameters);
 #endif
 NodeParameters parameters_of(Call &call, const CUDA_BATCH_MEM_OP_NODE_PARAMS *parameters);
+NodeParameters parameters_of(Call &call, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *parameters);
+NodeParameters parameters_of(Call &call, const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 *parameters);
+// Return the parameters of a semaphore node. Their arrays are parts of the command.
+CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 parameters_of(ExternalSignal &command);
+CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 parameters_of(ExternalWait &command);
 NodeParameters parameters_of_record(Call &call, CUevent event);
 NodeParameters parameters_of_wait(Call &call, CUevent event);
 // Makes the memory of an allocation node; writes no address to the parameters. OUT_OF_MEMORY.
@@ -85,6 +104,10 @@ CUDA_MEM_ALLOC_NODE_PARAMS parameters_of(const MemoryAllocation &command);
 #if CUDA_VERSION >= 12020
 // Makes the memory of an allocation node, as memory_of() does.
 NodeParameters parameters_of(Call &call, const CUgraphNodeParams *parameters);
+// INVALID_VALUE for parameters of another type of node.
+inline void require_type(const GraphNode &node, const CUgraphNodeParams *parameters) {
+  require(parameters != nullptr && parameters->type == type_of(node.command));
+}
 // Other parameters cannot be set for nodes that allocate or free memory, and for conditional nodes:
 // INVALID_VALUE.
 inline void require_settable(const CUgraphNodeParams *parameters) {
@@ -94,19 +117,16 @@ inline void require_settable(const CUgraphNodeParams *parameters) {
 }
 #endif
 #if CUDA_VERSION >= 12030
-// Describes a conditional node without its bodies. INVALID_VALUE for an unknown handle, for one that another
-// node uses, and for a wrong type, size or context.
+// Describes a conditional node without its condition and its bodies. INVALID_VALUE for a wrong type or size.
 NodeParameters parameters_of(Call &call, const CUDA_CONDITIONAL_NODE_PARAMS &parameters);
+// Sets the condition of a new node of a graph. INVALID_VALUE for an unknown handle, and for one that another
+// node uses.
+void set_condition(NodeParameters &with, const Graph &graph, const CUDA_CONDITIONAL_NODE_PARAMS &parameters);
 // Returns the parameters of a conditional node, with the array of its bodies.
 CUDA_CONDITIONAL_NODE_PARAMS parameters_of(GraphNode &node);
 #endif
-// Makes the bodies of a new conditional node of a graph. INVALID_VALUE if its handle belongs to another graph
-// that does not contain this one; NOT_SUPPORTED in the graph of a child graph node (the documentation of
-// CU_GRAPH_NODE_TYPE_CONDITIONAL forbids it; the code is that of memory nodes).
+// Makes the bodies of a new conditional node of a graph.
 void make_bodies(Call &call, Graph &graph, Conditional &conditional);
-
-// Refuses a list of external semaphores that is not empty: INVALID_VALUE, because none can be imported.
-void require_no_semaphores(Call &call, const CUexternalSemaphore *semaphores);
 
 // Why a graph cannot be instantiated.
 struct Refusal {
@@ -118,6 +138,22 @@ struct Refusal {
 // node, and for a node in another context than the handle's; NOT_SUPPORTED for other nodes that must not be
 // in a body.
 Refusal refusal_of(Call &call, const Graph &graph);
+
+// Gives a launch, which replaces that of a kernel node, the attributes of the node. Returns the errors of
+// cuLaunchKernelEx.
+void keep_attributes(Call &call, const KernelLaunch &before, KernelLaunch &after);
+
+// A part of serve_graphs().
+void serve_graph_descriptions(Service &service);
+
+// A part of serve_graph_nodes().
+void serve_kernel_node_attributes(Service &service);
+
+// NOT_SUPPORTED for a graph that cannot become a part of a node: one with memory nodes or conditional nodes,
+// or a part itself. Comes before the checks of other arguments. Measured on an H200, driver 580.
+void require_child(const Graph &graph);
+// Returns the copy of a graph that becomes a part of a node of another graph.
+Graph &child_of(Call &call, Graph &parent, const Graph &graph);
 
 // Adds a node that follows others of the graph, with data of the edges, which may be null. NOT_SUPPORTED for
 // a child graph that has memory nodes or conditional nodes; INVALID_VALUE if the graph frees the memory

@@ -26,6 +26,9 @@ CUresult set_flags(Call &call, CUgraphicsResource resource, unsigned) { refuse(c
 CUresult get_pointer(Call &call, CUdeviceptr *, std::size_t *, CUgraphicsResource resource) {
   refuse(call, resource);
 }
+CUresult get_pointer_of_32_bits(Call &call, unsigned *, unsigned *, CUgraphicsResource resource) {
+  refuse(call, resource);
+}
 CUresult get_array(Call &call, CUarray *, CUgraphicsResource resource, unsigned, unsigned) {
   refuse(call, resource);
 }
@@ -99,7 +102,7 @@ void serve_graphics(Service &service) {
   service.serve<"cuGraphicsUnmapResources", map_or_unmap>();
   service.serve<"cuGraphicsUnregisterResource", unregister>();
   service.serve<"cuGraphicsResourceSetMapFlags", set_flags>();
-  service.serve_result<"cuGraphicsResourceGetMappedPointer_v3000", kNeeds32BitAddresses>();
+  service.serve<"cuGraphicsResourceGetMappedPointer_v3000", get_pointer_of_32_bits>();
   service.serve<"cuGraphicsResourceGetMappedPointer", get_pointer>();
   service.serve<"cuGraphicsSubResourceGetMappedArray", get_array>();
   service.serve<"cuGraphicsResourceGetMappedMipmappedArray", get_levels>();

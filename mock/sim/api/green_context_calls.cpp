@@ -20,9 +20,9 @@ namespace {
 struct Origin {
   static constexpr std::uint32_t kMagic = 0x6d736d73;
   std::uint32_t magic = kMagic;
-  int device = 0;           // the index of the device
-  unsigned first = 0;       // the first of its multiprocessors
-  unsigned long split = 0;  // the number of the split that made the resource; 0: none
+  int device = 0;         // the index of the device
+  unsigned first = 0;     // the first of its multiprocessors
+  bool is_split = false;  // whether a split made the resource
 };
 static_assert(sizeof(Origin) <= sizeof CUdevResource::_internal_padding);
 
@@ -41,7 +41,7 @@ unsigned size_of_part(unsigned count, Granularity granularity) {
   return std::max(granularity.least, static_cast<unsigned>(rounded_up(count, granularity.multiple)));
 }
 
-CUdevResource resource_of(const Multiprocessors &part, unsigned long split = 0) {
+CUdevResource resource_of(const Multiprocessors &part, bool is_split = false) {
   CUdevResource resource{};
   if (part.count == 0) return resource;  // CU_DEV_RESOURCE_TYPE_INVALID
   [[maybe_unused]] const Granularity granularity = granularity_of(*part.device);
@@ -51,7 +51,7 @@ CUdevResource resource_of(const Multiprocessors &part, unsigned long split = 0) 
   resource.sm.minSmPartitionSize = granularity.least;
   resource.sm.smCoscheduledAlignment = granularity.multiple;
 #endif
-  const Origin origin{.device = part.device->index, .first = part.first, .split = split};
+  const Origin origin{.device = part.device->index, .first = part.first, .is_split = is_split};
   std::memcpy(&resource._internal_padding, &origin, sizeof origin);
   return resource;
 }
@@ -60,9 +60,9 @@ Multiprocessors all_of(Device &device) {
   return {&device, 0, static_cast<unsigned>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))};
 }
 
-// Returns the part of a device that a resource is, and its split. Fails for resources that are not of type
-// SM, and for those that the driver has not made.
-std::pair<Multiprocessors, unsigned long> part_of(Call &call, const CUdevResource &resource) {
+// Returns the part of a device that a resource is, and whether a split made it. Fails for resources that are
+// not of type SM, and for those that the driver has not made.
+std::pair<Multiprocessors, bool> part_of(Call &call, const CUdevResource &resource) {
   require(resource.type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
   std::array<unsigned char, sizeof(Origin)> bytes;
   std::memcpy(bytes.data(), &resource._internal_padding, bytes.size());
@@ -74,16 +74,11 @@ std::pair<Multiprocessors, unsigned long> part_of(Call &call, const CUdevResourc
   const Multiprocessors part{*found, origin.first, resource.sm.smCount};
   const unsigned most = all_of(**found).count;
   require(part.first < most && part.count != 0 && part.count <= most - part.first);
-  return {part, origin.split};
+  return {part, origin.is_split};
 }
 
 GreenContext &green(Call &call, const void *handle) {
-  GreenContext *const found = call.system.handles.find<GreenContext>(handle);
-  if (found == nullptr) {
-    call.report_misuse(handle, Kind::green_context);
-    fail(CUDA_ERROR_INVALID_CONTEXT);
-  }
-  return *found;
+  return call.object<GreenContext>(handle, CUDA_ERROR_INVALID_CONTEXT);
 }
 
 // ---- Resources ----
@@ -100,6 +95,7 @@ CUresult get_of_device(Call &call, CUdevice number, CUdevResource *out, CUdevRes
 }
 
 CUresult get_of_context(Call &call, CUcontext handle, CUdevResource *out, CUdevResourceType type) {
+  require(out != nullptr);  // before the context: measured on an H200, driver 580
   require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT);
   if (const auto *found = call.system.handles.find<GreenContext>(handle))
     return write(out, type, found->multiprocessors);
@@ -107,6 +103,7 @@ CUresult get_of_context(Call &call, CUcontext handle, CUdevResource *out, CUdevR
 }
 
 CUresult get_of_green_context(Call &call, CUgreenCtx handle, CUdevResource *out, CUdevResourceType type) {
+  require(out != nullptr);
   return write(out, type, green(call, handle).multiprocessors);
 }
 
@@ -119,8 +116,8 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
   require(groups != nullptr && input != nullptr && (flags & ~known) == 0);
   require(flags == 0,
           CUDA_ERROR_NOT_SUPPORTED);  // not implemented: the granularity with them is not documented
-  const auto [whole, earlier] = part_of(call, *input);
-  require(earlier == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  const auto [whole, is_split] = part_of(call, *input);
+  require(!is_split, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   require(least <= whole.count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   const unsigned size = size_of_part(least, granularity_of(*whole.device));
   unsigned count = whole.count / size;
@@ -129,12 +126,11 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
   } else {
     *groups = count = std::min(count, *groups);
   }
-  const unsigned long number = ++call.system.last_id;
   for (unsigned group = 0; out != nullptr && group < count; ++group)
-    out[group] = resource_of({whole.device, whole.first + group * size, size}, number);
+    out[group] = resource_of({whole.device, whole.first + group * size, size}, true);
   const unsigned used = count * size;
   if (remaining != nullptr)
-    *remaining = resource_of({whole.device, whole.first + used, whole.count - used}, number);
+    *remaining = resource_of({whole.device, whole.first + used, whole.count - used}, true);
   return CUDA_SUCCESS;
 }
 
@@ -210,6 +206,15 @@ CUresult get_of_stream(Call &call, CUstream handle, CUgreenCtx *out) {
   return CUDA_SUCCESS;
 }
 
+// The multiprocessors of the stream's green context, or of its device.
+CUresult get_resource_of_stream(Call &call, CUstream handle, CUdevResource *out, CUdevResourceType type) {
+  Stream &stream = call.stream(handle);
+  const std::uintptr_t in = green_of_stream(call, handle);
+  return write(out, type,
+               in != 0 ? green(call, reinterpret_cast<const void *>(in)).multiprocessors
+                       : all_of(*stream.context->device));
+}
+
 }  // namespace
 
 void serve_green_contexts(Service &service) {
@@ -226,6 +231,7 @@ void serve_green_contexts(Service &service) {
 #endif
   service.serve<"cuGreenCtxStreamCreate", create_stream>();
   service.serve<"cuStreamGetGreenCtx", get_of_stream>();
+  service.serve<"cuStreamGetDevResource", get_resource_of_stream>();
 }
 
 }  // namespace cushim::sim

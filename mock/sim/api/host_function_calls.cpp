@@ -19,6 +19,12 @@ CUresult launch(Call &call, CUstream handle, CUhostFn function, void *data) {
   return CUDA_SUCCESS;
 }
 
+// Ignores the mode, which selects how the driver's thread waits for the function: it does not affect results.
+CUresult launch_with_mode(Call &call, CUstream stream, CUhostFn function, void *data, unsigned mode) {
+  require(mode <= 1);  // CU_HOST_TASK_SPINWAIT, since 13.1
+  return launch(call, stream, function, data);
+}
+
 CUresult add_callback(Call &call, CUstream handle, CUstreamCallback callback, void *data, unsigned flags) {
   require(callback != nullptr && flags == 0);
   Stream &stream = call.stream(handle);
@@ -31,7 +37,8 @@ CUresult add_callback(Call &call, CUstream handle, CUstreamCallback callback, vo
 }  // namespace
 
 void serve_host_functions(Service &service) {
-  service.serve<"cuLaunchHostFunc", launch>();
+  service.serve<"cuLaunchHostFunc_v10000", launch>();
+  service.serve<"cuLaunchHostFunc_v13010", launch_with_mode>();
   service.serve<"cuStreamAddCallback", add_callback>();
 }
 

@@ -9,6 +9,7 @@ constexpr unsigned kAllocationFlags =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
 constexpr unsigned kRegistrationFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                         CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+constexpr unsigned kReadOnly = CU_MEMHOSTREGISTER_READ_ONLY;
 
 CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 
@@ -23,6 +24,7 @@ CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned 
   // Addressing is unified, so the memory is always mapped. Measured, driver 580; on some machines PORTABLE is
   // reported for write-combined memory only.
   made->flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
+  made->numbered = call.system.pinned_chunks.chunk_for(context, flags, size);
   *out = reinterpret_cast<void *>(made->base);
   return CUDA_SUCCESS;
 }
@@ -44,18 +46,20 @@ CUresult free(Call &call, void *host) {
 
 CUresult get_device_pointer(Call &call, CUdeviceptr *out, void *host, unsigned flags) {
   if (out != nullptr) *out = 0;  // also on failure: measured, driver 580
-  require(out != nullptr && host != nullptr);
+  require(out != nullptr);
   call.context();
-  require(flags == 0);
+  require(host != nullptr && flags == 0);
   const Allocation *const allocation = call.system.memory.find(address_of(host));
-  require(allocation != nullptr && allocation->kind != MemoryKind::device);
+  require(allocation != nullptr && allocation->kind != MemoryKind::device &&
+          allocation->kind != MemoryKind::managed);
   *out = address_of(host);
   return CUDA_SUCCESS;
 }
 
 CUresult get_flags(Call &call, unsigned *flags, void *host) {
-  require(flags != nullptr && host != nullptr);
+  require(flags != nullptr);
   call.context();
+  require(host != nullptr);
   const Allocation *const allocation = call.system.memory.find(address_of(host));
   require(allocation != nullptr);
   if (allocation->mapping != nullptr) {  // measured on an H200, driver 580.159
@@ -63,8 +67,10 @@ CUresult get_flags(Call &call, unsigned *flags, void *host) {
     return CUDA_SUCCESS;
   }
   require(allocation->kind != MemoryKind::device && allocation->pool == nullptr);
-  // Registered memory is always mapped.
-  *flags = allocation->flags | (allocation->kind == MemoryKind::registered ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
+  // Registered and managed memory is always mapped.
+  const bool is_mapped =
+      allocation->kind == MemoryKind::registered || allocation->kind == MemoryKind::managed;
+  *flags = (allocation->flags & ~kReadOnly) | (is_mapped ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
   return CUDA_SUCCESS;
 }
 
@@ -76,12 +82,19 @@ CUresult add(Call &call, void *host, std::size_t size, unsigned flags) {
   const Allocation *const there = call.system.memory.find(address_of(host));
   require(there == nullptr || there->kind == MemoryKind::registered);
   require(!call.system.memory.is_of_device(address_of(host)));
-  require(!call.system.memory.overlaps(address_of(host), size), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  require(there == nullptr, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  // Measured, driver 580: the flags count if only the last registered range goes on behind this one.
+  call.system.memory.for_each_overlapping(address_of(host), size, [&](const Allocation &other) {
+    const bool is_inside = other.end() <= address_of(host) + size;
+    const bool is_alike = ((flags ^ other.flags) & (kReadOnly | CU_MEMHOSTREGISTER_IOMEMORY)) == 0;
+    fail(is_inside || is_alike ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : CUDA_ERROR_INVALID_VALUE);
+  });
   // A program on the simulated driver cannot have I/O memory of a PCI device.
   require((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0);
   Allocation &made = call.system.memory.add_registered(host, size);
   made.context = &context;
   made.flags = flags;
+  made.numbered = std::make_shared<NumberHold>(call.system.numbers, take_pair(call.system.numbers));
   return CUDA_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events that processes share (CUipcEventHandle).
+// Entry points for events that are shared between processes (CUipcEventHandle).
 #include <bit>
 #include <cerrno>
 

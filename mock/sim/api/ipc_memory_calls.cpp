@@ -16,14 +16,23 @@ namespace {
   fail(CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
-  call.context();
-  require(out != nullptr);
-  call.system.engine.wait_for_moves(call.lock);  // sharing remaps the addresses
-  Memory &memory = call.system.memory;
+// Returns the allocation at an address if it can be shared by a handle.
+const Allocation &allocation_to_share(Memory &memory, CUdeviceptr address) {
   const Allocation *const allocation = memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::device && allocation->pool == nullptr &&
           allocation->imported == nullptr && allocation->mapping == nullptr && allocation->is_usable());
+  return *allocation;
+}
+
+CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
+  call.context();
+  require(out != nullptr);
+  Memory &memory = call.system.memory;
+  const Allocation *allocation = &allocation_to_share(memory, address);
+  if (memory.will_move(allocation->device, memory.blocks_of(*allocation))) {
+    call.system.engine.wait_for_moves(call.lock);
+    allocation = &allocation_to_share(memory, address);
+  }
   const auto table = call.system.sharing.own();
   if (table == nullptr) refuse_for_limit(call, errno);
   const Memory::Blocks blocks = memory.blocks_of(*allocation);
@@ -34,14 +43,16 @@ CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
-// Maps the exporter's blocks into the current context.
+// Maps the exporter's blocks that have the handle's number now into the current context.
 std::shared_ptr<ImportedBlocks> map_blocks(Call &call, Context &context, const ShareHandle &handle,
                                            const ImportedBlocks::Key &key) {
-  auto found = find_blocks(*call.open_table(handle, CUDA_ERROR_INVALID_HANDLE), handle);
+  const auto table = call.open_table(handle, CUDA_ERROR_INVALID_HANDLE);
+  const auto generation = current_generation(*table, handle);
+  require(generation.has_value(), errno == EACCES ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_INVALID_VALUE);
+  auto found = find_blocks(*table, handle, *generation);
   if (!found && (errno == EMFILE || errno == ENFILE)) refuse_for_limit(call, errno);
-  // Otherwise all memory in the blocks has been freed. The real driver may give new blocks the number of the
-  // old ones: then it opens those, or returns NOT_PERMITTED (800) unless they are exported.
-  require(found.has_value() && found->pool == 0);
+  require(found.has_value());
+  require(found->pool == 0, CUDA_ERROR_NOT_PERMITTED);
   const Device *const device = call.device_with(found->device);
   require(device != nullptr, CUDA_ERROR_INVALID_DEVICE);
   // The memory counts as memory of the importing context's device and is accessed from there. Measured,
@@ -56,7 +67,8 @@ std::shared_ptr<ImportedBlocks> map_blocks(Call &call, Context &context, const S
 }
 
 // A handle names bytes of blocks, whatever is allocated there by now. The blocks are mapped as a whole, and
-// then stay openable without the exporter until all memory in them is closed. Measured, driver 580.
+// then stay openable without the exporter until all memory in them is closed. Only then does the handle name
+// the blocks that have the number by now. Measured, driver 580.
 CUresult open(Call &call, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags) {
   require(out != nullptr);
   require((flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0);  // other bits are ignored
@@ -65,9 +77,9 @@ CUresult open(Call &call, CUdeviceptr *out, CUipcMemHandle raw, unsigned flags) 
   require(handle.is(ShareHandle::Kind::memory));
   Memory &memory = call.system.memory;
   const ImportedBlocks::Key key{handle.nonce, handle.record, handle.generation};
+  require(memory.is_open_only_in(context, key), CUDA_ERROR_INVALID_HANDLE);
   std::shared_ptr<ImportedBlocks> blocks = memory.find_blocks(key);
   if (blocks == nullptr) blocks = map_blocks(call, context, handle, key);
-  require(blocks->context == &context, CUDA_ERROR_INVALID_HANDLE);
   const std::size_t offset = std::size_t{handle.offset} * ShareHandle::kGranule;
   require(handle.size != 0 && offset < blocks->size() && handle.size <= blocks->size() - offset);
   const CUdeviceptr address = blocks->base() + offset;

@@ -1,104 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel launches.
+// Kernel launches. Codes and their order are those of driver 580 on an H200.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <span>
 
 #include <cushim/detail/launch_watch.hpp>
+#include <cushim/detail/packed_parameters.hpp>
 
+#include "api/launch_options.hpp"
 #include "api/service.hpp"
 #include "commands/submit.hpp"
-#include "kernels/kernel_memory.hpp"
+#include "graphs/capturing.hpp"
 #include "kernels/registered.hpp"
+#include "kernels/runnable_kernel.hpp"
 
 namespace cushim::sim {
 namespace {
 
-// Virtual time of a launch and its kernel, in nanoseconds: run times of kernels are not modelled.
-constexpr Time kLaunchTime = 2'000;
+// Thrown for invalid parameters of a kernel.
+struct ParameterError : CallError {};
 
-struct LaunchOptions {
-  ptx::LaunchShape shape;
-  bool is_cooperative = false;
-};
-
-CUresult code_of(ptx::FaultKind kind) {
-  switch (kind) {
-    case ptx::FaultKind::none:
-      return CUDA_SUCCESS;
-    case ptx::FaultKind::illegal_address:
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case ptx::FaultKind::misaligned_address:
-      return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case ptx::FaultKind::illegal_instruction:
-      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    case ptx::FaultKind::assertion:
-      return CUDA_ERROR_ASSERT;
-    case ptx::FaultKind::instruction_budget:
-      return CUDA_ERROR_LAUNCH_TIMEOUT;
-    case ptx::FaultKind::trap:
-    case ptx::FaultKind::stack_overflow:
-      break;
-  }
-  return CUDA_ERROR_LAUNCH_FAILED;
-}
-
-std::string to_text(const ptx::Dim3 &index) {
-  char text[48];
-  std::snprintf(text, sizeof text, "(%u, %u, %u)", unsigned{index.x}, unsigned{index.y}, unsigned{index.z});
-  return text;
-}
-
-// Describes a fault, with details that a GPU does not report: the thread, the block and the line.
-std::string to_text(System &system, const ptx::Fault &fault) {
-  char address[32];
-  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(fault.address));
-  std::string text = "kernel " + fault.kernel + ": " + std::string(ptx::name(fault.kind));
-  const bool has_address =
-      fault.kind == ptx::FaultKind::illegal_address || fault.kind == ptx::FaultKind::misaligned_address;
-  if (has_address) text += std::string(" ") + address;
-  text += ", thread " + to_text(fault.thread) + " of block " + to_text(fault.block) + ", line " +
-          std::to_string(fault.line) + " of the PTX";
-  if (fault.source_line != 0)
-    text += " (" + fault.source_file + ":" + std::to_string(fault.source_line) + ")";
-  if (!fault.message.empty()) text += ": " + fault.message;
-  if (has_address) {
-    const Allocation *nearest = nullptr;
-    const auto distance = [&](const Allocation &one) {
-      return fault.address < one.base ? one.base - fault.address : fault.address - one.base;
-    };
-    system.memory.for_each([&](const Allocation &one) {
-      if (nearest == nullptr || distance(one) < distance(*nearest)) nearest = &one;
-    });
-    if (nearest != nullptr) {
-      std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(nearest->base));
-      text += "\n  nearest allocation: " + std::to_string(nearest->size) + " bytes at " + address;
-      if (fault.address >= nearest->end())
-        text += ", which ends " + std::to_string(fault.address - nearest->end()) + " bytes before it";
-    }
-  }
-  return text;
-}
-
-// Packs the kernel's parameters as its declaration lays them out. Returns the errors of driver 580.
+// Packs the kernel's parameters as its declaration lays them out. Returns the errors of driver 580. Too many
+// packed parameters are an error of require_fitting(), which comes last. They are not read.
 std::vector<std::byte> pack(const ptx::Function &entry, void **pointers, void **extra) {
   std::vector<std::byte> bytes(entry.parameter_size);
+  if (entry.parameters.empty() && pointers != nullptr) return bytes;
   require(pointers == nullptr || extra == nullptr);
   if (extra != nullptr) {
-    const void *buffer = nullptr;
-    std::size_t size = 0;
-    for (void **item = extra; *item != CU_LAUNCH_PARAM_END; item += 2) {
-      if (*item == CU_LAUNCH_PARAM_BUFFER_POINTER)
-        buffer = item[1];
-      else if (*item == CU_LAUNCH_PARAM_BUFFER_SIZE)
-        size = item[1] != nullptr ? *static_cast<const std::size_t *>(item[1]) : 0;
-      else
-        fail(CUDA_ERROR_INVALID_VALUE);
+    const mock::PackedParameters packed = mock::packed_parameters(extra);
+    require(!packed.has_unknown_option);
+    if (packed.bytes == nullptr) {
+      require(bytes.empty() && packed.size == 0);
+      return bytes;
     }
-    require(buffer != nullptr || (bytes.empty() && size == 0));
-    require(size <= bytes.size(), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    if (size != 0) std::memcpy(bytes.data(), buffer, size);
+    const std::size_t read = std::min(packed.size, bytes.size());
+    if (read != 0) std::memcpy(bytes.data(), packed.bytes, read);
+    if (packed.size > read) bytes.resize(read + 1);
     return bytes;
   }
   if (entry.parameters.empty()) return bytes;
@@ -111,97 +48,42 @@ std::vector<std::byte> pack(const ptx::Function &entry, void **pointers, void **
   return bytes;
 }
 
-void check_shape(const Function &function, const LaunchOptions &launch) {
-  const Device &device = *function.module->context->device;
-  const auto attribute = [&](CUdevice_attribute which) {
-    return static_cast<unsigned>(device.attribute(which));
-  };
-  const auto &[grid, block, cluster, dynamic_shared, grid_workspace] = launch.shape;
-  require(grid.x != 0 && grid.y != 0 && grid.z != 0 && block.x != 0 && block.y != 0 && block.z != 0);
-  require(grid.x <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) &&
-          grid.y <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y) &&
-          grid.z <= attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z));
-  require(block.x <= attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X) &&
-          block.y <= attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y) &&
-          block.z <= attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z));
+std::vector<std::byte> packed(const ptx::Function &entry, void **pointers, void **extra) {
+  try {
+    return pack(entry, pointers, extra);
+  } catch (const CallError &error) {
+    throw ParameterError{error};
+  }
+}
+
+void require_fitting(const ptx::Function &entry, const std::vector<std::byte> &parameters) {
+  if (parameters.size() > entry.parameter_size) throw ParameterError{{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES}};
+}
+
+// Checks the limits of the device and of the kernel for a block.
+void check_block_of(const Function &function, const ptx::Dim3 &block) {
+  check_block(*function.module->context->device, block);
   require(block.count() <= max_threads(*function.entry));
   if (const auto &wanted = function.entry->performance.reqntid)
     require(block.x == (*wanted)[0] && block.y == (*wanted)[1] && block.z == (*wanted)[2]);
-  require(dynamic_shared <= static_cast<unsigned>(max_dynamic_shared(function)));
-  if (cluster.count() != 1) {
-    require(cluster.count() <= 16, CUDA_ERROR_INVALID_CLUSTER_SIZE);
-    require(grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0);
-  }
-  if (!launch.is_cooperative) return;
-  const int blocks = resident_blocks(function, static_cast<int>(block.count()), dynamic_shared);
-  require(grid.count() <=
-              static_cast<std::uint64_t>(blocks) * attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
-          CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 }
 
-// The memory by which the blocks of a cooperative launch wait for each other.
-class GridWorkspace {
- public:
-  GridWorkspace(KernelMemory &memory, bool is_cooperative)
-      : memory_(memory), address_(is_cooperative ? memory.allocate(sizeof(Words)) : 0) {
-    if (address_ == 0) return;
-    const Words words;
-    const ptx::Resolved bytes = memory.resolve(address_, sizeof words, ptx::Access::write);
-    std::memcpy(bytes.host, &words, sizeof words);
-  }
-  ~GridWorkspace() {
-    if (address_ != 0) memory_.release(address_);
-  }
-  GridWorkspace(const GridWorkspace &) = delete;
-  GridWorkspace &operator=(const GridWorkspace &) = delete;
-  std::uint64_t address() const noexcept { return address_; }
-
- private:
-  struct Words {
-    std::uint32_t size = sizeof(Words), barrier = 0;
-  };
-  KernelMemory &memory_;
-  const std::uint64_t address_;
-};
-
-// Runs the PTX of a kernel. The engine has released the machine's lock, so that other threads can make calls
-// meanwhile.
-KernelEnd run_ptx(System &system, Context &context, const ptx::Program &program, std::string_view name,
-                  ptx::LaunchShape shape, bool is_cooperative, const std::vector<std::byte> &parameters,
-                  const BoundReferences &references, mock::KernelRecord *record) {
-  KernelMemory memory(system, context, references, record);
-  const GridWorkspace workspace(memory, is_cooperative);
-  shape.grid_workspace = workspace.address();
-  const auto stack = context.limits.find(CU_LIMIT_STACK_SIZE);
-  ptx::Limits limits;
-  limits.workers = system.options.schedule == Schedule::seeded ? 1 : 0;
-  if (stack != context.limits.end()) limits.stack_bytes = static_cast<std::uint32_t>(stack->second);
-  const auto print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-  const ptx::LaunchResult result = ptx::run(program, name, shape, parameters, memory, limits, print);
-  if (result) return {};
-  const std::lock_guard lock(system.mutex);
-  return {code_of(result.fault.kind), to_text(system, result.fault)};
+void check_dynamic_shared(const Function &function, const LaunchOptions &launch) {
+  require(launch.shape.dynamic_shared_bytes <= static_cast<unsigned>(max_dynamic_shared(function)));
 }
 
-// A kernel as its launch finds it. Later calls may unload its module or register another function.
-struct RunnableKernel {
-  std::shared_ptr<const RegisteredKernel> registered;
-  std::shared_ptr<const Code> code;
-  const ptx::Function *entry;
-  ptx::Program program;
-  BoundReferences references;
-  std::shared_ptr<mock::KernelRecord> record{};  // of the memory that the PTX accesses; null: not wanted
-
-  KernelEnd run(System &system, Context &context, const ptx::LaunchShape &shape, bool is_cooperative,
-                const std::vector<std::byte> &parameters) const {
-    if (registered != nullptr) return run_registered(system, context, *registered, *entry, shape, parameters);
-    if (code->is_machine_code) return {};  // skipped
-    const KernelEnd end = run_ptx(system, context, program, entry->name, shape, is_cooperative, parameters,
-                                  references, record.get());
-    if (record != nullptr) record->finish();
-    return end;
+// Checks the limits of a multiprocessor.
+void check_resources(const Function &function, const LaunchOptions &launch) {
+  const Device &device = *function.module->context->device;
+  const auto &[grid, block, cluster, dynamic_shared, grid_workspace] = launch.shape;
+  if (launch.is_cooperative) {
+    const int blocks = resident_blocks(function, static_cast<int>(block.count()), dynamic_shared);
+    const int processors = device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    require(grid.count() <= static_cast<std::uint64_t>(blocks) * static_cast<unsigned>(processors),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
   }
-};
+  check_dynamic_shared(function, launch);
+}
 
 // Tells the checkers of the call about a kernel.
 void note(RunnableKernel &kernel, const Function &function, const std::vector<std::byte> &parameters) {
@@ -215,36 +97,49 @@ void note(RunnableKernel &kernel, const Function &function, const std::vector<st
     noted.parameters.push_back({parameter.offset, parameter.size});
   if (kernel.registered != nullptr) {
     for (std::size_t i = 0; i < std::min(noted.parameters.size(), kernel.registered->uses.size()); ++i)
-      noted.parameters[i].use = static_cast<mock::ParameterUse>(kernel.registered->uses[i]);
+      noted.parameters[i].use = kernel.registered->uses[i];
   } else if (!kernel.code->is_machine_code) {
-    noted.record = kernel.record = std::make_shared<mock::KernelRecord>();
+    if (mock::LaunchWatch::wants_records())
+      noted.record = kernel.record = std::make_shared<mock::KernelRecord>();
+    if (mock::EnabledKernelCheck::is_any_on())
+      noted.defects = kernel.defects = std::make_shared<mock::KernelDefects>();
   }
   mock::LaunchWatch::add(noted);
 }
 
 }  // namespace
 
-KernelLaunch describe_launch(Call &call, const Function &function, const ptx::LaunchShape &shape,
-                             bool is_cooperative, void **pointers, void **extra) {
-  check_shape(function, {shape, is_cooperative});
+KernelLaunch describe_launch(Call &call, const Function &function, LaunchOptions launch, void **pointers,
+                             void **extra) {
+  check_block_of(function, launch.shape.block);
+  check_grid(*function.module->context->device, launch.shape.grid);
   require(has_parameters_of_image(call.system, function));
   // The parameters of a kernel that is skipped are not known.
   const bool is_skipped =
       function.module->code->is_machine_code && registered_for(call.system, function) == nullptr;
-  return {reinterpret_cast<CUfunction>(function.handle), shape, is_cooperative,
-          is_skipped ? std::vector<std::byte>() : pack(*function.entry, pointers, extra)};
+  std::vector<std::byte> parameters;
+  if (!is_skipped) parameters = packed(*function.entry, pointers, extra);
+  set_cluster(function, launch);
+  check_resources(function, launch);
+  if (!is_skipped) require_fitting(*function.entry, parameters);
+  return {reinterpret_cast<CUfunction>(function.handle), launch.shape, launch.is_cooperative,
+          std::move(parameters)};
 }
 
 PreparedCommand prepare(Call &call, Context &context, KernelLaunch &&command) {
   const Function &function = call.function(command.function);
   System &system = call.system;
   const Module &module = *function.module;
-  RunnableKernel kernel{registered_for(system, function), module.code, function.entry, module.program,
-                        references_of(module)};
+  RunnableKernel kernel{registered_for(system, function),
+                        module.code,
+                        function.entry,
+                        module.program,
+                        references_of(module),
+                        module.sampled};
   if (kernel.registered == nullptr && module.code->is_machine_code) ++system.skipped_kernels[function.name];
   note(kernel, function, command.parameters);
   auto end = std::make_shared<KernelEnd>();
-  return {{.cost = kLaunchTime,
+  return {{.cost = launch_time,
            .resource = &context.device->processors,
            .run =
                [&system, &context, kernel = std::move(kernel), shape = command.shape,
@@ -252,6 +147,7 @@ PreparedCommand prepare(Call &call, Context &context, KernelLaunch &&command) {
                 end](Move &move) {
                  move.compute = [&, end] {
                    *end = kernel.run(system, context, shape, is_cooperative, parameters);
+                   return end->more_time;
                  };
                },
            .on_complete =
@@ -264,12 +160,66 @@ PreparedCommand prepare(Call &call, Context &context, KernelLaunch &&command) {
 
 namespace {
 
+Stream &require_own_stream(Call &call, const Function &function, CUstream handle) {
+  Stream &stream = call.stream(handle);
+  require(stream.context == function.module->context, CUDA_ERROR_INVALID_HANDLE);
+  return stream;
+}
+
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC and CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, which older headers lack.
+constexpr EdgeData kProgrammaticEdge{.from_port = 1, .to_port = 0, .type = 1};
+
+// Lets the next node of a stream depend on the programmatic ports of the kernels before it.
+void depend_programmatically(Call &call, CapturePoint &point) {
+  for (std::size_t i = 0; i < point.dependencies.size(); ++i) {
+    const GraphNode *const node = call.system.handles.find<GraphNode>(point.dependencies[i]);
+    if (node != nullptr && std::holds_alternative<KernelLaunch>(node->command) &&
+        point.edges[i] == EdgeData{})
+      point.edges[i] = kProgrammaticEdge;
+  }
+}
+
+// A capture checks the cluster and the shared memory before the parameters and the preferred cluster.
+// Measured, driver 580.
+void check_before_parameters(const Function &function, LaunchOptions launch) {
+  check_block_of(function, launch.shape.block);
+  check_grid(*function.module->context->device, launch.shape.grid);
+  launch.preferred_cluster.reset();
+  set_cluster(function, launch);
+  check_dynamic_shared(function, launch);
+}
+
 CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptions &launch, void **pointers,
                 void **extra) {
-  Stream &stream = call.stream(into);
-  require(stream.context == function.module->context, CUDA_ERROR_INVALID_HANDLE);
-  submit(call, stream, describe_launch(call, function, launch.shape, launch.is_cooperative, pointers, extra));
+  Stream &stream = require_own_stream(call, function, into);
+  const std::optional<CapturePoint> before =
+      stream.capture != nullptr ? std::optional(*stream.capture) : std::nullopt;
+  try {
+    if (before) check_before_parameters(function, launch);
+    if (before && launch.is_programmatic) depend_programmatically(call, *stream.capture);
+    submit(call, stream, describe_launch(call, function, launch, pointers, extra));
+    record_events(call, stream, launch);
+  } catch (const ParameterError &) {
+    // Leaves the capture valid. Too many packed parameters are another error than outside of captures.
+    // Measured, driver 580.
+    if (before) *stream.capture = *before;
+    require(stream.capture == nullptr);
+    throw;
+  } catch (const CallError &error) {
+    if (stream.capture == nullptr) throw;
+    refuse_in_capture(stream, error.code);
+  }
   return CUDA_SUCCESS;
+}
+
+// Returns a function, or the function of a kernel in the context of the stream. The errors that captures
+// cause, and a default stream without a context, come before the handle is looked at. Measured, driver 580.
+Function &function_for(Call &call, CUfunction handle, CUstream stream) {
+  if (!call.system.captures.empty()) call.stream(stream);
+  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) call.context();
+  Kernel *const kernel = call.system.handles.find<Kernel>(handle);
+  return kernel != nullptr ? call.function_of_kernel(*kernel, *call.stream(stream).context)
+                           : call.function(handle);
 }
 
 // ---- The entry points ----
@@ -277,7 +227,7 @@ CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptio
 CUresult launch_kernel(Call &call, CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_shared,
                        CUstream stream, void **pointers, void **extra) {
-  return launch(call, call.function_or_kernel(handle), stream,
+  return launch(call, function_for(call, handle, stream), stream,
                 {{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {}, dynamic_shared}}, pointers,
                 extra);
 }
@@ -285,7 +235,7 @@ CUresult launch_kernel(Call &call, CUfunction handle, unsigned grid_x, unsigned 
 CUresult launch_cooperative(Call &call, CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_shared,
                             CUstream stream, void **pointers) {
-  return launch(call, call.function_or_kernel(handle), stream,
+  return launch(call, function_for(call, handle, stream), stream,
                 {{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {}, dynamic_shared}, true}, pointers,
                 nullptr);
 }
@@ -298,16 +248,12 @@ CUresult launch_with_attributes(Call &call, const CUlaunchConfig *config, CUfunc
                       {config->blockDimX, config->blockDimY, config->blockDimZ},
                       {},
                       config->sharedMemBytes}};
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttribute &attribute = config->attrs[i];
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-      made.shape.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
-                            attribute.value.clusterDim.z};
-    else if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
-      made.is_cooperative = attribute.value.cooperative != 0;
-  }
-  require(made.shape.cluster.count() != 0);
-  return launch(call, call.function_or_kernel(handle), config->hStream, made, pointers, extra);
+  Function &function = function_for(call, handle, config->hStream);
+  const Stream &stream = require_own_stream(call, function, config->hStream);
+  if (stream.capture == nullptr) check_block_of(function, made.shape.block);
+  // Errors leave the capture valid.
+  take_attributes(call, *stream.context, std::span(config->attrs, config->numAttrs), made);
+  return launch(call, function, config->hStream, made, pointers, extra);
 }
 
 // Documentation. Unless flags say otherwise, all kernels start after the earlier work of all streams, and
@@ -330,7 +276,7 @@ CUresult launch_on_devices(Call &call, CUDA_LAUNCH_PARAMS *list, unsigned count,
                                  one.sharedMemBytes};
     launches.emplace_back(&stream,
                           prepare(call, *stream.context,
-                                  describe_launch(call, function, shape, true, one.kernelParams, nullptr)));
+                                  describe_launch(call, function, {shape, true}, one.kernelParams, nullptr)));
   }
   if ((flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC) == 0)
     for (auto &[stream, command] : launches)
@@ -350,30 +296,45 @@ CUresult launch_on_devices(Call &call, CUDA_LAUNCH_PARAMS *list, unsigned count,
 
 // ---- The API of the first releases: parameters and block size are set before the launch ----
 
-CUresult set_block(Call &call, CUfunction handle, int x, int y, int z) {
+constexpr std::size_t kMostParameterBytes = 32'764;  // of kernels since CUDA 12.1
+
+// Returns a function of the current context.
+Function &own_function(Call &call, CUfunction handle) {
+  const Context &context = call.context();
   Function &function = call.function(handle);
+  require(function.module->context == &context, CUDA_ERROR_INVALID_HANDLE);
+  return function;
+}
+
+CUresult set_block(Call &call, CUfunction handle, int x, int y, int z) {
+  Function &function = own_function(call, handle);
   require(x > 0 && y > 0 && z > 0);
-  function.block = {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+  const ptx::Dim3 block{static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+  check_block_of(function, block);
+  function.block = block;
   return CUDA_SUCCESS;
 }
 
 CUresult set_dynamic_shared(Call &call, CUfunction handle, unsigned bytes) {
-  call.function(handle).dynamic_shared = bytes;
+  Function &function = own_function(call, handle);
+  require(bytes <= static_cast<unsigned>(max_dynamic_shared(function)));
+  function.dynamic_shared = bytes;
   return CUDA_SUCCESS;
 }
 
+// The size is compared with that of the kernel at the launch.
 CUresult set_parameter_size(Call &call, CUfunction handle, unsigned bytes) {
-  Function &function = call.function(handle);
-  require(bytes <= function.entry->parameter_size);
+  Function &function = own_function(call, handle);
+  require(bytes <= kMostParameterBytes);
   function.parameters.resize(bytes);
   return CUDA_SUCCESS;
 }
 
 CUresult set_parameter(Call &call, CUfunction handle, int offset, void *from, unsigned bytes) {
-  Function &function = call.function(handle);
+  Function &function = own_function(call, handle);
   require(offset >= 0 && from != nullptr);
   const std::size_t end = static_cast<std::size_t>(offset) + bytes;
-  require(end <= function.entry->parameter_size);
+  require(end <= kMostParameterBytes);
   if (function.parameters.size() < end) function.parameters.resize(end);
   std::memcpy(function.parameters.data() + offset, from, bytes);
   return CUDA_SUCCESS;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUlibrary and CUkernel: code without a context.
+// CUlibrary and CUkernel: code without a context. The order of the checks of null arguments and handles was
+// measured on an H200, driver 580.
+#include <algorithm>
+
 #include "api/service.hpp"
+#include "graphs/capturing.hpp"
 #include "kernels/jit_options.hpp"
 
 #if CUDA_VERSION >= 12000
@@ -21,23 +25,32 @@ CUresult load(Call &call, CUlibrary *out, const void *image, std::optional<std::
   const Context *const context = call.current();
   const Device &device = context != nullptr ? *context->device : call.device(0);
   Library &library = call.system.handles.add(std::make_unique<Library>());
-  library.code = load_code(call.system, device, image, size, options, library.error);
+  library.code = load_complete_code(call.system, device, image, size, options, library.error);
   options.write_error_log(library.error.log);
   *out = reinterpret_cast<CUlibrary>(library.handle);
   return CUDA_SUCCESS;
 }
 
+// Returns whether all options of a library are known. Measured, driver 580.
+bool are_known(const CUlibraryOption *options, unsigned count) {
+  return count == 0 || (options != nullptr && std::all_of(options, options + count, [](CUlibraryOption one) {
+                          return one >= 0 && one <= CU_LIBRARY_BINARY_IS_PRESERVED;
+                        }));
+}
+
 CUresult load_data(Call &call, CUlibrary *out, const void *image, CUjit_option *names, void **values,
-                   unsigned count, CUlibraryOption *, void **, unsigned) {
+                   unsigned count, CUlibraryOption *of_library, void **, unsigned count_of_library) {
   const JitOptions options{count, names, values};
-  require(out != nullptr && image != nullptr && options.are_valid());
+  require(out != nullptr && image != nullptr && options.are_accepted(JitUse::load) &&
+          are_known(of_library, count_of_library));
   return load(call, out, image, {}, options);
 }
 
 CUresult load_file(Call &call, CUlibrary *out, const char *path, CUjit_option *names, void **values,
-                   unsigned count, CUlibraryOption *, void **, unsigned) {
+                   unsigned count, CUlibraryOption *of_library, void **, unsigned count_of_library) {
   const JitOptions options{count, names, values};
-  require(out != nullptr && path != nullptr && options.are_valid());
+  require(out != nullptr && path != nullptr && options.are_accepted(JitUse::load) &&
+          are_known(of_library, count_of_library));
   const auto bytes = read_file(path);
   require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
   return load(call, out, bytes->data(), bytes->size(), options);
@@ -45,6 +58,7 @@ CUresult load_file(Call &call, CUlibrary *out, const char *path, CUjit_option *n
 
 CUresult unload(Call &call, CUlibrary handle) {
   Library *library = &call.library(handle);
+  require_no_strict_capture(call);
   std::vector<Work> works;
   for (const auto &[context, module] : library->modules)
     for (Work &work : context->works()) works.push_back(std::move(work));
@@ -70,33 +84,40 @@ Kernel *kernel_of(Call &call, Library &library, std::string_view name) {
 }
 
 CUresult get_kernel(Call &call, CUkernel *out, CUlibrary handle, const char *name) {
-  Library &library = call.library(handle);
   require(out != nullptr && name != nullptr);
+  Library &library = call.library(handle);
   const Kernel *const kernel = kernel_of(call, library, name);
   if (kernel == nullptr) fail(error_of_missing(call.system, code_of(library), name));
   *out = reinterpret_cast<CUkernel>(kernel->handle);
   return CUDA_SUCCESS;
 }
 
+// A library whose image could not be loaded has no kernels. Measured, driver 580.
+std::vector<const ptx::Function *> entries_of(const Library &library) {
+  return library.code != nullptr ? library.code->entries : std::vector<const ptx::Function *>();
+}
+
 CUresult get_kernel_count(Call &call, unsigned *count, CUlibrary handle) {
-  Library &library = call.library(handle);
   require(count != nullptr);
-  *count = static_cast<unsigned>(code_of(library).entries.size());
+  const Library &library = call.library(handle);
+  *count = static_cast<unsigned>(entries_of(library).size());
   return CUDA_SUCCESS;
 }
 
 CUresult enumerate(Call &call, CUkernel *out, unsigned count, CUlibrary handle) {
-  Library &library = call.library(handle);
   require(out != nullptr);
-  const auto &entries = code_of(library).entries;
+  Library &library = call.library(handle);
+  const auto entries = entries_of(library);
+  // In the order of a module, reversed. Measured, driver 580.
   for (std::size_t i = 0; i < std::min<std::size_t>(count, entries.size()); ++i)
-    out[i] = reinterpret_cast<CUkernel>(kernel_of(call, library, entries[i]->name)->handle);
+    out[i] =
+        reinterpret_cast<CUkernel>(kernel_of(call, library, entries[entries.size() - 1 - i]->name)->handle);
   return CUDA_SUCCESS;
 }
 
 CUresult get_module(Call &call, CUmodule *out, CUlibrary handle) {
-  Library &library = call.library(handle);
   require(out != nullptr);
+  Library &library = call.library(handle);
   code_of(library);
   *out = reinterpret_cast<CUmodule>(call.module_of(library, call.context()).handle);
   return CUDA_SUCCESS;
@@ -104,12 +125,16 @@ CUresult get_module(Call &call, CUmodule *out, CUlibrary handle) {
 
 CUresult get_variable(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary handle, const char *name,
                       bool is_managed) {
-  Library &library = call.library(handle);
   require(name != nullptr && (address != nullptr || size != nullptr));
-  code_of(library);
+  Library &library = call.library(handle);
+  const Code &code = code_of(library);
+  if (is_managed) {
+    const auto variable = code.variable_by_name.find(name);
+    require(variable != code.variable_by_name.end() && variable->second->managed, CUDA_ERROR_NOT_FOUND);
+  }
   const Module &module = call.module_of(library, call.context());
   const auto global = module.globals.find(name);
-  require(global != module.globals.end() && (!is_managed || global->second.is_managed), CUDA_ERROR_NOT_FOUND);
+  require(global != module.globals.end(), CUDA_ERROR_NOT_FOUND);
   if (address != nullptr) *address = global->second.address;
   if (size != nullptr) *size = global->second.size;
   return CUDA_SUCCESS;
@@ -126,7 +151,8 @@ CUresult get_managed(Call &call, CUdeviceptr *address, std::size_t *size, CUlibr
 }
 
 // Functions with one address on host and device need hardware coherence, which the simulated devices lack.
-CUresult get_unified_function(Call &call, void **, CUlibrary handle, const char *) {
+CUresult get_unified_function(Call &call, void **out, CUlibrary handle, const char *name) {
+  require(out != nullptr && name != nullptr);
   call.library(handle);
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -158,18 +184,29 @@ CUresult get_parameter_count(Call &call, CUkernel handle, std::size_t *count) {
 
 CUresult get_parameter(Call &call, CUkernel handle, std::size_t index, std::size_t *offset,
                        std::size_t *size) {
-  call.context();
-  return parameter_info(*call.kernel(handle).entry, index, offset, size);
+  Context &context = call.context();
+  require(handle != nullptr);
+  // Loads the kernel. Measured, driver 580.
+  return parameter_info(*call.function_of_kernel(call.kernel(handle), context).entry, index, offset, size);
 }
 
 CUresult get_attribute(Call &call, int *value, CUfunction_attribute attribute, CUkernel handle,
                        CUdevice number) {
-  require(value != nullptr);
   Kernel &kernel = call.kernel(handle);
+  require(value != nullptr);
   const Device &device = call.device(number);
   require(attribute_of(*kernel.entry, *kernel.library->code, device, kernel.set[device.index], attribute,
                        *value));
   return CUDA_SUCCESS;
+}
+
+// Visits the functions of a kernel that the program has looked up in contexts of a device.
+template <class Visit>
+void for_each_function(const Kernel &kernel, const Device &device, Visit visit) {
+  for (const auto &[context, module] : kernel.library->modules)
+    if (const auto function = module->functions.find(kernel.name);
+        context->device == &device && function != module->functions.end())
+      visit(*function->second);
 }
 
 CUresult set_attribute(Call &call, CUfunction_attribute attribute, int value, CUkernel handle,
@@ -178,17 +215,21 @@ CUresult set_attribute(Call &call, CUfunction_attribute attribute, int value, CU
   const Device &device = call.device(number);
   require(check_attribute(*kernel.entry, device, attribute, value) == CUDA_SUCCESS);
   kernel.set[device.index][attribute] = value;
-  for (const auto &[context, module] : kernel.library->modules)
-    if (const auto function = module->functions.find(kernel.name);
-        context->device == &device && function != module->functions.end())
-      function->second->set[attribute] = value;
+  for_each_function(kernel, device, [&](Function &function) {
+    if (!function.own.contains(attribute)) function.set[attribute] = value;
+  });
   return CUDA_SUCCESS;
 }
 
 CUresult set_cache_config(Call &call, CUkernel handle, CUfunc_cache config, CUdevice number) {
-  call.kernel(handle);
-  call.device(number);
-  return check_cache_config(config);
+  Kernel &kernel = call.kernel(handle);
+  const Device &device = call.device(number);
+  check_cache_config(config);
+  kernel.cache[device.index] = config;
+  for_each_function(kernel, device, [&](Function &function) {
+    if (!function.has_own_cache) function.cache = config;
+  });
+  return CUDA_SUCCESS;
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ Operation discard_operation(Memory &memory, CUdeviceptr address, std::size_t siz
 
 CUresult discard(Call &call, CUdeviceptr *addresses, std::size_t *sizes, std::size_t count,
                  unsigned long long flags, CUstream handle) {
+  require_capture_allows(call, handle);
   const Ranges ranges{addresses, sizes, count};
   Stream &stream = check(call, ranges, flags, handle);
   submit_for_each(call, stream, ranges, [&](std::size_t i, const Allocation &) {
@@ -63,6 +64,7 @@ template <Contents contents>
 CUresult prefetch(Call &call, CUdeviceptr *addresses, std::size_t *sizes, std::size_t count,
                   CUmemLocation *locations, std::size_t *first, std::size_t location_count,
                   unsigned long long flags, CUstream handle) {
+  require_capture_allows(call, handle);
   const Ranges ranges{addresses, sizes, count};
   require(locations != nullptr && flags == 0);
   check_assignment(first, location_count, count, IndexOrder::any);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/service.hpp"
+#include "graphs/capturing.hpp"
 #include "memory/location.hpp"
 
 namespace cushim::sim {
@@ -34,9 +35,13 @@ PageLocation without_host_number(const PageLocation &location) {
   return location.type == kHostLocation ? kOnHost : location;
 }
 
+// Returns whether a location that names a node of the host names the only one.
+bool has_host_node(const CUmemLocation &at) { return at.type != kHostNodeLocation || at.id == 0; }
+
 CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, unsigned flags) {
   require(out != nullptr);
   require(size != 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
+  require_no_strict_capture(call);
   Context &context = call.context();
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::managed, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
@@ -63,7 +68,7 @@ PageLocation page_location(Call &call, const CUmemLocation &location, CUresult n
     case CU_MEM_LOCATION_TYPE_DEVICE:
       return on_device(call, location.id, no_device);
     case kHostNodeLocation:
-      require(location.id == 0);
+      require(has_host_node(location));
       [[fallthrough]];
     case kHostLocation:
     case kCurrentHostNodeLocation:
@@ -81,11 +86,12 @@ namespace {
 
 // ---- Prefetches: managed bytes are always accessible everywhere, so a prefetch moves nothing ----
 
+// Checks the location before the memory. Measured, driver 580.
 template <class FindLocation>
 CUresult prefetch_to_location(Call &call, CUdeviceptr address, std::size_t size, CUstream handle,
                               FindLocation find_location) {
   Stream &stream = call.stream(handle);
-  require(size != 0);
+  require(address != 0 && size != 0);
   const PageLocation to = find_location();
   set_prefetched(managed_range(call, address, size), address, size, to);
   call.enqueue(stream, {});
@@ -96,9 +102,13 @@ CUresult prefetch(Call &call, CUdeviceptr address, std::size_t size, CUdevice to
   return prefetch_to_location(call, address, size, handle, [&] { return numbered_location(call, to); });
 }
 
+bool is_known(int location_type) {
+  return location_type >= CU_MEM_LOCATION_TYPE_DEVICE && location_type <= kCurrentHostNodeLocation;
+}
+
 CUresult prefetch_to(Call &call, CUdeviceptr address, std::size_t size, CUmemLocation to, unsigned flags,
                      CUstream handle) {
-  require(flags == 0);
+  require(flags == 0 && is_known(to.type) && has_host_node(to));
   return prefetch_to_location(call, address, size, handle, [&] {
     return without_host_number(page_location(call, to, CUDA_ERROR_INVALID_DEVICE));
   });
@@ -137,6 +147,7 @@ bool has_location(CUmem_advise advice) {
 template <class FindLocation>
 CUresult advise_at_location(Call &call, CUdeviceptr address, std::size_t size, CUmem_advise advice,
                             FindLocation find_location) {
+  require_no_strict_capture(call);
   require(advice >= CU_MEM_ADVISE_SET_READ_MOSTLY && advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
   call.context();
   Allocation &allocation = managed_range(call, address, size);
@@ -152,17 +163,20 @@ CUresult advise(Call &call, CUdeviceptr address, std::size_t size, CUmem_advise 
   });
 }
 
-// Advice for a host node has no effect. Measured on an H200, driver 580.159.
+// Advice for a host node has no effect, and its other arguments are not checked. Measured on an H200, driver
+// 580.159.
 CUresult advise_at(Call &call, CUdeviceptr address, std::size_t size, CUmem_advise advice, CUmemLocation at) {
-  return advise_at_location(call, address, size, advice, [&]() -> std::optional<PageLocation> {
-    const bool is_host_node = at.type == kHostNodeLocation || at.type == kCurrentHostNodeLocation;
-    require(is_host_node ? !is_about_access(advice)
-                         : at.type == CU_MEM_LOCATION_TYPE_DEVICE || at.type == kHostLocation);
-    PageLocation location;
-    if (has_location(advice)) location = page_location(call, at, CUDA_ERROR_INVALID_VALUE);
-    if (is_host_node) return std::nullopt;
-    return without_host_number(location);
-  });
+  if (at.type == kHostNodeLocation || at.type == kCurrentHostNodeLocation) {
+    require(advice >= CU_MEM_ADVISE_SET_READ_MOSTLY && advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
+    require(!is_about_access(advice));
+    require(advice != CU_MEM_ADVISE_SET_PREFERRED_LOCATION || has_host_node(at));
+    return CUDA_SUCCESS;
+  }
+  require(is_known(at.type));
+  PageLocation location;
+  if (has_location(advice)) location = page_location(call, at, CUDA_ERROR_INVALID_VALUE);
+  return advise_at_location(call, address, size, advice,
+                            [&] { return std::optional(without_host_number(location)); });
 }
 
 // ---- Attributes of ranges ----
@@ -240,8 +254,9 @@ CUresult one_range_attribute(Call &call, void *value, std::size_t size, CUmem_ra
 // Checks all attributes before it writes the first value.
 CUresult range_attributes(Call &call, void **values, std::size_t *sizes, CUmem_range_attribute *attributes,
                           std::size_t attribute_count, CUdeviceptr address, std::size_t count) {
-  require(values != nullptr && sizes != nullptr && attributes != nullptr && attribute_count != 0);
+  require(values != nullptr && sizes != nullptr && attributes != nullptr);
   call.context();
+  require(attribute_count != 0);
   for (std::size_t i = 0; i < attribute_count; ++i) check_attribute(values[i], sizes[i], attributes[i]);
   const PageState state = range_state(call, address, count);
   for (std::size_t i = 0; i < attribute_count; ++i)

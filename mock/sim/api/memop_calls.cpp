@@ -7,6 +7,7 @@
 
 #include "api/batch.hpp"
 #include "api/service.hpp"
+#include "commands/captured.hpp"
 #include "commands/submit.hpp"
 
 namespace cushim::sim {
@@ -64,13 +65,20 @@ class WordCondition final : public Condition {
   const unsigned comparison_;
 };
 
+void require_flushes(const Context &context) {
+  require(context.device->attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
+          CUDA_ERROR_NOT_SUPPORTED);
+}
+
+void check_wait_flags(const Context &context, unsigned flags) {
+  require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
+  if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) require_flushes(context);
+}
+
 template <class Word>
 Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
                          unsigned flags) {
-  require((flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0);
-  if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0)
-    require(context.device->attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
-            CUDA_ERROR_NOT_SUPPORTED);
+  check_wait_flags(context, flags);
   Word *const word = word_at<Word>(call, context, address);
   const Allocation &allocation = *call.system.memory.find(address);
   const bool is_of_others = allocation.imported != nullptr ||
@@ -106,8 +114,7 @@ Operation operation_of(Call &call, const Context &context, const CUstreamBatchMe
       return write_operation<cuuint64_t>(call, context, entry.writeValue.address, entry.writeValue.value64,
                                          entry.writeValue.flags);
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
-      require(context.device->attribute(CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) != 0,
-              CUDA_ERROR_NOT_SUPPORTED);
+      require_flushes(context);
       return {};
     case CU_STREAM_MEM_OP_BARRIER:
       require(entry.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
@@ -118,6 +125,23 @@ Operation operation_of(Call &call, const Context &context, const CUstreamBatchMe
 }
 
 }  // namespace
+
+void check_captured(const Context &context, const CUstreamBatchMemOpParams &operation) {
+  switch (operation.operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+      return check_wait_flags(context, operation.waitValue.flags);
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+      return require(operation.writeValue.flags == CU_STREAM_WRITE_VALUE_DEFAULT);
+    case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
+      return require_flushes(context);
+    case CU_STREAM_MEM_OP_BARRIER:
+      return require(operation.memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
+    default:
+      fail(CUDA_ERROR_INVALID_VALUE);
+  }
+}
 
 PreparedCommand prepare(Call &call, Context &context, const CUstreamBatchMemOpParams &command) {
   const CUdeviceptr address = command.waitValue.address;

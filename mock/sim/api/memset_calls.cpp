@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/service.hpp"
+#include "commands/captured.hpp"
 #include "commands/submit.hpp"
 
 namespace cushim::sim {
@@ -16,10 +17,7 @@ void fill(std::byte *first, const CUDA_MEMSET_NODE_PARAMS &with) {
       std::memcpy(first + y * with.pitch + x * sizeof value, &value, sizeof value);
 }
 
-void fill(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t extent) {
-  const bool is_contiguous = with.height == 1 || with.pitch == with.width * with.elementSize;
-  if (is_contiguous && with.value == 0) return memory.clear(with.dst, extent);
-  std::byte *const first = memory.bytes(with.dst, extent);
+void fill(std::byte *first, const CUDA_MEMSET_NODE_PARAMS &with) {
   switch (with.elementSize) {
     case 1:
       return fill<unsigned char>(first, with);
@@ -30,9 +28,25 @@ void fill(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t exten
   }
 }
 
+void fill(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t extent) {
+  const bool is_contiguous = with.height == 1 || with.pitch == with.width * with.elementSize;
+  if (is_contiguous && with.value == 0) return memory.clear(with.dst, extent);
+  fill(memory.bytes(with.dst, extent), with);
+}
+
+void fill_multicast(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t extent) {
+  for (const Multicast::Copy &copy : memory.multicast(with.dst, extent)) fill(copy.bytes, with);
+}
+
+bool may_set(const Context &context, const Allocation &allocation) {
+  return allocation.is_multicast()
+             ? allocation.mapping->access_of(context.device) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+             : reaches(context, allocation);
+}
+
 }  // namespace
 
-PreparedCommand prepare(Call &call, Context &context, const Memset &command) {
+void check_captured(const Context &, const Memset &command) {
   const CUDA_MEMSET_NODE_PARAMS &with = command.parameters;
   const std::size_t element = with.elementSize;
   require(with.dst % element == 0);
@@ -40,16 +54,27 @@ PreparedCommand prepare(Call &call, Context &context, const Memset &command) {
   const std::size_t row = with.width * element;
   if (with.height > 1) require(with.pitch >= row && with.pitch % element == 0);
   require(with.height == 1 || with.pitch <= (SIZE_MAX - row) / (with.height - 1));
+}
+
+PreparedCommand prepare(Call &call, Context &context, const Memset &command) {
+  check_captured(context, command);
+  const CUDA_MEMSET_NODE_PARAMS &with = command.parameters;
+  const std::size_t row = with.width * with.elementSize;
   const std::size_t extent = (with.height - 1) * with.pitch + row;
-  const CopyEndpoint place = device_endpoint(call, with.dst, extent);
-  require(reaches(context, *place.allocation));
+  const CopyEndpoint place = device_endpoint(call, with.dst, extent, Multicasts::written);
+  const Allocation &allocation = *place.allocation;
+  require(may_set(context, allocation));
+  // A variable of a module is set in the module's context only. Measured, driver 580.
+  require(!allocation.is_of_module || allocation.kind != MemoryKind::device ||
+          allocation.context == &context);
   Memory &memory = call.system.memory;
   const Costs &costs = call.costs(context);
   require_writable(memory, place);
   const auto time = static_cast<Time>(static_cast<double>(row * with.height) / costs.set);
+  const auto set = place.is_multicast() ? fill_multicast : static_cast<decltype(&fill_multicast)>(fill);
   return {{.cost = costs.copy_start + time,
            .resource = &context.device->processors,
-           .run = [&memory, with, extent](Move &) { fill(memory, with, extent); }},
+           .run = [&memory, with, extent, set](Move &) { set(memory, with, extent); }},
           {place}};
 }
 

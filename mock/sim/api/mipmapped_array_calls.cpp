@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "api/service.hpp"
+#include "graphs/capturing.hpp"
+#include "memory/array_tiles.hpp"
 #include "memory/rounding.hpp"
 
 namespace cushim::sim {
@@ -25,16 +27,54 @@ unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR &shape) {
   return levels;
 }
 
+// Returns the size of some levels. All levels of a layer are together. Measured, driver 580.
 std::size_t memory_from(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned first, std::size_t levels) {
+  constexpr std::size_t unit = 4096;
   std::size_t bytes = 0;
-  for (unsigned level = first; level < levels; ++level) bytes += extent_of(level_of(shape, level)).bytes();
+  for (unsigned level = first; level < levels; ++level) bytes += padded_size(level_of(shape, level));
+  if (is_layered(shape) && levels > first + 1) bytes = rounded_up(bytes / shape.Depth, unit) * shape.Depth;
   return rounded_up(bytes, kArrayUnit);
+}
+
+// Returns the first level of the mip tail of a sparse array: the first that is smaller than a tile.
+unsigned first_level_of_tail(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned count) {
+  const Tile tile = tile_of(shape);
+  for (unsigned level = 0; level < count; ++level) {
+    const CUDA_ARRAY3D_DESCRIPTOR part = level_of(shape, level);
+    if (part.Width < tile.width || part.Height < tile.height || (tile.depth > 1 && part.Depth < tile.depth))
+      return level;
+  }
+  return count;
+}
+
+// Returns null for an array that has memory from the start.
+std::shared_ptr<MipTail> make_tail(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned count) {
+  if (!is_sparse(shape) && !is_deferred(shape)) return nullptr;
+  auto tail = std::make_shared<MipTail>();
+  tail->first_level = is_sparse(shape) ? first_level_of_tail(shape, count) : 0;
+  if (tail->first_level < count) tail->size = memory_from(shape, tail->first_level, count);
+  return tail;
+}
+
+// Gives the levels their tiles, and those of the tail their places in it.
+void add_tiles(Context &context, const MipmappedArray &whole) {
+  std::size_t offset = 0;
+  for (std::size_t level = 0; level < whole.levels.size(); ++level) {
+    Array &array = *whole.levels[level];
+    array.tiles = std::make_shared<ArrayTiles>(context, array.shape);
+    if (level < whole.tail->first_level) continue;
+    array.tiles->map.join(whole.tail, offset);
+    const std::size_t bytes =
+        is_layered(array.shape) ? array.extent.row * array.extent.rows : array.extent.bytes();
+    offset += rounded_up(bytes, std::size_t{16});  // the size of the largest element
+  }
 }
 
 CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned wanted) {
   Context &context = call.context();
   require(out != nullptr && shape != nullptr);
-  require(is_valid(*context.device, *shape, Levels::many));
+  const CUresult checked = check(*context.device, *shape, Levels::many);
+  require(checked == CUDA_SUCCESS, checked);
   const unsigned count = std::clamp(wanted, 1u, most_levels(*shape));
   auto whole = std::make_unique<MipmappedArray>();
   whole->levels.reserve(count);
@@ -60,6 +100,8 @@ CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
     offset += array.extent.bytes();
     made.levels.push_back(&array);
   }
+  made.tail = make_tail(*shape, count);
+  if (made.tail != nullptr) add_tiles(context, made);
   *out = reinterpret_cast<CUmipmappedArray>(made.handle);
   return CUDA_SUCCESS;
 }
@@ -74,6 +116,14 @@ CUresult get_level(Call &call, CUarray *out, CUmipmappedArray handle, unsigned l
 // Waits for the work that may use the array.
 CUresult destroy(Call &call, CUmipmappedArray handle) {
   const MipmappedArray &array = find(call, handle);
+  require_no_strict_capture(call);
+  if (array.tail != nullptr) {  // the wait releases the lock
+    std::vector<Work> works;
+    for (const Array *level : array.levels)
+      for (const Work &work : Call::works_of(level->tiles->memory)) works.push_back(work);
+    call.wait(works);
+    find(call, handle);
+  }
   if (array.allocation != nullptr) call.release(*array.allocation, CUDA_ERROR_INVALID_HANDLE);
   for (const Array *level : array.levels) call.system.handles.erase(*level);
   call.system.handles.erase(array);
@@ -100,14 +150,9 @@ CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CU
   out->tileExtent.width = tile.width;
   out->tileExtent.height = tile.height;
   out->tileExtent.depth = tile.depth;
-  // The mip tail: all levels from the first that is smaller than a tile.
-  const auto first = std::find_if(array.levels.begin(), array.levels.end(), [&](const Array *level) {
-    return level->shape.Width < tile.width || level->shape.Height < tile.height;
-  });
-  if (first != array.levels.end()) {
-    out->miptailFirstLevel = static_cast<unsigned>(first - array.levels.begin());
-    out->miptailSize = memory_from(array.shape, out->miptailFirstLevel, array.levels.size());
-  }
+  out->miptailFirstLevel = array.tail->first_level;
+  out->miptailSize = array.tail->size;
+  if (out->miptailFirstLevel == 0) out->flags = CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
   return CUDA_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "api/service.hpp"
+#include "graphs/capturing.hpp"
 #include "kernels/jit_options.hpp"
 
 namespace cushim::sim {
@@ -13,9 +14,9 @@ namespace {
 CUresult load_data(Call &call, CUmodule *out, const void *image, std::optional<std::size_t> size,
                    const JitOptions &options) {
   Context &context = call.context();
-  require(out != nullptr && image != nullptr && options.are_valid());
+  require(out != nullptr && image != nullptr && options.are_accepted(JitUse::load));
   LoadError error;
-  const auto code = load_code(call.system, *context.device, image, size, options, error);
+  const auto code = load_complete_code(call.system, *context.device, image, size, options, error);
   Module *const module = code != nullptr ? make_module(call.system, context, code, error) : nullptr;
   options.write_error_log(module == nullptr ? error.log : "");
   if (module == nullptr) {
@@ -47,6 +48,7 @@ CUresult load_file(Call &call, CUmodule *out, const char *path) {
 
 CUresult unload(Call &call, CUmodule handle) {
   Module *module = &call.module(handle);
+  require_no_strict_capture(call);
   require(module->library == nullptr, CUDA_ERROR_NOT_PERMITTED);
   require(module->context->fault == CUDA_SUCCESS, module->context->fault);
   call.wait(module->context->works());
@@ -66,6 +68,7 @@ CUresult get_function(Call &call, CUfunction *out, CUmodule handle, const char *
 }
 
 CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUmodule handle, const char *name) {
+  if (size != nullptr) *size = 0;  // also if the call fails; measured, driver 580
   Module &module = call.module(handle);
   require(name != nullptr && *name != '\0');
   require(address != nullptr || size != nullptr);
@@ -83,15 +86,15 @@ CUresult get_global_of_32_bits(Call &call, unsigned *, unsigned *, CUmodule hand
 }
 
 CUresult get_function_count(Call &call, unsigned *count, CUmodule handle) {
+  require(count != nullptr);  // before the module: measured on an H200, driver 580
   const Module &module = call.module(handle);
-  require(count != nullptr);
   *count = static_cast<unsigned>(module.code->entries.size());
   return CUDA_SUCCESS;
 }
 
 CUresult enumerate(Call &call, CUfunction *out, unsigned count, CUmodule handle) {
+  require(out != nullptr);  // before the module: measured on an H200, driver 580
   Module &module = call.module(handle);
-  require(out != nullptr);
   for (std::size_t i = 0; i < std::min<std::size_t>(count, module.code->entries.size()); ++i)
     out[i] =
         reinterpret_cast<CUfunction>(function_of(call.system, module, module.code->entries[i]->name)->handle);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/service.hpp"
+#include "memory/physical_view.hpp"
 
 namespace cushim::sim {
 
@@ -107,7 +108,10 @@ CUresult bind_part(Call &call, Multicast &multicast, std::size_t offset,
   require(std::ranges::none_of(multicast.bindings, [&](const Multicast::Binding &other) {
     return other.device == device && overlap(offset, size, other);
   }));
-  multicast.bindings.push_back({device, offset, size, std::move(memory)});
+  auto view = PhysicalView::make(std::move(memory));
+  require(view != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
+  multicast.bindings.push_back(
+      {.device = device, .offset = offset, .size = size, .memory = std::move(view), .from = from});
   return CUDA_SUCCESS;
 }
 
@@ -129,6 +133,21 @@ CUresult bind_address(Call &call, CUmemGenericAllocationHandle handle, std::size
                    flags);
 }
 
+// The second ABI names the device, which must be that of the memory.
+CUresult bind_memory_of(Call &call, CUmemGenericAllocationHandle handle, CUdevice number, std::size_t offset,
+                        CUmemGenericAllocationHandle memory, std::size_t from, std::size_t size,
+                        unsigned long long flags) {
+  require(call.physical_handle(memory).memory->device == &call.device(number));
+  return bind_memory(call, handle, offset, memory, from, size, flags);
+}
+
+CUresult bind_address_of(Call &call, CUmemGenericAllocationHandle handle, CUdevice number, std::size_t offset,
+                         CUdeviceptr address, std::size_t size, unsigned long long flags) {
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->device == &call.device(number));
+  return bind_address(call, handle, offset, address, size, flags);
+}
+
 // Requires the offset and the size of a binding: the documentation calls others undefined.
 CUresult unbind(Call &call, CUmemGenericAllocationHandle handle, CUdevice number, std::size_t offset,
                 std::size_t size) {
@@ -147,8 +166,10 @@ CUresult unbind(Call &call, CUmemGenericAllocationHandle handle, CUdevice number
 void serve_multicast(Service &service) {
   service.serve<"cuMulticastCreate", create>();
   service.serve<"cuMulticastAddDevice", add_device>();
-  service.serve<"cuMulticastBindMem", bind_memory>();
-  service.serve<"cuMulticastBindAddr", bind_address>();
+  service.serve<"cuMulticastBindMem_v12010", bind_memory>();
+  service.serve<"cuMulticastBindMem_v13010", bind_memory_of>();
+  service.serve<"cuMulticastBindAddr_v12010", bind_address>();
+  service.serve<"cuMulticastBindAddr_v13010", bind_address_of>();
   service.serve<"cuMulticastUnbind", unbind>();
   service.serve<"cuMulticastGetGranularity", get_granularity>();
 }

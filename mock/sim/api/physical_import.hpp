@@ -7,8 +7,8 @@
 
 namespace cushim::sim {
 
-// Opens exported physical memory behind a file descriptor, which stays open. UNKNOWN if the file is none;
-// INVALID_VALUE if this process does not see the memory's device.
+// Opens exported physical memory behind a file descriptor, which stays open. UNKNOWN if the file is not such
+// memory; INVALID_VALUE if this process does not see the memory's device.
 std::shared_ptr<PhysicalMemory> import_physical(Call &call, int descriptor);
 
 }  // namespace cushim::sim

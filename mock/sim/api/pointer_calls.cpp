@@ -4,6 +4,7 @@
 
 #include "api/service.hpp"
 #include "copy/copy_endpoint.hpp"
+#include "graphs/capturing.hpp"
 #include "memory/rounding.hpp"
 
 namespace cushim::sim {
@@ -35,6 +36,7 @@ Mapping mapping_of(const Allocation &allocation) {
 
 // Returns CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: for a mapping, the access of the device or host that has it.
 int access_of(const Allocation &allocation) {
+  if (allocation.is_read_only()) return CU_MEM_ACCESS_FLAGS_PROT_READ;
   const CUmemAccess_flags access = allocation.mapping != nullptr
                                        ? allocation.mapping->access_of(allocation.device)
                                        : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
@@ -184,6 +186,13 @@ CUresult get_attribute(Call &call, void *out, CUpointer_attribute attribute, CUd
   return get(*allocation, address, attribute, out);
 }
 
+// Returns whether cuPointerGetAttributes keeps the value of an attribute if there is no memory at the
+// address. Measured, driver 580.
+bool is_kept(int attribute, CUdeviceptr address) {
+  return (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER && address != 0) ||
+         attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE;
+}
+
 // Writes zero, without an error, if there is no such memory or it does not have the attribute.
 CUresult get_attributes(Call &call, unsigned count, CUpointer_attribute *attributes, void **out,
                         CUdeviceptr address) {
@@ -193,8 +202,11 @@ CUresult get_attributes(Call &call, unsigned count, CUpointer_attribute *attribu
   for (unsigned i = 0; i < count; ++i) {
     const std::size_t size = size_of(attributes[i]);
     require(size != 0 && out[i] != nullptr);
-    const bool has = allocation != nullptr && allocation->is_usable() &&
-                     get(*allocation, address, attributes[i], out[i]) == CUDA_SUCCESS;
+    const bool is_found = allocation != nullptr && allocation->is_usable();
+    if (!is_found && is_kept(attributes[i], address)) continue;
+    const bool is_reached = attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_POINTER || call.current() != nullptr;
+    const bool has =
+        is_found && is_reached && get(*allocation, address, attributes[i], out[i]) == CUDA_SUCCESS;
     if (!has) std::memset(out[i], 0, size);
     if (!has && attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) store(out[i], -2);
   }
@@ -203,7 +215,8 @@ CUresult get_attributes(Call &call, unsigned count, CUpointer_attribute *attribu
 
 CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
   require(value != nullptr);
-  require(call.current_or_destroyed().is_alive);
+  require_no_strict_capture(call);
+  if (call.current() != nullptr) require(call.current_or_destroyed().is_alive);  // none is required
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr);
   require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);

@@ -68,15 +68,24 @@ CUresult import_pool(Call &call, CUmemoryPool *out, void *os_handle, CUmemAlloca
 
 // ---- Pointers ----
 
-CUresult export_pointer(Call &call, CUmemPoolPtrExportData *out, CUdeviceptr address) {
-  require(out != nullptr);
-  call.system.engine.wait_for_moves(call.lock);  // sharing remaps the addresses of device memory
-  Memory &memory = call.system.memory;
+// Returns the allocation of an exported pool at an address.
+const Allocation &allocation_to_export(Memory &memory, CUdeviceptr address) {
   const Allocation *const allocation = memory.find(address);
   require(allocation != nullptr && allocation->base == address && allocation->is_usable() &&
           allocation->pool != nullptr && allocation->imported == nullptr);
+  require(allocation->pool->nonce != 0);
+  return *allocation;
+}
+
+CUresult export_pointer(Call &call, CUmemPoolPtrExportData *out, CUdeviceptr address) {
+  require(out != nullptr);
+  Memory &memory = call.system.memory;
+  const Allocation *allocation = &allocation_to_export(memory, address);
+  if (memory.will_move(allocation->pool->device, memory.blocks_of(*allocation))) {
+    call.system.engine.wait_for_moves(call.lock);
+    allocation = &allocation_to_export(memory, address);
+  }
   const Pool &pool = *allocation->pool;
-  require(pool.nonce != 0);
   const Memory::Blocks blocks = memory.blocks_of(*allocation);
   const MemoryExport *const exported = memory.share(pool.device, blocks, own_table(call), pool.nonce);
   if (exported == nullptr) fail_at_limit(call, errno);
@@ -103,7 +112,7 @@ CUresult import_pointer(Call &call, CUdeviceptr *out, CUmemoryPool pool_handle,
   const ImportedBlocks::Key key{handle.nonce, handle.record, handle.generation, &pool};
   std::shared_ptr<ImportedBlocks> blocks = memory.find_blocks(key);
   if (blocks == nullptr) {
-    auto found = find_blocks(*table_of(call, handle), handle);
+    auto found = find_blocks(*table_of(call, handle), handle, handle.generation);
     if (!found && (errno == EMFILE || errno == ENFILE)) fail_at_limit(call, errno);
     require(found.has_value() && found->pool == pool.nonce);
     blocks = memory.map_blocks(key, std::move(*found), pool.kind);

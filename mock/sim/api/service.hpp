@@ -22,7 +22,7 @@ enum class When {
   also_while_locked,       // as `initialized`, and does not wait while the process is locked
 };
 
-// Whether the process exits: the driver does not work then, like the real one.
+// True while the process exits: the driver does not work then, like the real one.
 inline constinit std::atomic<bool> is_over{false};
 
 // Returns the error that the real driver returns before it reads the arguments; CUDA_SUCCESS if there is
@@ -167,7 +167,7 @@ class Service {
             return code;
           }
         }
-        Call call(system_, cushim::detail::symbols[slot_].data(), is_per_thread_);
+        Call call(system_, cushim::detail::symbols[slot_].data(), is_per_thread_, slot_);
         ++system_.calls[slot_];
         if (!system_.captures.empty()) [[unlikely]]
           require_allowed_in_capture(call, slot_);

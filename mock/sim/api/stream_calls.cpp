@@ -54,15 +54,12 @@ CUresult destroy(Call &call, CUstream handle) {
 
 CUresult query(Call &call, CUstream handle) {
   Stream &stream = call.stream(handle);
-  if (stream.capture != nullptr) refuse_in_capture(stream);
   const bool is_idle = stream.is_legacy ? call.query(call.works_of(stream)) : call.query(stream.tail);
   return is_idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult synchronize(Call &call, CUstream handle) {
-  Stream &stream = call.stream(handle);
-  if (stream.capture != nullptr) refuse_in_capture(stream);
-  call.wait(call.works_of(stream));
+  call.wait(call.works_of(call.stream(handle)));
   return CUDA_SUCCESS;
 }
 
@@ -74,9 +71,7 @@ CUresult get_priority(Call &call, CUstream handle, int *priority) {
 
 CUresult get_flags(Call &call, CUstream handle, unsigned *flags) {
   require(flags != nullptr);
-  const Stream &stream = call.stream(handle);
-  if (stream.capture != nullptr) refuse_in_capture(stream);  // measured, driver 580
-  *flags = stream.flags;
+  *flags = call.stream(handle).flags;
   return CUDA_SUCCESS;
 }
 
@@ -112,8 +107,8 @@ CUresult get_device(Call &call, CUstream handle, CUdevice *device) {
 // ---- Attributes ----
 
 CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamAttrValue *value) {
+  const Stream &stream = call.stream(handle);
   require(value != nullptr);
-  Stream &stream = call.stream(handle);
   const auto set = stream.attributes.find(static_cast<int>(id));
   switch (static_cast<int>(id)) {
     case kAccessPolicyWindow:
@@ -135,8 +130,8 @@ CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamA
 }
 
 CUresult set_attribute(Call &call, CUstream handle, CUstreamAttrID id, const CUstreamAttrValue *value) {
-  require(value != nullptr);
   Stream &stream = call.stream(handle);
+  require(value != nullptr);
   int number = 0;
   std::memcpy(&number, value, sizeof number);
   switch (static_cast<int>(id)) {
@@ -171,6 +166,8 @@ CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t si
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::managed && allocation->base == address);
   require(size == 0 || size == allocation->size);
+  // The legacy stream by its constant is taken. Measured on an H200, driver 580.
+  require(flags != CU_MEM_ATTACH_SINGLE || handle != nullptr);
   call.enqueue(stream, {});
   return CUDA_SUCCESS;
 }

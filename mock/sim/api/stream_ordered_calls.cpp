@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream-ordered allocation from memory pools.
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -22,30 +24,57 @@ std::unordered_set<const Task *> work_before(Call &call, Stream &stream) {
   return unfinished(works);
 }
 
+// Takes a range of the pool, which is free for the stream according to `may_take`. The pool may take memory
+// for it, up to the pool's limit.
+std::optional<PoolRanges::Taken> take_range(Call &call, Pool &pool, std::size_t size,
+                                            const std::function<bool(const PoolRanges::Free &)> &may_take) {
+  Memory &memory = call.system.memory;
+  const auto may_grow = [&](std::size_t more) {
+    const std::size_t most = rounded_up(pool.max_size, PoolRanges::kChunk), has = pool.ranges.reserved();
+    const bool is_allowed = pool.max_size == 0 || (has <= most && more <= most - has);
+    return is_allowed && memory.has_room(pool, more);
+  };
+  auto taken = pool.ranges.take(size, may_take, may_grow);
+  if (taken)
+    for (const CUdeviceptr chunk : taken->chunks) memory.take_chunk(pool, chunk, PoolRanges::kChunk);
+  return taken;
+}
+
 // Takes a free range of the pool by the pool's reuse policies, without internal dependencies; nothing if
 // there is none.
 std::optional<PoolRanges::Taken> reuse(Call &call, Stream &stream, Pool &pool, std::size_t size) {
   std::optional<std::unordered_set<const Task *>> before;  // found on first use
-  const auto may_take = [&](const PoolRanges::Free &free) {
+  return take_range(call, pool, size, [&](const PoolRanges::Free &free) {
     if (free.freed == nullptr || free.stream == stream.id) return true;
     if (is_complete(free.freed)) return pool.reuse_opportunistic != 0;
     if (pool.reuse_follow_event == 0) return false;
     if (!before) before = work_before(call, stream);
     return before->contains(free.freed.get());
-  };
-  return pool.ranges.take(size, may_take);
+  });
 }
 
-// Adds a block to the pool in which `size` bytes fit. Returns false if out of memory, or if the pool would
-// become larger than its limit.
-bool grow(Call &call, Pool &pool, std::size_t size) {
+// Adds a window to the pool in which `size` bytes fit. Returns false if the pool or the device has no room
+// for them.
+bool add_window(Call &call, Pool &pool, std::size_t size) {
   if (size > SIZE_MAX / 2) return false;
-  const std::size_t wanted = rounded_up(size, Pool::kBlock), limit = rounded_up(pool.max_size, Pool::kBlock);
-  if (pool.max_size != 0 && (wanted > limit || pool.ranges.reserved() > limit - wanted)) return false;
-  CUdeviceptr base = call.system.memory.take_block(pool, wanted);
-  if (base == 0 && call.system.trim_pools()) base = call.system.memory.take_block(pool, wanted);
+  Memory &memory = call.system.memory;
+  const std::size_t needed = rounded_up(size, PoolRanges::kChunk),
+                    most = rounded_up(pool.max_size, PoolRanges::kChunk), has = pool.ranges.reserved();
+  if (pool.max_size != 0 && (needed > most || has > most - needed)) return false;
+  if (!memory.has_room(pool, needed) && !(call.system.trim_pools() && memory.has_room(pool, needed)))
+    return false;
+  // Other processes map a window as a whole.
+  const std::size_t usual = pool.handle_types != 0 ? std::size_t{128} << 20 : std::size_t{1} << 30;
+  std::size_t taken = std::max(needed, usual);
+  CUdeviceptr base = memory.take_window(pool, taken);
+  if (base == 0) base = memory.take_window(pool, taken = needed);
   if (base == 0) return false;
-  pool.ranges.add_block({base, wanted});
+  pool.ranges.add_window({base, taken});
+  // Makes the new window of an exported pool openable while nothing uses it: cuMemPoolExportPointer then need
+  // not wait for running kernels. If that fails, cuMemPoolExportPointer reports why.
+  if (pool.nonce != 0 && pool.kind == MemoryKind::device && !pool.is_imported)
+    if (const auto table = call.system.sharing.own(); table != nullptr)
+      static_cast<void>(call.system.memory.share(pool.device, {base, taken}, table, pool.nonce));
   return true;
 }
 
@@ -53,9 +82,9 @@ bool grow(Call &call, Pool &pool, std::size_t size) {
 // waits for the free. Measured, driver 580: the pool grows first.
 std::optional<PoolRanges::Taken> take(Call &call, Stream &stream, Pool &pool, std::size_t size) {
   if (auto taken = reuse(call, stream, pool, size)) return taken;
-  if (grow(call, pool, size)) return reuse(call, stream, pool, size);
+  if (add_window(call, pool, size)) return reuse(call, stream, pool, size);
   if (pool.reuse_internal == 0) return std::nullopt;
-  return pool.ranges.take(size, [](const PoolRanges::Free &) { return true; });
+  return take_range(call, pool, size, [](const PoolRanges::Free &) { return true; });
 }
 
 // Adds the allocation. If that throws, the pool has the range again.
@@ -72,9 +101,8 @@ Allocation &add(System &system, Pool &pool, const PoolRanges::Taken &taken, std:
 // Adds an allocation node to the graph of a stream that captures.
 CUresult capture_allocation(Call &call, Stream &stream, const Pool &pool, CUdeviceptr *out,
                             std::size_t size) {
-  if (pool.kind != MemoryKind::device)
-    refuse_in_capture(stream, CUDA_ERROR_NOT_SUPPORTED);  // not implemented
-  require(stream.capture->capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  // The capture stays valid; measured, driver 580. Managed memory of a device is not implemented.
+  require(pool.kind == MemoryKind::device, CUDA_ERROR_NOT_SUPPORTED);
   const std::shared_ptr<GraphMemory> memory = make_graph_memory(call, *pool.device, size);
   require(memory != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   capture(call, stream, MemoryAllocation{memory}, nullptr);
@@ -85,8 +113,7 @@ CUresult capture_allocation(Call &call, Stream &stream, const Pool &pool, CUdevi
 // Frees memory of a graph: adds a node if the stream captures, else frees what a launch has allocated.
 CUresult free_graph_memory(Call &call, Stream &stream, GraphMemory &memory) {
   if (stream.capture != nullptr) {
-    const Graph *const graph = call.system.handles.find<Graph>(stream.capture->capture->graph);
-    require(graph == nullptr || !graph->freed_memory.contains(&memory));
+    require(!memory.is_freed);
     capture_command(call, stream, MemoryFree{memory.shared_from_this()});
     return CUDA_SUCCESS;
   }
@@ -100,7 +127,6 @@ CUresult allocate_from(Call &call, Stream &stream, Pool &pool, CUdeviceptr *out,
   System &system = call.system;
   *out = 0;  // also on failure: measured, driver 580
   if (stream.capture != nullptr) return capture_allocation(call, stream, pool, out, size);
-  if (!system.captures.empty()) require_no_strict_capture(call);
   require(size <= SIZE_MAX / 2, CUDA_ERROR_OUT_OF_MEMORY);
   require(pool.kind != MemoryKind::device || call.allows(*pool.device, size), CUDA_ERROR_OUT_OF_MEMORY);
   const std::size_t taken_size = rounded_up(size, Memory::kAlignment);
@@ -119,7 +145,8 @@ CUresult allocate_from(Call &call, Stream &stream, Pool &pool, CUdeviceptr *out,
 CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, CUstream handle) {
   Stream &stream = call.stream(handle);
   require(out != nullptr);
-  if (size == 0) return *out = 0, CUDA_SUCCESS;
+  *out = 0;
+  if (size == 0) return CUDA_SUCCESS;
   const PlacePools &pools = call.system.pools_of({.id = stream.context->device->index});
   return allocate_from(call, stream, call.pool(reinterpret_cast<CUmemoryPool>(pools.current)), out, size);
 }
@@ -130,7 +157,8 @@ CUresult allocate_from_pool(Call &call, CUdeviceptr *out, std::size_t size, CUme
   require(out != nullptr);
   Pool &from = call.pool(pool);
   require(!from.is_imported);
-  if (size == 0) return *out = 0, CUDA_SUCCESS;  // measured, driver 580
+  *out = 0;
+  if (size == 0) return CUDA_SUCCESS;  // measured, driver 580
   return allocate_from(call, stream, from, out, size);
 }
 

@@ -39,10 +39,19 @@ CUresult create_surface(Call &call, CUsurfObject *out, const CUDA_RESOURCE_DESC 
   return CUDA_SUCCESS;
 }
 
-template <class T>
-CUresult destroy(Call &call, unsigned long long handle) {
+CUresult destroy_texture(Call &call, CUtexObject handle) {
   if (handle == 0) return CUDA_SUCCESS;
-  call.system.handles.erase(find<T>(call, handle), call.name);
+  const TextureObject &texture = find<TextureObject>(call, handle);
+  texture.context->ended_textures.add(texture.handle, texture.source);
+  call.system.handles.erase(texture, call.name);
+  return CUDA_SUCCESS;
+}
+
+CUresult destroy_surface(Call &call, CUsurfObject handle) {
+  if (handle == 0) return CUDA_SUCCESS;
+  const SurfaceObject &surface = find<SurfaceObject>(call, handle);
+  surface.context->ended_surfaces.add(surface.handle, surface.resource);
+  call.system.handles.erase(surface, call.name);
   return CUDA_SUCCESS;
 }
 
@@ -115,7 +124,7 @@ CUresult get_surface_resource(Call &call, CUDA_RESOURCE_DESC *out, CUsurfObject 
 
 void serve_textures(Service &service) {
   service.serve<"cuTexObjectCreate", create_texture>();
-  service.serve<"cuTexObjectDestroy", destroy<TextureObject>>();
+  service.serve<"cuTexObjectDestroy", destroy_texture>();
   service.serve<"cuTexObjectGetResourceDesc", get_texture_resource>();
   service.serve<"cuTexObjectGetTextureDesc", get_sampling>();
   service.serve<"cuTexObjectGetResourceViewDesc", get_view>();
@@ -123,7 +132,7 @@ void serve_textures(Service &service) {
 
 void serve_surfaces(Service &service) {
   service.serve<"cuSurfObjectCreate", create_surface>();
-  service.serve<"cuSurfObjectDestroy", destroy<SurfaceObject>>();
+  service.serve<"cuSurfObjectDestroy", destroy_surface>();
   service.serve<"cuSurfObjectGetResourceDesc", get_surface_resource>();
 }
 

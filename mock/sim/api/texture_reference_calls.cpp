@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texture and surface references, which texture and surface objects replaced. Errors are those of the
-// documentation, cuda.h. A launch reads through the references of its module as they are at the launch.
+// documentation, cuda.h, and for null handles those of an H200, driver 580. A launch reads through the
+// references of its module as they are at the launch.
 #include <cstring>
 
 #include "api/service.hpp"
@@ -11,7 +12,11 @@ namespace cushim::sim {
 namespace {
 
 TextureReference &texture(Call &call, CUtexref handle) {
-  return find_texture_object<TextureReference>(call, handle);
+  return find_texture_object<TextureReference>(call, handle, CUDA_ERROR_INVALID_HANDLE);
+}
+
+SurfaceReference &surface(Call &call, CUsurfref handle) {
+  return find_texture_object<SurfaceReference>(call, handle, CUDA_ERROR_INVALID_HANDLE);
 }
 
 CUresult get_texture_reference(Call &call, CUtexref *out, CUmodule handle, const char *name) {
@@ -121,6 +126,23 @@ CUresult set_address_2d(Call &call, CUtexref handle, const CUDA_ARRAY_DESCRIPTOR
   reference.channels = shape->NumChannels;
   return CUDA_SUCCESS;
 }
+
+// ---- Variants with addresses of 32 bits ----
+
+CUresult set_address_of_32_bits(Call &call, unsigned *, CUtexref handle, unsigned, unsigned) {
+  return texture(call, handle), kNeeds32BitAddresses;
+}
+
+CUresult set_address_2d_of_32_bits(Call &call, CUtexref handle, const CushimArrayDescriptor_v1 *, unsigned,
+                                   unsigned) {
+  return texture(call, handle), kNeeds32BitAddresses;
+}
+
+CUresult get_address_of_32_bits(Call &call, unsigned *, CUtexref handle) {
+  return texture(call, handle), kNeeds32BitAddresses;
+}
+
+// ---- Bound memory ----
 
 // Returns the memory of a reference of one type; INVALID_VALUE if it is bound to none of that type.
 const CUDA_RESOURCE_DESC &bound(const TextureReference &reference, CUresourcetype type) {
@@ -290,14 +312,14 @@ CUresult set_parameter(Call &call, CUfunction function, int unit, CUtexref handl
 // ---- Surface references ----
 
 CUresult set_surface_array(Call &call, CUsurfref handle, CUarray array, unsigned flags) {
-  SurfaceReference &reference = find_texture_object<SurfaceReference>(call, handle);
+  SurfaceReference &reference = surface(call, handle);
   require(flags == 0);
   require((surface_array(call, array).shape.Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0);
   reference.array = array;
   return CUDA_SUCCESS;
 }
 CUresult get_surface_array(Call &call, CUarray *out, CUsurfref handle) {
-  const SurfaceReference &reference = find_texture_object<SurfaceReference>(call, handle);
+  const SurfaceReference &reference = surface(call, handle);
   require(out != nullptr && reference.array != nullptr);
   *out = reference.array;
   return CUDA_SUCCESS;
@@ -313,11 +335,11 @@ void serve_texture_references(Service &service) {
   service.serve<"cuTexRefGetArray", get_array>();
   service.serve<"cuTexRefSetMipmappedArray", set_mipmapped_array>();
   service.serve<"cuTexRefGetMipmappedArray", get_mipmapped_array>();
-  service.serve_result<"cuTexRefSetAddress_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuTexRefSetAddress_v2000", set_address_of_32_bits>();
   service.serve<"cuTexRefSetAddress", set_address>();
-  service.serve_result<"cuTexRefGetAddress_v2000", kNeeds32BitAddresses>();
+  service.serve<"cuTexRefGetAddress_v2000", get_address_of_32_bits>();
   service.serve<"cuTexRefGetAddress", get_address>();
-  service.serve_result<"cuTexRefSetAddress2D_v2020", kNeeds32BitAddresses>();
+  service.serve<"cuTexRefSetAddress2D_v2020", set_address_2d_of_32_bits>();
   service.serve<"cuTexRefSetAddress2D", set_address_2d>();
   service.serve<"cuTexRefSetFormat", set_format>();
   service.serve<"cuTexRefGetFormat", get_format>();

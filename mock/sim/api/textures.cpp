@@ -98,11 +98,7 @@ void require_array(Call &call, const TextureSource &source) {
     shape = &array->shape;
     levels = array->levels.size();
   }
-  if ((flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0) {
-    require((shape->Flags & CUDA_ARRAY3D_CUBEMAP) != 0);
-    if (source.sampling.filterMode == CU_TR_FILTER_MODE_LINEAR)
-      fail_unsupported(call, "cubemaps with seamless filtering");
-  }
+  require((flags & CU_TRSF_SEAMLESS_CUBEMAP) == 0 || (shape->Flags & CUDA_ARRAY3D_CUBEMAP) != 0);
   require_view(call, *shape, levels, source);
 }
 

@@ -7,23 +7,20 @@
 
 namespace cushim::sim {
 
-// Returns the texture, surface or reference with this handle. INVALID_VALUE if there is none.
+// Returns the texture, surface or reference with this handle; fails with `error` if there is none.
 template <class T>
-T &find_texture_object(Call &call, const void *handle) {
+T &find_texture_object(Call &call, const void *handle, CUresult error = CUDA_ERROR_INVALID_VALUE) {
   call.context();
-  T *const found = call.system.handles.find<T>(handle);
-  if (found == nullptr) {
-    call.report_misuse(handle, T::kKind);
-    fail(CUDA_ERROR_INVALID_VALUE);
-  }
-  return *found;
+  return call.object<T>(handle, error);
 }
 
-// INVALID_VALUE unless the descriptors follow the rules of cuTexObjectCreate in cuda.h. NOT_SUPPORTED, with a
-// report, for what the simulated driver does not read: compressed formats and seamless cubemaps.
+// INVALID_VALUE unless a driver accepts the descriptors (measured on driver 580; it accepts more than the
+// documentation of cuTexObjectCreate allows). NOT_SUPPORTED, with a
+// report, for what the simulated driver does not read: compressed formats.
 void require_valid(Call &call, const Context &context, const TextureSource &source);
 
-// Returns the array of a surface of the current context. INVALID_VALUE without CUDA_ARRAY3D_SURFACE_LDST.
+// Returns the array of a surface of the current context. INVALID_VALUE if there is none. NOT_SUPPORTED, with
+// a report, for compressed and packed formats.
 Array &surface_array(Call &call, CUarray handle);
 
 }  // namespace cushim::sim

@@ -62,7 +62,7 @@ consteval auto slots_of_variants() {
 template <Name name>
 inline constexpr auto kVariants = detail::slots_of_variants<name>();
 
-// Whether the CUDA headers in use declare the types of the entry point in this slot.
+// True if the CUDA headers in use declare the types of the entry point in this slot.
 template <int slot>
 inline constexpr bool kIsTyped = requires {
   typename mock::SignatureOf<slot>::type;

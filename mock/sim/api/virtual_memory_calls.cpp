@@ -47,6 +47,8 @@ Device *check(Call &call, const CUmemAllocationProp &properties) {
   Device *const device = is_host(type) ? nullptr : &call.device(properties.location.id);
   require(type != kHostNodeLocation || properties.location.id == 0);
   require(type != kHostLocation || properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE);
+  require(device != nullptr || (properties.allocFlags.compressionType == CU_MEM_ALLOCATION_COMP_NONE &&
+                                properties.allocFlags.gpuDirectRDMACapable == 0));
   require(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED && properties.win32HandleMetaData == nullptr);
   require((static_cast<int>(properties.requestedHandleTypes) & kWindowsHandles) == 0);
   const auto &flags = properties.allocFlags;
@@ -66,12 +68,15 @@ CUresult get_granularity(Call &, std::size_t *granularity, const CUmemAllocation
 }
 
 // Returns the properties as the driver stores them: without usage, without unknown handle types,
-// gpuDirectRDMACapable as 0 or 1, and the host as NUMA node 0. Measured on an H200, driver 580.159.
+// gpuDirectRDMACapable as 0 or 1, without compression of memory with it, and the host as NUMA node 0.
+// Measured on an H200, driver 580.159.
 CUmemAllocationProp stored(CUmemAllocationProp properties) {
   const int handle_types = static_cast<int>(properties.requestedHandleTypes) & (kFileDescriptor | kFabric);
   properties.requestedHandleTypes = static_cast<CUmemAllocationHandleType>(handle_types);
   properties.allocFlags.gpuDirectRDMACapable = properties.allocFlags.gpuDirectRDMACapable != 0;
   properties.allocFlags.usage = 0;
+  if (properties.allocFlags.gpuDirectRDMACapable != 0)
+    properties.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_NONE;
   if (properties.location.type == kHostLocation) {
     properties.location.type = static_cast<CUmemLocationType>(kHostNodeLocation);
     properties.location.id = 0;
@@ -99,6 +104,7 @@ CUresult create(Call &call, CUmemGenericAllocationHandle *handle, std::size_t si
   memory->is_tile_pool = (properties->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) != 0;
   memory->bytes = call.system.memory.physical_files.make(size, kept, device);
   if (memory->bytes == nullptr) fail_at_limit(call);
+  memory->number = NumberHold(call.system.numbers);
   *handle = new_handle(call, std::move(memory));
   return CUDA_SUCCESS;
 }
@@ -161,7 +167,7 @@ CUresult free(Call &call, CUdeviceptr base, std::size_t size) {
 
 CUresult map(Call &call, CUdeviceptr address, std::size_t size, std::size_t offset,
              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  require(flags == 0 && size != 0 && is_whole(address));
+  require(flags == 0 && size != 0 && address != 0 && is_whole(address));
   Memory &memory = call.system.memory;
   const std::shared_ptr<PhysicalMemory> physical = call.physical_handle(handle).memory;
   if (physical->multicast != nullptr) require_complete(call, *physical->multicast);
@@ -248,12 +254,13 @@ CUresult set_access(Call &call, CUdeviceptr address, std::size_t size, const CUm
 CUresult get_access(Call &call, unsigned long long *flags, const CUmemLocation *location,
                     CUdeviceptr address) {
   require(flags != nullptr && location != nullptr);
+  require(address != 0);
   const int type = static_cast<int>(location->type);
   require(type == CU_MEM_LOCATION_TYPE_DEVICE || is_host(type), CUDA_ERROR_INVALID_DEVICE);
   const Device *const device = type == CU_MEM_LOCATION_TYPE_DEVICE ? &call.device(location->id) : nullptr;
+  *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;  // even if the address is not of an allocation
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr);
-  *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (allocation->mapping == nullptr) return CUDA_SUCCESS;
   if (type == kHostNodeLocation && allocation->kind == MemoryKind::device) return CUDA_SUCCESS;
   *flags = allocation->mapping->access_of(device != nullptr ? device : allocation->device);
@@ -286,15 +293,42 @@ CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *o
   return CUDA_SUCCESS;
 }
 
-// A machine without dma-buf.
+constexpr unsigned long long kOverPcie = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, since 12.8
+
+// Fails as an H200 does that has no mapping over PCIe. The range may exceed its allocation, but not the block
+// of 2 MiB; access to mapped memory is not needed.
+void check_range_of_handle(Call &call, CUdeviceptr address, std::size_t size, unsigned long long flags) {
+  Memory &memory = call.system.memory;
+  const Allocation *const first = memory.find(address);
+  require(first != nullptr);
+  if (first->mapping == nullptr) {
+    require(first->kind == MemoryKind::device);
+    const Memory::Blocks blocks = memory.blocks_of(*first);
+    const CUdeviceptr end = first->imported != nullptr ? first->end() : blocks.base + blocks.size;
+    require(size <= end - address);
+  }
+  require((flags & kOverPcie) == 0, CUDA_ERROR_NOT_SUPPORTED);
+  bool is_of_device = true;
+  const bool is_mapped = memory.for_each_in(address, size, [&](const Allocation &part) {
+    is_of_device = is_of_device && part.kind == MemoryKind::device;
+  });
+  require(is_of_device && (is_mapped || first->mapping == nullptr));
+}
+
+// The checks are those of an H200, driver 580.159, which then returns a dma-buf. A dma-buf is an object of
+// the kernel driver of a device.
 CUresult get_range_handle(Call &call, void *handle, CUdeviceptr address, std::size_t size,
                           CUmemRangeHandleType type, unsigned long long flags) {
   constexpr std::size_t kHostPage = 4096;
-  constexpr unsigned long long kKnownFlags = 1;  // CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, since 12.8
+  constexpr int kNoFile = -1;
+  require(handle != nullptr && type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+  require(flags == 0 || (flags & kOverPcie) != 0);
+  require(size != 0 && size % kHostPage == 0 && address != 0 && address % kHostPage == 0);
   call.context();
-  require(handle != nullptr && type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && (flags & ~kKnownFlags) == 0);
-  require(size != 0 && size % kHostPage == 0 && address % kHostPage == 0);
-  require(call.system.memory.for_each_in(address, size, [](const Allocation &) {}));
+  std::memcpy(handle, &kNoFile, sizeof kNoFile);
+  check_range_of_handle(call, address, size, flags);
+  call.system.engine.report(std::string(call.name) +
+                            ": there is no dma-buf without a device's kernel driver");
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -305,14 +339,17 @@ std::shared_ptr<PhysicalMemory> import_physical(Call &call, int descriptor) {
   require(opened.has_value(), CUDA_ERROR_UNKNOWN);
   auto memory = std::make_shared<PhysicalMemory>();
   memory->bytes = std::move(opened->bytes);
+  memory->number = NumberHold(call.system.numbers);
   memory->properties = opened->properties;
   if (memory->properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
     memory->device = call.device_with(opened->device);
     require(memory->device != nullptr);
     memory->properties.location.id = memory->device->ordinal;
   }
-  check(call, memory->properties);                                    // the file may be damaged
-  memory->properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // imported memory is not exported again
+  check(call, memory->properties);  // the file may be damaged
+  // Imported memory is not exported again, and is not told to be capable of RDMA.
+  memory->properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  memory->properties.allocFlags.gpuDirectRDMACapable = 0;
   call.system.engine.work_in_background();
   return memory;
 }

@@ -7,6 +7,7 @@
 #include <cushim/ptx/execute.hpp>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -30,11 +31,15 @@ struct Memset {
   CUDA_MEMSET_NODE_PARAMS parameters{};
 };
 
+// Attributes of a kernel node by CUlaunchAttributeID. They have no effect in the simulation.
+using NodeAttributes = std::map<int, CUlaunchAttributeValue>;
+
 struct KernelLaunch {
   CUfunction function = nullptr;
   ptx::LaunchShape shape{};
   bool is_cooperative = false;
-  std::vector<std::byte> parameters{};  // as the kernel's declaration lays them out
+  std::vector<std::byte> parameters{};                    // as the kernel's declaration lays them out
+  std::shared_ptr<const NodeAttributes> attributes = {};  // null: none is set
 };
 
 struct HostFunction {
@@ -85,9 +90,14 @@ struct Conditional {
   std::vector<CUgraph> handles{};  // of the bodies: the array that the program reads
 };
 
-// The lists of external semaphores are empty: no semaphore can be imported.
-struct ExternalSignal {};
-struct ExternalWait {};
+// Signals external semaphores, or waits for them, in the order of the list.
+template <class Parameters>
+struct SemaphoreList {
+  std::vector<CUexternalSemaphore> semaphores{};
+  std::vector<Parameters> parameters{};  // one for each semaphore
+};
+using ExternalSignal = SemaphoreList<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>;
+using ExternalWait = SemaphoreList<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>;
 
 using Command =
     std::variant<Empty, Memcpy, Memset, KernelLaunch, HostFunction, EventRecord, EventWait, BatchMemOp,

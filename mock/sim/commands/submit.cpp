@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/submit.hpp"
 
+#include "commands/captured.hpp"
 #include "graphs/capturing.hpp"
 
 namespace cushim::sim {
@@ -16,16 +17,22 @@ bool needs_context(const Command &command) {
 }  // namespace
 
 void validate(Call &call, Context &context, const Command &command) {
-  if (const auto *const batch = std::get_if<BatchMemOp>(&command))
-    for (const CUstreamBatchMemOpParams &operation : batch->operations) prepare(call, context, operation);
+  if (const auto *const batch = std::get_if<BatchMemOp>(&command)) prepare(call, context, *batch);
+  if (const auto *const signal = std::get_if<ExternalSignal>(&command)) prepare(call, context, *signal);
+  if (const auto *const wait = std::get_if<ExternalWait>(&command)) prepare(call, context, *wait);
   if (const auto *const copy = std::get_if<Memcpy>(&command)) prepare(call, context, *copy);
   if (const auto *const set = std::get_if<Memset>(&command)) prepare(call, context, *set);
 }
 
 void capture_command(Call &call, Stream &stream, Command &&command) {
   require(stream.capture->capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-  // A memset is captured even if it exceeds its allocation. Measured, driver 580.
-  if (!std::holds_alternative<Memset>(command)) validate(call, *stream.context, command);
+  const Context &of_stream = *stream.context;
+  if (const auto *const set = std::get_if<Memset>(&command))
+    check_captured(of_stream, *set);
+  else if (const auto *const batch = std::get_if<BatchMemOp>(&command))
+    for (const CUstreamBatchMemOpParams &each : batch->operations) check_captured(of_stream, each);
+  else
+    validate(call, *stream.context, command);
   const auto context = needs_context(command) ? reinterpret_cast<CUcontext>(stream.context->handle) : nullptr;
   capture(call, stream, std::move(command), context);
 }

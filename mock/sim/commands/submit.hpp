@@ -4,8 +4,10 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "api/call.hpp"
+#include "api/launch_options.hpp"
 #include "commands/command.hpp"
 #include "copy/copy_endpoint.hpp"
 
@@ -24,13 +26,30 @@ PreparedCommand prepare(Call &call, Context &context, const Memset &command);
 PreparedCommand prepare(Call &call, Context &context, KernelLaunch &&command);
 PreparedCommand prepare(Call &call, Context &context, const HostFunction &command);
 PreparedCommand prepare(Call &call, Context &context, const CUstreamBatchMemOpParams &command);
-
 PreparedCommand prepare(Call &call, Context &context, const EventWait &command);
+PreparedCommand prepare(Call &call, Context &context, CUexternalSemaphore semaphore,
+                        const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS &parameters);
+PreparedCommand prepare(Call &call, Context &context, CUexternalSemaphore semaphore,
+                        const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS &parameters);
+// Prepares each member of a list.
+template <class Parameters>
+std::vector<PreparedCommand> prepare(Call &call, Context &context, const SemaphoreList<Parameters> &command) {
+  std::vector<PreparedCommand> prepared;
+  for (std::size_t i = 0; i < command.semaphores.size(); ++i)
+    prepared.push_back(prepare(call, context, command.semaphores[i], command.parameters[i]));
+  return prepared;
+}
+inline std::vector<PreparedCommand> prepare(Call &call, Context &context, const BatchMemOp &command) {
+  std::vector<PreparedCommand> prepared;
+  for (const CUstreamBatchMemOpParams &each : command.operations)
+    prepared.push_back(prepare(call, context, each));
+  return prepared;
+}
 
 // Describes a launch. Returns the errors of cuLaunchKernel. `pointers` and `extra` are its last two
 // arguments.
-KernelLaunch describe_launch(Call &call, const Function &function, const ptx::LaunchShape &shape,
-                             bool is_cooperative, void **pointers, void **extra);
+KernelLaunch describe_launch(Call &call, const Function &function, LaunchOptions launch, void **pointers,
+                             void **extra);
 
 // Returns the command of an entry point that submits one memory operation.
 inline Command command_of(const CUstreamBatchMemOpParams &operation) { return BatchMemOp{{operation}}; }

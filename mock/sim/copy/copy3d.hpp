@@ -22,7 +22,7 @@ struct Corner {
 struct Copy3DEndpoint {
   CopyEndpoint place;              // its address is that of the first copied byte
   std::size_t row = 0, slice = 0;  // stride in bytes
-  // Of an array whose memory is mapped by tiles; `corner` is then the first copied byte.
+  // Only of an array whose memory is mapped by tiles. `corner` is its first copied byte.
   std::shared_ptr<ArrayTiles> tiles{};
   Corner corner{};
 };

@@ -2,35 +2,48 @@
 #include "copy/copy_endpoint.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace cushim::sim {
 
 namespace {
 
-// Returns whether a range is mapped without gaps, and its bytes are accessible to the current context's
-// device or to the location that has them, a device or the host, which can take part in the copy.
-bool is_accessible(Call &call, CUdeviceptr address, std::size_t size) {
+[[noreturn]] void refuse_multicast(const Call &call, const char *why) {
+  call.system.engine.report(std::string(call.name) + ": " + why);
+  fail(CUDA_ERROR_NOT_SUPPORTED);
+}
+
+void check_multicast(Call &call, CUdeviceptr address, std::size_t size, Multicasts multicasts) {
+  if (multicasts == Multicasts::refused)
+    refuse_multicast(call, "this access to a multicast object is not implemented");
+  if (call.system.memory.multicast(address, size).empty())
+    refuse_multicast(call, "bytes of a multicast object are not bound to memory of each device");
+}
+
+// Returns whether a range is mapped without gaps, and each of its bytes is accessible to the current
+// context's device, or to the location of its physical memory (a device or the host), which can take part in
+// the copy.
+bool is_accessible(Call &call, Allocation &first, CUdeviceptr address, std::size_t size,
+                   Multicasts multicasts) {
   const Context *const current = call.current();
   const auto has_access = [&](const Allocation &part) {
     const auto is_granted = [&](const Device *location) {
       return part.mapping->access_of(location) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     };
-    if (part.mapping->physical->multicast != nullptr) {
-      call.system.engine.report(std::string(call.name) + ": access to a multicast object is not implemented");
-      fail(CUDA_ERROR_NOT_SUPPORTED);
-    }
+    if (part.is_multicast()) check_multicast(call, address, size, multicasts);
     return part.is_usable() &&
            (is_granted(part.device) || (current != nullptr && is_granted(current->device)));
   };
   bool all_have_access = true;
-  const bool is_mapped = call.system.memory.for_each_in(
-      address, size, [&](const Allocation &part) { all_have_access = all_have_access && has_access(part); });
+  const bool is_mapped = call.system.memory.for_each_in(first, address, size, [&](const Allocation &part) {
+    all_have_access = all_have_access && has_access(part);
+  });
   return is_mapped && all_have_access;
 }
 
 }  // namespace
 
-CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size) {
+CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size, Multicasts multicasts) {
   require(address != 0);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr || !call.system.memory.is_of_device(address));
@@ -39,12 +52,12 @@ CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size) {
   if (allocation->mapping == nullptr)
     require(size <= allocation->end() - address);
   else
-    require(is_accessible(call, address, size));
+    require(is_accessible(call, *allocation, address, size, multicasts));
   return {address, allocation, size};
 }
 
-CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size) {
-  const CopyEndpoint place = any_endpoint(call, address, size);
+CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size, Multicasts multicasts) {
+  const CopyEndpoint place = any_endpoint(call, address, size, multicasts);
   require(place.allocation != nullptr);
   return place;
 }
@@ -57,7 +70,7 @@ void for_each_allocation(Memory &memory, const CopyEndpoint &endpoint, Visit vis
   if (endpoint.allocation->mapping == nullptr)
     visit(*endpoint.allocation);
   else
-    memory.for_each_in(endpoint.address, endpoint.size, visit);
+    memory.for_each_in(*endpoint.allocation, endpoint.address, endpoint.size, visit);
 }
 
 // Returns the bandwidth from one device to another, in GB/s.
@@ -84,7 +97,7 @@ void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) n
 
 bool reaches(const Context &context, const Allocation &allocation) {
   if (allocation.mapping != nullptr)
-    return allocation.mapping->physical->multicast == nullptr &&
+    return !allocation.is_multicast() &&
            allocation.mapping->access_of(context.device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (allocation.pool != nullptr) return allocation.pool->is_open_to(context.device);
   if (allocation.kind != MemoryKind::device) return true;
@@ -109,6 +122,24 @@ Route route(const Context &context, const CopyEndpoint &to, const CopyEndpoint &
   return {nullptr, at(costs.host_to_device)};
 }
 
+namespace {
+
+// Returns the action of a copy to all memory that is bound to a multicast object.
+Action copy_to_multicast(Memory &memory, CUdeviceptr to, CUdeviceptr from, std::size_t size,
+                         SourceRead read) {
+  std::vector<std::byte> staged;
+  if (read == SourceRead::in_call) {
+    const std::byte *const bytes = memory.bytes_to_read(from, size);
+    staged.assign(bytes, bytes + size);
+  }
+  return [&memory, to, from, size, staged = std::move(staged)] {
+    const std::byte *const bytes = staged.empty() ? memory.bytes_to_read(from, size) : staged.data();
+    for (const Multicast::Copy &copy : memory.multicast(to, size)) std::memmove(copy.bytes, bytes, size);
+  };
+}
+
+}  // namespace
+
 Operation copy_operation(Call &call, const Context &context, const CopyEndpoint &to, const CopyEndpoint &from,
                          std::size_t size, SourceRead read) {
   for (const CopyEndpoint &place : {to, from})
@@ -117,15 +148,17 @@ Operation copy_operation(Call &call, const Context &context, const CopyEndpoint 
   Memory &memory = call.system.memory;
   const auto [resource, cost] = route(context, to, from, size);
   Operation operation{.cost = cost, .resource = resource};
-  if (read == SourceRead::in_call) {
-    const std::byte *const bytes = memory.bytes(from.address, size);
+  if (to.is_multicast()) {
+    operation.run = copy_to_multicast(memory, to.address, from.address, size, read);
+  } else if (read == SourceRead::in_call) {
+    const std::byte *const bytes = memory.bytes_to_read(from.address, size);
     operation.run = [&memory, to = to.address,
                      staged = std::vector<std::byte>(bytes, bytes + size)](Move &move) {
       move = {memory.bytes(to, staged.size()), staged.data(), staged.size()};
     };
   } else {
     operation.run = [&memory, to = to.address, from = from.address, size](Move &move) {
-      move = {memory.bytes(to, size), memory.bytes(from, size), size};
+      move = {memory.bytes(to, size), memory.bytes_to_read(from, size), size};
     };
   }
   return operation;

@@ -13,19 +13,27 @@ struct CopyEndpoint {
 
   bool is_device() const noexcept { return allocation != nullptr && allocation->kind == MemoryKind::device; }
   bool is_pageable() const noexcept { return allocation == nullptr; }
+  bool is_multicast() const noexcept { return allocation != nullptr && allocation->is_multicast(); }
   // Returns the device that takes part in the copy; null for host memory.
   Device *device() const noexcept { return is_device() ? allocation->device : nullptr; }
 };
 
+// `written`: an endpoint may be in a multicast object, which copies can write to, but not read.
+// `refused`: a multicast object is CUDA_ERROR_INVALID_VALUE (1).
+enum class Multicasts { refused, written };
+
 // Returns an endpoint in memory that devices can access. INVALID_VALUE for other memory, and for a range that
 // exceeds its allocation. A range in mapped memory may extend over adjacent mappings with access.
-CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size);
+CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size,
+                             Multicasts multicasts = Multicasts::refused);
 
 // Returns an endpoint in memory of any kind (unified addressing). INVALID_VALUE for null, for a range that
-// exceeds its allocation, and for unallocated device addresses. NOT_SUPPORTED for a multicast object.
-CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size);
+// exceeds its allocation, and for unallocated device addresses. NOT_SUPPORTED, with a report, for bytes of a
+// multicast object that are refused or not bound to memory of each device.
+CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size,
+                          Multicasts multicasts = Multicasts::refused);
 
-// Whether the call waits for its copy to complete.
+// `waits`: the call waits until its copy is complete.
 enum class Sync { waits, returns };
 // For calls without a stream argument: the host does not wait for copies between devices.
 inline Sync host_waits(const CopyEndpoint &to, const CopyEndpoint &from) {
@@ -42,9 +50,9 @@ void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) n
 
 // Returns whether a context's device may access the memory directly, as memsets and stream memory operations
 // do. It may not access another device's memory without peer access of the context, nor memory opened from
-// another process outside the context that opened it (measured, driver 580). No device of the simulated
-// driver may access a multicast object. Copies work between any two
-// devices, except for memory of a pool without access.
+// another process outside the context that opened it (measured, driver 580). False for a multicast object,
+// which only some calls and instructions write to. Copies work between any two devices, except for memory of
+// a pool without access.
 bool reaches(const Context &context, const Allocation &allocation);
 
 // The engine that performs a copy, and the time it takes.

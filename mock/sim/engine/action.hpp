@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -16,7 +17,9 @@ struct Move {
   std::byte *to = nullptr;
   const std::byte *from = nullptr;
   std::size_t size = 0;
-  std::function<void()> compute{};  // instead of a copy: work to do without the machine's lock
+  // Instead of a copy: work to do without the machine's lock. Returns the virtual nanoseconds that it takes
+  // in addition to the operation's cost.
+  std::function<std::int64_t()> compute{};
 };
 
 // A movable function that is called once. Stores up to kInlineSize bytes of captured state without an

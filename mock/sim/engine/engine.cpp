@@ -102,6 +102,7 @@ Work Engine::add(Operation &&operation) {
   ++task.references;  // the engine's own reference, until the task is complete
   ++unfinished_;
   if (task.blockers == 0) task.state = Task::State::ready;
+  if (observer_ != nullptr) observer_->submitted(task.serial);
   return work;
 }
 

@@ -115,6 +115,9 @@ class Engine {
 
   void report(const std::string &text) const;
 
+  // Sets the observer of operations; null: none.
+  void observe(mock::OperationObserver *observer) noexcept { observer_ = observer; }
+
  private:
   using List = Task::List;
   class Needs;
@@ -152,7 +155,7 @@ class Engine {
   bool run_one_in_front(Lock &lock, std::span<const Work> works);
   void run_at_call(Lock &lock);
   void run(Lock &lock, Task &task);
-  void make(Lock &lock, const Move &move);
+  Time make(Lock &lock, const Move &move);
   void complete(Task &task, bool is_abandoned = false);
   void mark_abandoned(const void *owner, std::span<const Work> works, CUresult fault);
   void drop(Task &task);
@@ -193,6 +196,7 @@ class Engine {
 
   BlockPool::Owner tasks_ = BlockPool::make(sizeof(Task));
   std::function<void(const void *owner)> on_failure_;
+  mock::OperationObserver *observer_ = nullptr;
 
   // Ready tasks: all their predecessors are complete. Tasks in `needed_` are runnable and needed by a wait.
   ReadyHeap runnable_, needed_;  // the condition holds, or there is none

@@ -52,7 +52,7 @@ class Engine::WithoutLock {
 
 // Returns the next task by the schedule; null if there is none.
 Task *Engine::choose() {
-  if (may_have_changed_) check_polled(kLooksOfCall);
+  if (may_have_changed_) check_polled(kWordsPolledByCall);
   if (!has_runnable()) return nullptr;
   ++examined_;
   if (schedule_ == Schedule::seeded) {
@@ -82,7 +82,7 @@ bool Engine::run_one(Lock &lock) {
 }
 
 bool Engine::run_one_needed(Lock &lock) {
-  if (may_have_changed_) check_polled(kLooksOfCall);
+  if (may_have_changed_) check_polled(kWordsPolledByCall);
   while (!needed_.empty()) {
     ++examined_;
     if (try_run(lock, needed_.first())) return true;
@@ -153,7 +153,10 @@ void Engine::run(Lock &lock, Task &task) {
     attempt(task, [&] {
       Move move;
       task.action(move);
-      make(lock, move);
+      const Time more = make(lock, move);
+      task.completed_at += more;
+      task.cost += more;
+      if (task.resource != nullptr) task.resource->free_at += more;
     });
     may_have_changed_ = true;
   }
@@ -161,18 +164,23 @@ void Engine::run(Lock &lock, Task &task) {
 }
 
 // Makes a move. A long move releases the lock, so that other threads' calls and moves continue. A call that
-// frees the memory waits for the operation first.
-void Engine::make(Lock &lock, const Move &move) {
+// frees the memory waits for the operation first. Returns the virtual time that it takes beyond the task's
+// cost.
+Time Engine::make(Lock &lock, const Move &move) {
   if (move.compute != nullptr) {
     changed_.wait(lock, [this] { return waiting_for_moves_ == 0; });
     const WithoutLock unlocked(*this, lock);
     return move.compute();
   }
-  if (move.size == 0) return;
+  if (move.size == 0) return 0;
   const auto copy = [&move] { std::memmove(move.to, move.from, move.size); };
-  if (move.size < kLongMove || waiting_for_moves_ != 0) return copy();
+  if (move.size < kUnlockedCopyBytes || waiting_for_moves_ != 0) {
+    copy();
+    return 0;
+  }
   const WithoutLock unlocked(*this, lock);
   copy();
+  return 0;
 }
 
 void Engine::wait_for_moves(Lock &lock) {
@@ -185,6 +193,12 @@ void Engine::wait_for_moves(Lock &lock) {
 void Engine::complete(Task &task, bool is_abandoned) {
   if (task.extras != nullptr && task.extras->on_complete != nullptr)
     attempt(task, [&] { task.extras->on_complete(task.completed_at); });
+  if (observer_ != nullptr && !is_abandoned)
+    observer_->ran({.number = task.serial,
+                    .stream = task.stream,
+                    .call = task.name,
+                    .begin = std::chrono::nanoseconds(task.completed_at - task.cost),
+                    .end = std::chrono::nanoseconds(task.completed_at)});
   task.state = Task::State::complete;
   --unfinished_;
   if (task.is_last()) --last_tasks_;

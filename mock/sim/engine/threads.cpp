@@ -74,7 +74,7 @@ void Engine::background_thread(const std::stop_token &stop) {
   bool has_run = false;
   while (!stop.stop_requested()) {
     may_have_changed_ = true;
-    if (run_one(lock) || check_polled(kLooksAtRest)) {
+    if (run_one(lock) || check_polled(kWordsPolledWhenIdle)) {
       has_run = true;
       continue;
     }
@@ -87,7 +87,7 @@ void Engine::background_thread(const std::stop_token &stop) {
     if (polled_.empty())
       changed_.wait(lock, stop, [&] { return can_go_on() || !polled_.empty(); });
     else
-      changed_.wait_for(lock, stop, kLook, can_go_on);
+      changed_.wait_for(lock, stop, kPollInterval, can_go_on);
     is_background_idle_ = false;
   }
 }

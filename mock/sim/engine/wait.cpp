@@ -150,9 +150,9 @@ void Engine::sleep(Lock &lock, Task &until) {
   until.is_awaited = true;
   // Memory changes without notice, so it is checked periodically while an operation waits for it.
   if (schedule_ != Schedule::background && !polled_.empty())
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, kPollInterval);
   else
-    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kAskAgain, options_.patience));
+    changed_.wait_for(lock, std::min<std::chrono::milliseconds>(kDeadlockCheckInterval, options_.patience));
 }
 
 }  // namespace cushim::sim

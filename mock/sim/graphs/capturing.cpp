@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "api/call.hpp"
 
@@ -35,23 +36,27 @@ GraphNode &capture(Call &call, Stream &stream, Command command, CUcontext contex
   require(point.capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   Graph &graph = graph_of(call.system, *point.capture);
   GraphNode &node = add_node(call.system, graph, std::move(command), context);
-  for (const CUgraphNode earlier : point.dependencies)
-    if (GraphNode *const found = call.system.handles.find<GraphNode>(earlier);
+  for (std::size_t i = 0; i < point.dependencies.size(); ++i)
+    if (GraphNode *const found = call.system.handles.find<GraphNode>(point.dependencies[i]);
         found != nullptr && find_edge(*found, node) == nullptr)
-      connect(*found, node);
-  point.dependencies.assign(1, handle_of(node));
+      connect(*found, node, point.edges[i]);
+  point.clear();
+  point.add(handle_of(node));
   return node;
+}
+
+bool is_captured_into(const System &system, CUgraph graph) {
+  return std::ranges::any_of(system.captures, [&](const auto &each) { return each->graph == graph; });
 }
 
 bool is_active(const System &system, const Capture &capture) {
   return std::ranges::any_of(system.captures, [&](const auto &each) { return each.get() == &capture; });
 }
 
-void join_capture(Call &call, Stream &stream, const CapturePoint &point) {
+void join_capture(Stream &stream, const CapturePoint &point) {
   Capture &capture = *point.capture;
-  require(is_active(call.system, capture));
   if (stream.capture == nullptr) {
-    require(capture.is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    capture.is_valid = !stream.is_legacy;
     require(!stream.is_legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     stream.capture = std::make_unique<CapturePoint>(point);
     capture.streams.push_back(&stream);
@@ -61,36 +66,51 @@ void join_capture(Call &call, Stream &stream, const CapturePoint &point) {
     capture.is_valid = false;
     refuse_in_capture(stream, CUDA_ERROR_STREAM_CAPTURE_MERGE);
   }
-  require(capture.is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-  std::vector<CUgraphNode> &dependencies = stream.capture->dependencies;
-  dependencies.insert(dependencies.end(), point.dependencies.begin(), point.dependencies.end());
+  for (std::size_t i = 0; i < point.dependencies.size(); ++i)
+    stream.capture->add(point.dependencies[i], point.edges[i]);
 }
 
-void remove_duplicates(std::vector<CUgraphNode> &nodes) {
+void remove_duplicates(CapturePoint &point) {
   std::unordered_set<CUgraphNode> seen;
-  std::erase_if(nodes, [&](CUgraphNode node) { return !seen.insert(node).second; });
+  const CapturePoint all = std::exchange(point, {point.capture});
+  for (std::size_t i = 0; i < all.dependencies.size(); ++i)
+    if (seen.insert(all.dependencies[i]).second) point.add(all.dependencies[i], all.edges[i]);
 }
 
 bool has_unjoined_work(const System &system, const Capture &capture) {
-  const auto &joined = capture.origin->capture->dependencies;
-  const std::unordered_set<CUgraphNode> known(joined.begin(), joined.end());
+  const auto &last = capture.origin->capture->dependencies;
+  std::unordered_set<CUgraphNode> known(last.begin(), last.end());
+  known.insert(capture.joined.begin(), capture.joined.end());
   const auto is_unjoined = [&](CUgraphNode handle) {
     const GraphNode *const node = system.handles.find<GraphNode>(handle);
     return node != nullptr && node->dependents.empty() && !known.contains(handle);
   };
-  return std::ranges::any_of(capture.streams, [&](const Stream *stream) {
-    return stream != capture.origin && std::ranges::any_of(stream->capture->dependencies, is_unjoined);
-  });
+  return std::ranges::any_of(capture.left_behind, is_unjoined) ||
+         std::ranges::any_of(capture.streams, [&](const Stream *stream) {
+           return stream != capture.origin && std::ranges::any_of(stream->capture->dependencies, is_unjoined);
+         });
 }
+
+namespace {
+
+// Removes the capture and all its streams from it.
+void forget(System &system, Capture &capture) {
+  const std::vector<Stream *> streams = std::move(capture.streams);
+  std::erase_if(system.captures, [&](const auto &each) { return each.get() == &capture; });
+  for (Stream *const stream : streams) stream->capture.reset();  // the last one destroys the capture
+}
+
+}  // namespace
 
 Graph *end_capture(Call &call, Capture &capture) {
   System &system = call.system;
   Graph *graph = system.handles.find<Graph>(capture.graph);
-  if (!capture.is_valid && !capture.is_to_graph && graph != nullptr) destroy_graph(system, *graph, call.name);
-  if (!capture.is_valid) graph = nullptr;
-  const std::vector<Stream *> streams = std::move(capture.streams);
-  std::erase_if(system.captures, [&](const auto &each) { return each.get() == &capture; });
-  for (Stream *const stream : streams) stream->capture.reset();  // the last one destroys the capture
+  if (!capture.is_valid && graph != nullptr) {
+    // Also the program's; measured, driver 580. A graph that is a part of a node ends with the node.
+    if (graph->parent == nullptr) destroy_graph(system, *graph, call.name);
+    graph = nullptr;
+  }
+  forget(system, capture);
   return graph;
 }
 
@@ -137,35 +157,21 @@ void require_no_strict_capture(Call &call) {
   });
 }
 
-namespace {
-
-// Returns whether other streams of the capture depend on the last nodes of a stream.
-bool is_joined(const System &system, const Capture &capture, const Stream &stream) {
-  if (capture.origin == &stream) return false;
-  const auto is_known = [&](CUgraphNode handle) {
-    const GraphNode *const node = system.handles.find<GraphNode>(handle);
-    if (node == nullptr || !node->dependents.empty()) return true;
-    return std::ranges::any_of(capture.streams, [&](const Stream *other) {
-      return other != &stream && std::ranges::count(other->capture->dependencies, handle) != 0;
-    });
-  };
-  return std::ranges::all_of(stream.capture->dependencies, is_known);
-}
-
-}  // namespace
-
 void leave_capture(System &system, Stream &stream) {
   if (stream.capture == nullptr) return;
   const std::shared_ptr<Capture> capture = stream.capture->capture;
-  capture->is_valid = capture->is_valid && is_joined(system, *capture, stream);
-  std::erase(capture->streams, &stream);
-  stream.capture.reset();
-  if (capture->origin == &stream) capture->origin = nullptr;
-  if (!capture->streams.empty()) return;
+  if (capture->origin != &stream) {
+    const std::vector<CUgraphNode> &last = stream.capture->dependencies;
+    capture->left_behind.insert(capture->left_behind.end(), last.begin(), last.end());
+    std::erase(capture->streams, &stream);
+    stream.capture.reset();
+    return;
+  }
+  // Also a graph that the program has made; measured, driver 580.
   if (Graph *const graph = system.handles.find<Graph>(capture->graph);
-      graph != nullptr && !capture->is_to_graph)
+      graph != nullptr && graph->parent == nullptr)
     destroy_graph(system, *graph, "the end of its stream");
-  std::erase(system.captures, capture);
+  forget(system, *capture);
 }
 
 }  // namespace cushim::sim

@@ -7,8 +7,17 @@
 
 namespace cushim::sim {
 
-GraphCondition::GraphCondition(System &system, const Graph &graph, CUcontext context)
-    : system(system), handle(++system.last_condition), graph(graph.id), context(context) {
+namespace {
+
+constexpr unsigned kNumberBits = 20;  // of a handle
+
+}  // namespace
+
+GraphCondition::GraphCondition(System &system, unsigned number, CUcontext context)
+    : system(system),
+      number(number),
+      handle((++system.last_condition << kNumberBits) | number),
+      context(context) {
   system.conditions.emplace(handle, this);
 }
 
@@ -27,10 +36,13 @@ bool set_conditional(System &system, const Context &context, cuuint64_t handle, 
   return true;
 }
 
-bool is_in_scope(const GraphCondition &condition, const Graph &graph) {
-  const Graph *each = &graph;
-  while (each != nullptr && each->id != condition.graph) each = each->parent;
-  return each != nullptr;
+std::shared_ptr<GraphCondition> condition_for_node(const Graph &graph, CUcontext context, cuuint64_t handle) {
+  const cuuint64_t number = handle & ((cuuint64_t{1} << kNumberBits) - 1);
+  for (const Graph *each = &graph; each != nullptr; each = each->parent)
+    for (const auto &condition : each->conditions)
+      if (condition->number == number && condition->context == context && !condition->has_node)
+        return condition;
+  return nullptr;
 }
 
 }  // namespace cushim::sim

@@ -17,14 +17,14 @@ struct System;
 // A condition. The graph that it was created for, the conditional node that uses it, executable graphs and
 // their launches share it.
 struct GraphCondition : std::enable_shared_from_this<GraphCondition> {
-  GraphCondition(System &system, const Graph &graph, CUcontext context);
+  GraphCondition(System &system, unsigned number, CUcontext context);
   ~GraphCondition();
   GraphCondition(const GraphCondition &) = delete;
   GraphCondition &operator=(const GraphCondition &) = delete;
 
   System &system;
-  const cuuint64_t handle;    // never 0, never reused
-  const unsigned long graph;  // id of the graph that it was created for
+  const unsigned number;    // counts those of its graph and context, from 1
+  const cuuint64_t handle;  // never 0, never reused
   const CUcontext context;
   std::optional<unsigned> at_launch{};          // the value at the start of each launch; none: undefined
   bool has_node = false;                        // at most one node may use it
@@ -39,7 +39,9 @@ GraphCondition *find_condition(const System &system, cuuint64_t handle);
 // Takes the machine's lock.
 bool set_conditional(System &system, const Context &context, cuuint64_t handle, unsigned value);
 
-// Returns whether a graph is the one that the condition was created for, or a part of it.
-bool is_in_scope(const GraphCondition &condition, const Graph &graph);
+// Returns the condition that a new node of a graph may use; null if there is none. A handle names it by its
+// number alone, in the graph or a graph that contains it: the handle may be that of another graph. Measured
+// on an H200, driver 580.
+std::shared_ptr<GraphCondition> condition_for_node(const Graph &graph, CUcontext context, cuuint64_t handle);
 
 }  // namespace cushim::sim

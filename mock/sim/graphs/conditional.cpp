@@ -55,7 +55,7 @@ class Preparation {
     if (const auto *const inner = std::get_if<Conditional>(&from.command)) {
       const std::span bodies(body.bodies);
       made.conditional = std::make_unique<PreparedConditional>(
-          conditional(*inner, bodies.subspan(from.first_body, inner->bodies.size())));
+          conditional(*inner, bodies.subspan(from.part, inner->bodies.size())));
     } else if (from.is_enabled) {
       PreparedCommand prepared = command(from);
       uses_.insert(uses_.end(), prepared.uses.begin(), prepared.uses.end());

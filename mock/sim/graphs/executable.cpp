@@ -24,10 +24,20 @@ class Flattening {
     if (for_each_in_creation_order(graph, [&](GraphNode &node) { return append(node, first); })) return true;
     flat.nodes.erase(flat.nodes.begin() + static_cast<std::ptrdiff_t>(nodes), flat.nodes.end());
     flat.dependencies.resize(dependencies);
+    flat.edge_data.erase(flat.edge_data.lower_bound(dependencies), flat.edge_data.end());
     flat.bodies.erase(flat.bodies.begin() + static_cast<std::ptrdiff_t>(bodies), flat.bodies.end());
     const std::vector<GraphNode *> order = in_topological_order(graph);
     return order.size() == graph.node_count &&
            std::ranges::all_of(order, [&](GraphNode *node) { return append(*node, first); });
+  }
+
+  // Returns the indices of the nodes without dependents. Requires that the graph has been appended.
+  static std::vector<std::uint32_t> sinks_of(const Graph &graph) {
+    std::vector<std::uint32_t> sinks;
+    Graph::for_each(graph.sinks, [&](const GraphNode &node) {
+      sinks.push_back(static_cast<std::uint32_t>(node.scratch));
+    });
+    return sinks;
   }
 
   FlatGraph flat;
@@ -36,8 +46,11 @@ class Flattening {
   // Sets the node's `scratch` to its index.
   bool append(GraphNode &node, std::optional<std::uint32_t> first) {
     after_.clear();
-    node.dependencies.for_each(
-        [&](const GraphEdge &edge) { after_.push_back(static_cast<std::uint32_t>(edge.from.scratch)); });
+    node.dependencies.for_each([&](const GraphEdge &edge) {
+      if (edge.data != EdgeData{})
+        flat.edge_data.emplace(flat.dependencies.size() + after_.size(), edge.data);
+      after_.push_back(static_cast<std::uint32_t>(edge.from.scratch));
+    });
     if (after_.empty() && first) after_.push_back(*first);
     if (!append(node, std::span<const std::uint32_t>(after_))) return false;
     node.scratch = last();
@@ -54,16 +67,17 @@ class Flattening {
     add(Empty{}, nullptr, 0, after);
     const std::uint32_t begin = last();
     if (!append(*child->graph, begin)) return false;
-    std::vector<std::uint32_t> ends;
-    for (std::uint32_t i = begin; i <= last(); ++i)
-      if (!flat.nodes[i].has_dependents) ends.push_back(i);
-    add(Empty{}, nullptr, node.id, ends);
+    std::vector<std::uint32_t> ends = sinks_of(*child->graph);
+    if (ends.empty()) ends.push_back(begin);
+    add(ChildGraph{}, nullptr, node.id, ends);
+    flat.nodes.back().part = static_cast<std::uint32_t>(flat.children.size());
+    flat.children.push_back({begin, child->graph->node_count});
     return true;
   }
 
   bool append(const GraphNode &node, const Conditional &conditional, std::span<const std::uint32_t> after) {
     add(node.command, node.context, node.id, after);
-    flat.nodes.back().first_body = static_cast<std::uint32_t>(flat.bodies.size());
+    flat.nodes.back().part = static_cast<std::uint32_t>(flat.bodies.size());
     for (const Graph *const body : conditional.bodies) {
       auto made = flatten(*body);
       if (!made) return false;
@@ -93,6 +107,8 @@ class Flattening {
 std::optional<FlatGraph> flatten(const Graph &graph) {
   Flattening flattening;
   if (!flattening.append(graph, std::nullopt)) return std::nullopt;
+  flattening.flat.sinks = Flattening::sinks_of(graph);
+  flattening.flat.node_count = graph.node_count;
   return std::move(flattening.flat);
 }
 
@@ -111,7 +127,8 @@ void leave_conditions(ExecutableGraph &executable) {
   executable.conditions.clear();
 }
 
-// Returns false, without a change, if another executable graph has one of the graph's conditions.
+}  // namespace
+
 bool take_conditions(ExecutableGraph &executable, const FlatGraph &graph) {
   std::vector<std::shared_ptr<GraphCondition>> found;
   collect_conditions(graph, found);
@@ -122,6 +139,8 @@ bool take_conditions(ExecutableGraph &executable, const FlatGraph &graph) {
   executable.conditions = std::move(found);
   return true;
 }
+
+namespace {
 
 // Finds the nodes of bodies, too.
 void index_nodes(ExecutableGraph &executable, FlatGraph &graph) {
@@ -162,49 +181,6 @@ void set_graph(ExecutableGraph &executable, FlatGraph &&graph) {
 void leave_graph(ExecutableGraph &executable) {
   leave_memory(executable);
   leave_conditions(executable);
-}
-
-Difference compare(const FlatGraph &executable, const FlatGraph &wanted) {
-  if (executable.nodes.size() != wanted.nodes.size() ||
-      executable.dependencies.size() != wanted.dependencies.size())
-    return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
-  for (std::size_t i = 0; i < wanted.nodes.size(); ++i) {
-    const FlatGraph::Node &before = executable.nodes[i], &after = wanted.nodes[i];
-    if (before.command.index() != after.command.index())
-      return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, after.id};
-    if (is_of_memory(after.command)) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, after.id};
-    if (!std::ranges::equal(executable.dependencies_of(before), wanted.dependencies_of(after)))
-      return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, after.id};
-    if (const auto *const conditional = std::get_if<Conditional>(&after.command)) {
-      const auto &known = std::get<Conditional>(before.command);
-      if (known.type != conditional->type || known.bodies.size() != conditional->bodies.size())
-        return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, after.id};
-    }
-  }
-  for (std::size_t i = 0; i < wanted.bodies.size(); ++i)
-    if (const Difference found = compare(executable.bodies[i], wanted.bodies[i]);
-        found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS)
-      return found;
-  return {};
-}
-
-namespace {
-
-void replace_commands(FlatGraph &graph, FlatGraph &&wanted) {
-  for (std::size_t i = 0; i < wanted.nodes.size(); ++i) {
-    graph.nodes[i].command = std::move(wanted.nodes[i].command);
-    graph.nodes[i].context = wanted.nodes[i].context;
-  }
-  for (std::size_t i = 0; i < wanted.bodies.size(); ++i)
-    replace_commands(graph.bodies[i], std::move(wanted.bodies[i]));
-}
-
-}  // namespace
-
-bool set_commands(ExecutableGraph &executable, FlatGraph &&wanted) {
-  if (!take_conditions(executable, wanted)) return false;
-  replace_commands(executable.graph, std::move(wanted));
-  return true;
 }
 
 }  // namespace cushim::sim

@@ -17,22 +17,29 @@ namespace cushim::sim {
 struct Call;
 struct Stream;
 
-// The nodes of a graph and of its child graphs in a topological order. A child graph is the range between two
-// empty nodes, of which the second stands for the child graph node. The bodies of conditional nodes are flat
-// graphs of their own.
+// The nodes of a graph and of its child graphs in a topological order. A child graph is the range between an
+// empty node and the child graph node. The bodies of conditional nodes are flat graphs of their own.
 struct FlatGraph {
   struct Node {
-    Command command;
+    Command command;  // of a child graph node: without the graph
     CUcontext context = nullptr;
     unsigned long id = 0;  // of the graph node; 0 for the first node of a child graph
     std::uint32_t dependencies = 0, dependency_count = 0;  // a range of `dependencies`
-    std::uint32_t first_body = 0;                          // of a conditional node: index of `bodies`
+    std::uint32_t part = 0;  // of a conditional node: index of `bodies`; of a child graph node: of `children`
     bool has_dependents = false;
     bool is_enabled = true;
   };
+  struct Child {
+    std::uint32_t begin = 0;  // index of the empty node
+    std::size_t node_count = 0;
+  };
 
   std::vector<Node> nodes;
-  std::vector<std::uint32_t> dependencies;  // indices of nodes
+  std::vector<std::uint32_t> dependencies;    // indices of nodes
+  std::map<std::size_t, EdgeData> edge_data;  // by index of `dependencies`; without the default
+  std::vector<std::uint32_t> sinks;           // indices of Graph::sinks
+  std::size_t node_count = 0;                 // without those of child graphs
+  std::vector<Child> children;
   std::vector<FlatGraph> bodies;
   bool has_memory_nodes = false;
 
@@ -59,6 +66,7 @@ struct ExecutableGraph final : Object {
 
   unsigned long id = 0;
   unsigned long long flags = 0;
+  std::shared_ptr<unsigned> executables, all_executables;  // of the graph
   FlatGraph graph;
   std::vector<std::pair<unsigned long, Place>>
       by_id;                                // sorted by the node's id; empty before the first find()
@@ -74,18 +82,11 @@ struct ExecutableGraph final : Object {
 // graph of memory that they allocate (measured, driver 580), or of their conditions (CUDA allows one at a
 // time, see CU_GRAPH_NODE_TYPE_CONDITIONAL; the code is that of memory).
 void set_graph(ExecutableGraph &executable, FlatGraph &&graph);
+// Makes the conditions of a graph those of an executable graph. Returns false, without a change, if another
+// executable graph has one of them.
+bool take_conditions(ExecutableGraph &executable, const FlatGraph &graph);
 // Notes that the executable graph does not exist any more: another one may have its memory and conditions.
 void leave_graph(ExecutableGraph &executable);
-
-// The result of a comparison of an executable graph with a graph that shall replace its parameters.
-struct Difference {
-  CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-  unsigned long node = 0;  // id of the graph's node in error; 0: none
-};
-Difference compare(const FlatGraph &executable, const FlatGraph &wanted);
-// Replaces the commands and the conditions by those of a graph of the same structure. Returns false, without
-// a change, if another executable graph has one of the conditions.
-bool set_commands(ExecutableGraph &executable, FlatGraph &&wanted);
 
 // Adds the nodes to the stream, after its work and after the last launch, and starts them. If the memory or
 // the objects of a node do not exist any more, the nodes before it run, and the node's error is thrown; on

@@ -8,11 +8,12 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "commands/command.hpp"
 #include "engine/block_pool.hpp"
+#include "graphs/edge_data.hpp"
+#include "graphs/links.hpp"
 #include "objects/handle.hpp"
 
 namespace cushim::sim {
@@ -22,19 +23,8 @@ struct GraphNode;
 struct System;
 struct UserObject;
 
-// Data of an edge (CUgraphEdgeData, which the headers of CUDA 11 and 12.0 lack).
-struct EdgeData {
-  unsigned char from_port = 0, to_port = 0, type = 0;
-  bool operator==(const EdgeData &) const noexcept = default;
-};
-
 // A dependency of `to` on `from`. An element of a list of each of the two nodes.
 struct GraphEdge {
-  struct Link : ListHook {
-    explicit Link(GraphEdge &edge) noexcept : edge(edge) {}
-    GraphEdge &edge;
-  };
-
   GraphEdge(GraphNode &from, GraphNode &to, EdgeData data) noexcept;
   ~GraphEdge();
   GraphEdge(const GraphEdge &) = delete;
@@ -45,24 +35,29 @@ struct GraphEdge {
 
   GraphNode &from, &to;
   const EdgeData data;
-  Link of_from{*this}, of_to{*this};
+  ListLinkOf<GraphEdge> of_from{*this}, of_to{*this};
 };
 
-// The edges that begin, or that end, at a node, in the order of their creation.
-class EdgeList : public ListHook {
+// The edges that begin, or that end, at a node, in the order of their creation. The last edge takes the place
+// of a removed one. Measured on an H200, driver 580.
+class EdgeList {
  public:
   bool empty() const noexcept { return count_ == 0; }
   std::size_t size() const noexcept { return count_; }
-  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete): the destructor of an edge removes it from its lists
-  GraphEdge &front() const noexcept { return static_cast<GraphEdge::Link &>(next()).edge; }
+  GraphEdge &front() const noexcept { return edge_of(end_.next()); }
+  void add(ListLink &link) noexcept;
+  void remove(ListLink &link) noexcept;
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const ListHook *hook = &next(); hook != this; hook = &hook->next())
-      visit(static_cast<const GraphEdge::Link *>(hook)->edge);
+    for (const ListLink *link = &end_.next(); link != &end_; link = &link->next()) visit(edge_of(*link));
   }
 
  private:
-  friend GraphEdge;
+  static GraphEdge &edge_of(const ListLink &link) noexcept {
+    return static_cast<const ListLinkOf<GraphEdge> &>(link).owner;
+  }
+
+  ListLink end_;
   std::size_t count_ = 0;
 };
 
@@ -78,10 +73,11 @@ struct GraphNode final : Object {
   CUcontext context = nullptr;  // null for a node that runs in the context of the launch
   Command command;
   unsigned long id = 0;
-  unsigned long original = 0;  // id of the node that this was cloned from; 0: none
-  EdgeList dependencies;       // edges to this node
-  EdgeList dependents;         // edges from this node
-  std::size_t scratch = 0;     // used by algorithms; undefined between them
+  unsigned long original = 0;                      // id of the node that this was cloned from; 0: none
+  EdgeList dependencies;                           // edges to this node
+  EdgeList dependents;                             // edges from this node
+  ListLinkOf<GraphNode> root{*this}, sink{*this};  // linked while it has no dependencies; no dependents
+  std::size_t scratch = 0;                         // used by algorithms; undefined between them
   // The arguments that cuGraphKernelNodeGetParams returns point to the command's parameters.
   std::vector<void *> arguments;
 };
@@ -100,13 +96,25 @@ struct Graph final : Object {
   Graph *parent = nullptr;     // the graph of the node that it is a part of; null: none
   bool is_body = false;        // whether that node is a conditional node
   Nodes nodes;                 // in the order of creation
+  // The nodes without dependencies, and those without dependents. A node that becomes one goes to the front.
+  // Measured on an H200, driver 580.
+  ListLink roots, sinks;
   std::size_t node_count = 0, edge_count = 0;
   bool has_memory_nodes = false, has_conditional_nodes = false, has_child_graphs = false;
-  std::unordered_set<const GraphMemory *> freed_memory;     // by its nodes
+  // The number of its executable graphs since it has memory nodes; null before the first. They outlive it.
+  std::shared_ptr<unsigned> executables;
+  std::shared_ptr<unsigned> all_executables = std::make_shared<unsigned>(0);  // the number of all of them
   std::unordered_map<unsigned long, GraphNode *> clones;    // of a clone: its nodes by the original's id
   std::map<UserObject *, unsigned> user_objects;            // with the number of references
   std::vector<std::shared_ptr<GraphCondition>> conditions;  // whose handles were created for the graph
 
+  static void add_to_front(ListLink &list, ListLink &link) noexcept { link.join_before(list.next()); }
+  // `list` is `roots` or `sinks`.
+  template <class Visit>
+  static void for_each(const ListLink &list, Visit visit) {
+    for (const ListLink *link = &list.next(); link != &list; link = &link->next())
+      visit(static_cast<const ListLinkOf<GraphNode> *>(link)->owner);
+  }
   template <class Visit>
   void for_each_node(Visit visit) const {
     for (ListHook *hook = &nodes.next(); hook != &nodes;) {
@@ -125,6 +133,9 @@ struct UserObject final : Object {
   void *data = nullptr;
   CUhostFn destroy = nullptr;
   unsigned long long references = 0;
+  // True if a graph has released more references than it held. Other holders may then have more than
+  // `references`, so the object exists as long as the machine.
+  bool is_permanent = false;
 };
 
 Graph &make_graph(System &system);
@@ -142,9 +153,8 @@ GraphEdge &connect(GraphNode &from, GraphNode &to, EdgeData data = {});
 // Returns null if there is no such edge. Takes time proportional to the smaller of the two numbers of edges.
 GraphEdge *find_edge(const GraphNode &from, const GraphNode &to);
 
-// Calls `visit` for the nodes in the order of their creation, as long as that is the order of
-// in_topological_order() and `visit` returns true. Returns whether that were all nodes. `visit` must set the
-// node's `scratch` to a number above those of the nodes before it.
+// Calls `visit` for the nodes in the order of their creation, as long as each follows its dependencies and
+// `visit` returns true. Returns whether that were all nodes.
 bool for_each_in_creation_order(const Graph &graph, const std::function<bool(GraphNode &)> &visit);
 // Returns the nodes in an order in which each follows its dependencies; fewer nodes than the graph has if it
 // has a cycle. Sets each node's `scratch` to its index.

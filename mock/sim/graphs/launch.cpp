@@ -36,8 +36,10 @@ class GraphLaunch {
     std::visit(
         [&](const auto &command) {
           using OneCommand = std::remove_cvref_t<decltype(command)>;
-          if constexpr (std::is_same_v<OneCommand, BatchMemOp>)
-            add_batch(command, context, after);
+          if constexpr (std::is_same_v<OneCommand, BatchMemOp> ||
+                        std::is_same_v<OneCommand, ExternalSignal> ||
+                        std::is_same_v<OneCommand, ExternalWait>)
+            add_sequence(prepare(call_, context, command), context, after);
           else if constexpr (std::is_same_v<OneCommand, EventRecord>)
             record(command, context, after);
           else if constexpr (std::is_same_v<OneCommand, KernelLaunch>)
@@ -46,9 +48,7 @@ class GraphLaunch {
             add_conditional(command, node, context);
           else if constexpr (std::is_same_v<OneCommand, Empty> || std::is_same_v<OneCommand, ChildGraph> ||
                              std::is_same_v<OneCommand, MemoryAllocation> ||
-                             std::is_same_v<OneCommand, MemoryFree> ||
-                             std::is_same_v<OneCommand, ExternalSignal> ||
-                             std::is_same_v<OneCommand, ExternalWait>)
+                             std::is_same_v<OneCommand, MemoryFree>)
             add_one({});
           else
             add_one(prepare(call_, context, command));
@@ -74,17 +74,15 @@ class GraphLaunch {
   }
 
  private:
-  void add_batch(const BatchMemOp &batch, Context &context, std::span<const std::uint32_t> after) {
-    for (std::size_t i = 0; i < batch.operations.size(); ++i) {
-      PreparedCommand prepared = prepare(call_, context, batch.operations[i]);
-      if (i == 0) {
-        add(std::move(prepared), context, after);
-        continue;
-      }
+  // Adds the operations of one node, each of which follows the one before it.
+  void add_sequence(std::vector<PreparedCommand> &&sequence, Context &context,
+                    std::span<const std::uint32_t> after) {
+    if (sequence.empty()) return add({}, context, after);
+    add(std::move(sequence.front()), context, after);
+    for (PreparedCommand &prepared : std::span(sequence).subspan(1)) {
       prepared.operation.come_after(works_.back());
       done_.back() = add_work(std::move(prepared), context);
     }
-    if (batch.operations.empty()) add({}, context, after);
   }
 
   void record(const EventRecord &command, Context &context, std::span<const std::uint32_t> after) {
@@ -96,7 +94,7 @@ class GraphLaunch {
 
   void add_conditional(const Conditional &command, const FlatGraph::Node &node, Context &context) {
     const FlatGraph &graph = executable_.graph;
-    const std::span bodies = std::span(graph.bodies).subspan(node.first_body, command.bodies.size());
+    const std::span bodies = std::span(graph.bodies).subspan(node.part, command.bodies.size());
     auto prepared = prepare(call_, command, bodies, uses_);
     Operation first{.name = call_.name, .stream = stream_.id, .owner = &context};
     follow(first, graph.dependencies_of(node));
@@ -139,7 +137,7 @@ class GraphLaunch {
 }  // namespace
 
 void launch(Call &call, ExecutableGraph &executable, Stream &stream) {
-  launch_memory_nodes(executable);
+  launch_memory_nodes(call.system, executable);
   GraphLaunch launch(call, executable, stream);
   try {
     for (const FlatGraph::Node &node : executable.graph.nodes) launch.add(node);

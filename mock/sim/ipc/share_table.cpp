@@ -200,14 +200,6 @@ ShareHandle ShareTable::handle(ShareHandle::Kind kind, std::uint32_t record, std
   return handle;
 }
 
-std::optional<std::uint32_t> ShareTable::take_memory_record() {
-  if (memory_records_ < ShareLayout::kMemoryRecords) return memory_records_++;
-  if (free_memory_.empty()) return std::nullopt;
-  const std::uint32_t record = free_memory_.front();
-  free_memory_.pop_front();
-  return record;
-}
-
 std::optional<std::uint32_t> ShareTable::take_event_record() {
   const bool has_fresh = event_records_ < ShareLayout::kEventRecords;
   for (std::size_t tries = free_events_.size(); tries > (has_fresh ? kDestroyedKept : 0); --tries) {
@@ -261,11 +253,11 @@ bool ShareTable::wait_for_completion(std::uint32_t than, std::chrono::millisecon
   return !timed_out;
 }
 
-std::unique_ptr<MemoryExport> MemoryExport::make(std::shared_ptr<ShareTable> table, const Piece &blocks,
-                                                 const CUuuid &device, std::uint64_t pool) {
-  const auto place = table->take_memory_record();
-  if (!place) return nullptr;
-  SharedMemoryRecord &record = table->layout().memory[*place];
+std::unique_ptr<MemoryExport> MemoryExport::make(std::shared_ptr<ShareTable> table, std::uint32_t number,
+                                                 const Piece &blocks, const CUuuid &device,
+                                                 std::uint64_t pool) {
+  if (number == ObjectNumbers::kNone) return nullptr;
+  SharedMemoryRecord &record = table->layout().memory[number];
   record.file = blocks.blocks->file().number();
   record.file_nonce = blocks.blocks->nonce();
   record.file_size = blocks.blocks->size();
@@ -274,13 +266,10 @@ std::unique_ptr<MemoryExport> MemoryExport::make(std::shared_ptr<ShareTable> tab
   record.pool = pool;
   record.device = device;
   ++record.generation;
-  return std::unique_ptr<MemoryExport>(new MemoryExport(std::move(table), *place));
+  return std::unique_ptr<MemoryExport>(new MemoryExport(std::move(table), number));
 }
 
-MemoryExport::~MemoryExport() {
-  ++table_->layout().memory[record_].generation;
-  table_->give_back_memory_record(record_);
-}
+MemoryExport::~MemoryExport() { ++table_->layout().memory[record_].generation; }
 
 ShareHandle MemoryExport::handle(std::size_t offset, std::size_t size) const {
   const SharedMemoryRecord &record = table_->layout().memory[record_];
@@ -288,11 +277,22 @@ ShareHandle MemoryExport::handle(std::size_t offset, std::size_t size) const {
   return table_->handle(kind, record_, record.generation, offset, size);
 }
 
-std::optional<FoundBlocks> find_blocks(ShareTable &table, const ShareHandle &handle) {
+std::optional<std::uint32_t> current_generation(const ShareTable &table, const ShareHandle &handle) {
+  errno = ESTALE;
+  if (handle.record >= ShareLayout::kMemoryRecords) return std::nullopt;
+  const ShareLayout &layout = table.layout();
+  const std::uint32_t generation = layout.memory[handle.record].generation;
+  if (generation % 2 == 1) return generation;
+  if (ObjectNumbers::is_taken(layout.numbers, handle.record)) errno = EACCES;
+  return std::nullopt;
+}
+
+std::optional<FoundBlocks> find_blocks(ShareTable &table, const ShareHandle &handle,
+                                       std::uint32_t generation) {
   errno = ESTALE;
   if (handle.record >= ShareLayout::kMemoryRecords) return std::nullopt;
   const SharedMemoryRecord &record = table.layout().memory[handle.record];
-  const auto is_there = [&] { return record.generation == handle.generation && handle.generation % 2 == 1; };
+  const auto is_there = [&] { return record.generation == generation && generation % 2 == 1; };
   if (!is_there()) return std::nullopt;
   FoundBlocks found;
   found.pool = record.pool;

@@ -19,6 +19,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "ipc/object_numbers.hpp"
 #include "ipc/shared_blocks.hpp"
 
 namespace cushim::sim {
@@ -97,10 +98,10 @@ struct Participant {
 };
 
 struct ShareLayout {
-  static constexpr std::uint64_t kMagic = 0x3330'6d69'6873'7563;  // "cushim03", includes the layout's version
+  static constexpr std::uint64_t kMagic = 0x3430'6d69'6873'7563;  // "cushim04", includes the layout's version
   static constexpr int kParticipantBits = 14, kGenerationBits = 10;
-  static constexpr std::uint32_t kParticipants = 1 << kParticipantBits;  // at the same time
-  static constexpr std::uint32_t kMemoryRecords = 1 << 16;
+  static constexpr std::uint32_t kParticipants = 1 << kParticipantBits;   // at the same time
+  static constexpr std::uint32_t kMemoryRecords = ObjectNumbers::kCount;  // by the number of the object
   static constexpr std::uint32_t kEventRecords = 1 << 20;
 
   std::uint64_t magic;
@@ -110,6 +111,7 @@ struct ShareLayout {
   std::atomic<std::uint32_t> participant_count;  // entries that were ever used
   std::atomic<std::uint32_t> next_participant;   // where the search for a reusable entry begins
   std::array<Participant, kParticipants> participants;
+  ObjectNumbers::Taken numbers;  // of the exporter's objects
   std::array<SharedMemoryRecord, kMemoryRecords> memory;
   std::array<SharedEventRecord, kEventRecords> events;
 };
@@ -146,9 +148,6 @@ class ShareTable {
   // Returns a handle of a record; offset and size, in bytes, are of the memory in the record's blocks.
   ShareHandle handle(ShareHandle::Kind kind, std::uint32_t record, std::uint32_t generation,
                      std::size_t offset = 0, std::uint64_t size = 0) const;
-  // Returns nothing if all records are in use.
-  std::optional<std::uint32_t> take_memory_record();
-  void give_back_memory_record(std::uint32_t record) { free_memory_.push_back(record); }
   // Returns a record with one holder; nothing if all records are in use.
   std::optional<std::uint32_t> take_event_record();
 
@@ -179,8 +178,6 @@ class ShareTable {
   ParticipantId participant_, maker_;
   std::map<std::uint32_t, ProcessWatch> watches_;                       // by the participant's index
   std::map<std::uint64_t, std::weak_ptr<SharedBlocks>> opened_blocks_;  // by the nonce
-  std::uint32_t memory_records_ = 0;
-  std::deque<std::uint32_t> free_memory_;
   std::uint32_t event_records_ = 0;
   std::deque<std::uint32_t> free_events_;  // some may still have holders
 };
@@ -188,10 +185,10 @@ class ShareTable {
 // Makes blocks openable for other processes, until it is destroyed.
 class MemoryExport {
  public:
-  // `pool` is the nonce of the pool that has the blocks; 0: memory of cuMemAlloc. Returns null if all records
-  // are in use.
-  static std::unique_ptr<MemoryExport> make(std::shared_ptr<ShareTable> table, const Piece &blocks,
-                                            const CUuuid &device, std::uint64_t pool);
+  // `number` is that of the blocks; `pool` is the nonce of the pool that has them; 0: memory of cuMemAlloc.
+  // Returns null if the blocks have no number.
+  static std::unique_ptr<MemoryExport> make(std::shared_ptr<ShareTable> table, std::uint32_t number,
+                                            const Piece &blocks, const CUuuid &device, std::uint64_t pool);
   ~MemoryExport();
   MemoryExport(const MemoryExport &) = delete;
   MemoryExport &operator=(const MemoryExport &) = delete;
@@ -213,8 +210,12 @@ struct FoundBlocks {
   std::uint64_t pool = 0;
   CUuuid device = {};
 };
-// Returns nothing on failure: errno is ESTALE if the blocks can no longer be opened, else the reason why this
-// process cannot open them.
-std::optional<FoundBlocks> find_blocks(ShareTable &table, const ShareHandle &handle);
+// Returns the generation of the exported blocks that have the handle's number now; nothing on failure: errno
+// is ESTALE if no object has it, EACCES if an object has it that is not exported.
+std::optional<std::uint32_t> current_generation(const ShareTable &table, const ShareHandle &handle);
+// Returns the blocks with the handle's number and this generation. Returns nothing on failure: errno is
+// ESTALE if the blocks can no longer be opened, else the reason why this process cannot open them.
+std::optional<FoundBlocks> find_blocks(ShareTable &table, const ShareHandle &handle,
+                                       std::uint32_t generation);
 
 }  // namespace cushim::sim

@@ -55,7 +55,9 @@ void report_limit(const char *call, int error) {
 }
 
 std::shared_ptr<ShareTable> Sharing::own() {
-  if (own_ == nullptr) own_ = ShareTable::make();
+  if (own_ != nullptr) return own_;
+  own_ = ShareTable::make();
+  if (own_ != nullptr) numbers_.publish({own_, &own_->layout().numbers});
   return own_;
 }
 

@@ -13,7 +13,8 @@ namespace cushim::sim {
 
 class Sharing {
  public:
-  Sharing(Engine &engine, mock::Mutex &mutex) noexcept : engine_(engine), mutex_(mutex) {}
+  Sharing(Engine &engine, mock::Mutex &mutex, ObjectNumbers &numbers) noexcept
+      : engine_(engine), mutex_(mutex), numbers_(numbers) {}
 
   // Returns the table of this machine's exports, created at the first call. Returns null on failure, with the
   // reason in errno.
@@ -36,6 +37,7 @@ class Sharing {
  private:
   Engine &engine_;
   mock::Mutex &mutex_;
+  ObjectNumbers &numbers_;
   std::shared_ptr<ShareTable> own_;
   void forget_unused();
 

@@ -8,11 +8,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kernels/elf.hpp"
+
 namespace cushim::sim {
 
 namespace {
 
-constexpr std::uint16_t kCudaMachine = 190;
 // A larger end is not believed.
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 32;
 
@@ -33,12 +34,6 @@ template <class Visit>
 void for_each_section(std::string_view bytes, const Elf64_Ehdr &header, Visit visit) {
   for (unsigned i = 0; i < header.e_shnum; ++i)
     visit(read<Elf64_Shdr>(bytes, header.e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr)));
-}
-
-std::string_view text_at(std::string_view bytes, std::uint64_t offset) {
-  if (offset >= bytes.size()) return {};
-  const std::string_view rest = bytes.substr(offset);
-  return rest.substr(0, rest.find('\0'));
 }
 
 }  // namespace
@@ -76,14 +71,8 @@ std::optional<std::string_view> cubin_at(const void *data, std::optional<std::si
 std::vector<std::string> functions_of(std::string_view cubin) {
   constexpr std::string_view kText = ".text.";
   std::vector<std::string> names;
-  const auto header = read<Elf64_Ehdr>(cubin, 0);
-  if (header.e_shstrndx >= header.e_shnum) return names;
-  const std::uint64_t table = header.e_shoff + std::uint64_t{header.e_shstrndx} * sizeof(Elf64_Shdr);
-  const auto section_names = read<Elf64_Shdr>(cubin, table).sh_offset;
-  for_each_section(cubin, header, [&](const Elf64_Shdr &section) {
-    const std::string_view name = text_at(cubin, end_of(section_names, section.sh_name));
-    if (name.starts_with(kText)) names.emplace_back(name.substr(kText.size()));
-  });
+  for (const ElfSection &section : sections_of(cubin))
+    if (section.name.starts_with(kText)) names.emplace_back(section.name.substr(kText.size()));
   return names;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,9 @@
 
 namespace cushim::sim {
 
-// Returns whether the data begins as an ELF file of the CUDA machine type (190). Reads at most 20 bytes, and
+inline constexpr std::uint16_t kCudaMachine = 190;
+
+// Returns whether the data begins as an ELF file of the CUDA machine type. Reads at most 20 bytes, and
 // at most `size`.
 bool is_cubin(const void *data, std::optional<std::size_t> size = {});
 

@@ -13,6 +13,7 @@
 #include <cushim/detail/fat_binary.hpp>
 #include "kernels/cubin.hpp"
 #include "kernels/ptx_text.hpp"
+#include "kernels/read.hpp"
 
 namespace cushim::sim {
 
@@ -37,19 +38,11 @@ struct Entry {
   std::uint64_t reserved;
   std::uint64_t uncompressed_size;
 };
-constexpr std::uint16_t kPtx = 1, kMachineCode = 2;
+constexpr std::uint16_t kPtx = 1, kMachineCode = 2, kLtoIr = 8;
 constexpr std::uint64_t kLz4 = 0x2000, kZstd = 0x8000, kOneTarget = 0x100000;  // sm_90a runs on 9.0 only
 
 // A larger payload is rejected as an attack on memory.
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
-
-template <class T>
-std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
 
 // Loads a decompression library on first use, so that programs without compressed images do not need it.
 template <class Function>
@@ -97,12 +90,8 @@ struct Candidate {
 // The entries of a container that a device can run.
 struct Candidates {
   std::vector<Candidate> ptx, machine_code;
+  bool has_lto_ir = false;
 };
-
-// Machine code runs on devices of its major version, of the same or a higher minor version.
-bool runs_machine_code(int target, int capability) {
-  return target / 10 == capability / 10 && target <= capability;
-}
 
 Candidates find_candidates(std::string_view bytes, int capability) {
   Candidates found;
@@ -126,6 +115,7 @@ Candidates find_candidates(std::string_view bytes, int capability) {
       (is_ptx ? found.ptx : found.machine_code)
           .push_back({*entry, bytes.substr(begin, entry->compressed_size != 0 ? entry->compressed_size
                                                                               : entry->size)});
+    found.has_lto_ir |= entry->kind == kLtoIr && target == capability;
     offset = begin + entry->size;
   }
   return found;
@@ -177,11 +167,17 @@ Image of_candidates(const Candidates &found) {
 
 }  // namespace
 
+bool runs_machine_code(int target, int capability) {
+  return target / 10 == capability / 10 && target <= capability;
+}
+
 Image read_image(const void *data, int capability, std::optional<std::size_t> size) {
   Image image;
   const auto has = [&](std::size_t wanted) { return !size || *size >= wanted; };
+  // Without a size, what follows a zero byte may not be readable: no magic number has one.
   const auto begins_with = [&](const auto &magic) {
-    return has(sizeof magic) && std::memcmp(data, &magic, sizeof magic) == 0;
+    return has(sizeof magic) && std::strncmp(static_cast<const char *>(data),
+                                             reinterpret_cast<const char *>(&magic), sizeof magic) == 0;
   };
   if (begins_with(kWrapperMagic) && has(sizeof(Wrapper))) {
     Wrapper wrapper;
@@ -210,6 +206,10 @@ Image read_image(const void *data, int capability, std::optional<std::size_t> si
     image.log = "error   : Binary format for key='0', ident='' is not recognized";
   }
   return image;
+}
+
+bool has_lto_ir(std::string_view fat_binary, int capability) {
+  return find_candidates(fat_binary, capability).has_lto_ir;
 }
 
 }  // namespace cushim::sim

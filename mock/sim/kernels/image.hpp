@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cushim::sim {
 
@@ -22,5 +23,13 @@ struct Image {
 // `size` bytes; without it, text ends with a NUL, and fat binaries and cubins have it in their headers.
 // Machine code alone: NO_BINARY_FOR_GPU.
 Image read_image(const void *data, int capability, std::optional<std::size_t> size = {});
+
+// Returns whether a device of this compute capability runs machine code for a target: that of its major
+// version, of the same or a lower minor version.
+bool runs_machine_code(int target, int capability);
+
+// Returns whether a fat binary has code for link-time optimization (LTO IR) for a device of this compute
+// capability.
+bool has_lto_ir(std::string_view fat_binary, int capability);
 
 }  // namespace cushim::sim

@@ -29,6 +29,13 @@ void *memory(const CushimLaunch *launch, unsigned long long address, std::size_t
   return nullptr;
 }
 
+int set_conditional(const CushimLaunch *launch, unsigned long long handle, unsigned value) try {
+  static_cast<const CLaunch *>(launch)->launch->set_conditional(handle, value);
+  return 0;
+} catch (const KernelFault &fault) {
+  return fault.code;
+}
+
 void run(CushimKernelFunction function, const Launch &launch, const void *const *parameters) {
   CLaunch made;
   made.size = sizeof(CushimLaunch);
@@ -43,6 +50,7 @@ void run(CushimKernelFunction function, const Launch &launch, const void *const 
   made.dynamic_shared = launch.dynamic_shared;
   made.parameters = parameters;
   made.memory = memory;
+  made.set_conditional = set_conditional;
   made.launch = &launch;
   if (const int code = function(&made); code != 0)
     throw KernelFault(static_cast<CUresult>(code), "its function returned " + std::to_string(code));

@@ -21,7 +21,11 @@ constexpr std::uint64_t kRecordedWindow = 512, kLarge = 64 << 10;
 ptx::Resolved KernelMemory::resolve(std::uint64_t address, std::uint64_t bytes, ptx::Access access) {
   const std::lock_guard lock(system_.mutex);
   const Allocation *const allocation = system_.memory.find_for_kernel(address, bytes);
-  if (allocation == nullptr || !reaches(context_, *allocation)) return {};
+  if (allocation == nullptr) {
+    if (!system_.memory.is_mapped_for_kernel(*context_.device, address, bytes)) return {};
+    return {system_.memory.bytes_to_read(address, bytes), bytes, 0};
+  }
+  if (!reaches(context_, *allocation)) return {};
   if (allocation->mapping != nullptr && access != ptx::Access::read &&
       allocation->mapping->access_of(context_.device) != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
     return {};
@@ -32,8 +36,25 @@ ptx::Resolved KernelMemory::resolve(std::uint64_t address, std::uint64_t bytes, 
   const std::uint64_t last =
       std::min<std::uint64_t>(allocation->end(), std::max((address / window + 1) * window, address + bytes));
   if (record_ != nullptr) record_->add(first, last, access != ptx::Access::read);
-  std::byte *const host = system_.memory.bytes(first, last - first);
+  std::byte *const host = system_.memory.bytes_to_read(first, last - first);
   return {host + (address - first), last - address, address - first};
+}
+
+std::vector<std::byte *> KernelMemory::multicast(std::uint64_t address, std::uint64_t bytes,
+                                                 ptx::Access access) {
+  const std::lock_guard lock(system_.mutex);
+  const Allocation *const allocation = system_.memory.find(address);
+  if (allocation == nullptr || !allocation->is_multicast()) return {};
+  const CUmemAccess_flags flags = allocation->mapping->access_of(context_.device);
+  if (flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return {};
+  if (flags == CU_MEM_ACCESS_FLAGS_PROT_READ && access != ptx::Access::read) return {};
+  if (record_ != nullptr) record_->add(address, address + bytes, access != ptx::Access::read);
+  std::vector<std::byte *> places;
+  for (Multicast::Copy &copy : system_.memory.multicast(address, bytes)) {
+    places.push_back(copy.bytes);
+    multicast_.insert(std::move(copy.owner));
+  }
+  return places;
 }
 
 std::optional<std::span<std::byte>> reachable_memory(System &system, Context &context, CUdeviceptr address) {
@@ -67,16 +88,31 @@ void KernelMemory::release(std::uint64_t address) {
   system_.memory.release(*allocation);
 }
 
+// Returns the descriptor of an object of this context, also of a destroyed one; null if there is none.
+const TextureSource *KernelMemory::texture_source(std::uint64_t handle) const {
+  const auto *const object = system_.handles.find<TextureObject>(reinterpret_cast<const void *>(handle));
+  if (object != nullptr && object->context == &context_) return &object->source;
+  return context_.ended_textures.find(handle);
+}
+const CUDA_RESOURCE_DESC *KernelMemory::surface_source(std::uint64_t handle) const {
+  const auto *const object = system_.handles.find<SurfaceObject>(reinterpret_cast<const void *>(handle));
+  if (object != nullptr && object->context == &context_) return &object->resource;
+  return context_.ended_surfaces.find(handle);
+}
+
+// Textures and surfaces have descriptors of one kind: instructions of either take handles of both. Measured
+// on an H200, driver 580.
 const ptx::Texture *KernelMemory::texture(std::uint64_t handle) {
   const std::lock_guard lock(system_.mutex);
   const auto [known, is_new] = textures_.try_emplace(handle);
   if (is_new) {
     const auto reference = references_.textures.find(handle);
-    const auto *const object = system_.handles.find<TextureObject>(reinterpret_cast<const void *>(handle));
     if (reference != references_.textures.end())
       known->second = texture_of(system_, context_, reference->second);
-    else if (object != nullptr && object->context == &context_)
-      known->second = texture_of(system_, context_, object->source);
+    else if (const TextureSource *const source = texture_source(handle))
+      known->second = texture_of(system_, context_, *source);
+    else if (const CUDA_RESOURCE_DESC *const resource = surface_source(handle))
+      known->second = texture_of(system_, context_, {*resource, {}, {}});
   }
   return known->second ? &*known->second : nullptr;
 }
@@ -86,13 +122,25 @@ const ptx::Surface *KernelMemory::surface(std::uint64_t handle) {
   const auto [known, is_new] = surfaces_.try_emplace(handle);
   if (is_new) {
     const auto reference = references_.surfaces.find(handle);
-    const auto *const object = system_.handles.find<SurfaceObject>(reinterpret_cast<const void *>(handle));
     if (reference != references_.surfaces.end())
       known->second = surface_of(system_, context_, reference->second);
-    else if (object != nullptr && object->context == &context_)
-      known->second = surface_of(system_, context_, object->resource.res.array.hArray);
+    else if (const CUDA_RESOURCE_DESC *const resource = surface_source(handle))
+      known->second = surface_of(system_, context_, resource->res.array.hArray);
+    else if (const TextureSource *const source = texture_source(handle);
+             source != nullptr && source->resource.resType == CU_RESOURCE_TYPE_ARRAY)
+      known->second = surface_of(system_, context_, source->resource.res.array.hArray);
   }
   return known->second ? &*known->second : nullptr;
+}
+
+bool KernelMemory::is_unwritten(std::uint64_t address, std::uint64_t bytes) {
+  const std::lock_guard lock(system_.mutex);
+  return system_.memory.is_unwritten(address, bytes);
+}
+
+void KernelMemory::note_written(std::uint64_t address, std::uint64_t bytes) {
+  const std::lock_guard lock(system_.mutex);
+  system_.memory.note_written(address, bytes);
 }
 
 bool KernelMemory::set_conditional(std::uint64_t handle, std::uint32_t value) {

@@ -6,9 +6,12 @@
 #include <cushim/ptx/execute.hpp>
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "kernels/textures.hpp"
 #include "machine/system.hpp"
@@ -25,17 +28,25 @@ class KernelMemory final : public ptx::Memory {
       : system_(system), context_(context), references_(references), record_(record) {}
 
   ptx::Resolved resolve(std::uint64_t address, std::uint64_t bytes, ptx::Access access) override;
+  std::vector<std::byte *> multicast(std::uint64_t address, std::uint64_t bytes, ptx::Access access) override;
   std::uint64_t allocate(std::uint64_t bytes) override;
   void release(std::uint64_t address) override;
   const ptx::Texture *texture(std::uint64_t handle) override;
   const ptx::Surface *surface(std::uint64_t handle) override;
   bool set_conditional(std::uint64_t handle, std::uint32_t value) override;
+  bool is_unwritten(std::uint64_t address, std::uint64_t bytes) override;
+  void note_written(std::uint64_t address, std::uint64_t bytes) override;
 
  private:
+  const TextureSource *texture_source(std::uint64_t handle) const;
+  const CUDA_RESOURCE_DESC *surface_source(std::uint64_t handle) const;
+
   System &system_;
   Context &context_;
   const BoundReferences &references_;
   mock::KernelRecord *const record_;
+  // Memory bound to multicast objects, which stays mapped until the end of the launch.
+  std::set<std::shared_ptr<PhysicalView>> multicast_;
   // Those that the launch has asked for.
   std::map<std::uint64_t, std::optional<ptx::Texture>> textures_;
   std::map<std::uint64_t, std::optional<ptx::Surface>> surfaces_;

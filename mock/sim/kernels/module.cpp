@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/module.hpp"
+#include "kernels/image_queries.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <span>
+#include <thread>
 
 #include "kernels/cubin.hpp"
 #include "kernels/image.hpp"
+#include "kernels/image_queries.hpp"
+#include "kernels/linked_image.hpp"
+#include "kernels/ptx_text.hpp"
 #include "kernels/registered.hpp"
 #include "machine/system.hpp"
 #include "memory/rounding.hpp"
@@ -17,8 +23,6 @@ namespace cushim::sim {
 namespace {
 
 constexpr const char *kAborted = "ptxas fatal   : Ptx assembly aborted due to errors";
-constexpr std::size_t kSharedGranularity = 128;  // of a block's shared memory, measured on an H200
-constexpr std::size_t kStaticGranularity = 16;
 
 // Returns the newest PTX version that a driver's compiler accepts, 900 for 9.0. Each CUDA 13.x adds one.
 unsigned newest_ptx(int driver_version) {
@@ -55,6 +59,40 @@ LoadError check_target(const ptx::Module &module, const Device &device) {
   return {};
 }
 
+// Checks whether the compiler accepts the options for PTX. Measured, driver 580.
+LoadError check_options(const JitOptions &options) {
+  constexpr int kTargets[] = {50, 52, 60, 61, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 110, 120, 121};
+  const auto target = options.target();
+  if (target && std::ranges::find(kTargets, *target) == std::end(kTargets))
+    return {CUDA_ERROR_INVALID_IMAGE, ""};
+  if (options.has_sm3x_option()) return {CUDA_ERROR_INVALID_PTX, ""};  // of an older compiler
+  const unsigned level = options.optimization_level();
+  if (level > static_cast<unsigned>(std::numeric_limits<int>::max()))
+    return {CUDA_ERROR_INVALID_PTX,
+            "ptxas fatal   : 32-bit integer value (" + std::to_string(level) + ") out of range"};
+  if (options.has_debug_info() && level != 0)
+    return {CUDA_ERROR_INVALID_PTX, "ptxas fatal   : Optimized debugging not supported"};
+  return {};
+}
+
+// Checks whether PTX can be compiled for CU_JIT_TARGET. Measured, driver 580.
+LoadError check_option_target(const ptx::Module &module, int target) {
+  if (static_cast<int>(module.target.sm) > target)
+    return {CUDA_ERROR_INVALID_PTX,
+            "ptxas fatal   : SM version specified by .target is higher than default SM version assumed"};
+  return {};
+}
+
+// Checks the head of PTX, which is not that of a cubin, and the options of its compilation.
+LoadError check_compilation(const ptx::Module &module, const Device &device, const JitOptions &options,
+                            const System &system) {
+  if (LoadError error = check_options(options); error.code != CUDA_SUCCESS) return error;
+  if (LoadError error = check_version(module, system); error.code != CUDA_SUCCESS) return error;
+  if (LoadError error = check_target(module, device); error.code != CUDA_SUCCESS) return error;
+  const auto target = options.target();
+  return target ? check_option_target(module, *target) : LoadError{};
+}
+
 bool is_reference(const ptx::Variable &variable) {
   return variable.space == ptx::StateSpace::tex ||
          ptx::type_class(variable.type) == ptx::TypeClass::reference;
@@ -86,13 +124,10 @@ void initialize(System &system, const Module &module, const ptx::Variable &varia
   }
 }
 
-bool is_unresolved(const ptx::Function &function) {
-  return !function.has_body && function.linkage == ptx::Linkage::external && !ptx::implements(function.name);
-}
-
 void index_entries(Code &code) {
   for (const ptx::Function &function : code.module.functions) {
     if (!function.is_entry || !function.has_body) continue;
+    if (asks_more_than_extents(code.module, function, ptx::Opcode::txq)) continue;
     code.entries.push_back(&function);
     code.entry_by_name.emplace(function.name, &function);
   }
@@ -144,18 +179,34 @@ void destroy_references(System &system, const Module &module) {
   for (const auto &[name, reference] : module.surface_references) system.handles.erase(*reference);
 }
 
-}  // namespace
-
-int capability(const Device &device) {
-  return 10 * device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-         device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+// Parses the PTX of an image. Functions that the PTX of a cubin does not define and no kernel reaches become
+// traps: the linker that made the cubin did not need them.
+ptx::ParseResult parse_image(const Image &image) {
+  ptx::ParseResult parsed = ptx::parse(*image.ptx);
+  if (!image.cubin || !parsed.ok()) return parsed;
+  std::vector<std::string> unused = undefined_functions(parsed.module);
+  const auto needed = reachable_undefined_functions(parsed.module);
+  std::erase_if(unused,
+                [&](const std::string &name) { return std::ranges::find(needed, name) != needed.end(); });
+  return unused.empty() ? std::move(parsed) : ptx::parse(with_traps(*image.ptx, unused));
 }
 
-std::shared_ptr<const Code> load_code(System &system, const Device &device, const void *data,
-                                      std::optional<std::size_t> size, const JitOptions &options,
-                                      LoadError &error) {
+std::shared_ptr<const Code> parse_code(System &system, const Device &device, const void *data,
+                                       std::optional<std::size_t> size, const JitOptions &options,
+                                       LoadError &error) {
   Image image = read_image(data, capability(device), size);
-  const unsigned max_registers = image.cubin ? find_ptx(system, image) : options.max_registers();
+  auto linked = image.cubin ? linked_image_in(*image.cubin) : std::nullopt;
+  if (linked && !runs_machine_code(linked->machine_target, capability(device))) {
+    error = {CUDA_ERROR_NO_BINARY_FOR_GPU, ""};
+    return nullptr;
+  }
+  unsigned max_registers = 0;
+  if (linked) {
+    image.ptx = std::move(linked->ptx);
+    image.error = CUDA_SUCCESS;
+  } else {
+    max_registers = image.cubin ? find_ptx(system, image) : options.max_registers();
+  }
   error = {image.error, image.log};
   if (!image.ptx) {
     auto code = image.cubin
@@ -166,10 +217,10 @@ std::shared_ptr<const Code> load_code(System &system, const Device &device, cons
     error = {};
     return code;
   }
-  ptx::ParseResult parsed = ptx::parse(*image.ptx);
+  ptx::ParseResult parsed = parse_image(image);
   // The driver does not see the PTX of a cubin, only the device that the cubin was made for.
-  if (!image.cubin) error = check_version(parsed.module, system);
-  if (error.code == CUDA_SUCCESS) error = check_target(parsed.module, device);
+  error = image.cubin ? check_target(parsed.module, device)
+                      : check_compilation(parsed.module, device, options, system);
   if (error.code != CUDA_SUCCESS) {
     if (image.cubin) error.code = CUDA_ERROR_NO_BINARY_FOR_GPU;
     return nullptr;
@@ -180,10 +231,22 @@ std::shared_ptr<const Code> load_code(System &system, const Device &device, cons
     error.log += kAborted;
     return nullptr;
   }
+  const bool is_available = std::ranges::none_of(parsed.module.functions, [&](const ptx::Function &function) {
+    return asks_more_than_extents(parsed.module, function, ptx::Opcode::suq);
+  });
+  if (!is_available) {
+    error = {CUDA_ERROR_NOT_SUPPORTED, ""};
+    return nullptr;
+  }
   auto code = std::make_shared<Code>();
   code->module = std::move(parsed.module);
   code->max_registers = max_registers;
+  code->ptx_target = linked ? linked->oldest_target : code->module.target.sm;
   index_entries(*code);
+  if (!image.cubin) {
+    code->compiled_for = options.target();
+    if (options.has_debug_info()) std::ranges::reverse(code->entries);
+  }
   for (const ptx::Variable &variable : code->module.variables) {
     if (is_in_memory(variable)) code->variable_by_name.emplace(variable.name, &variable);
     if (is_reference(variable)) code->references.push_back(&variable);
@@ -191,27 +254,44 @@ std::shared_ptr<const Code> load_code(System &system, const Device &device, cons
   return code;
 }
 
-std::vector<std::string> undefined_functions(const ptx::Module &module) {
-  std::vector<std::string> names;
-  for (const ptx::Function &user : module.functions)
-    for (const ptx::Operand &operand : user.body.operands) {
-      if (operand.kind != ptx::OperandKind::symbol || operand.symbol_kind != ptx::SymbolKind::function)
-        continue;
-      const ptx::Function &used = module.functions[operand.index];
-      if (is_unresolved(used) && std::ranges::find(names, used.name) == names.end())
-        names.emplace_back(used.name);
-    }
-  return names;
+void note(System &system, const LoadError &error) {
+  if (error.code == CUDA_ERROR_INVALID_PTX || error.code == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+    system.compiler_errors[std::this_thread::get_id()] = error.code;
 }
 
-LoadError check_complete(const Code &code) {
-  const auto missing = undefined_functions(code.module);
-  if (missing.empty()) return {};
-  return {CUDA_ERROR_INVALID_PTX, "ptxas fatal   : Unresolved extern function '" + missing.front() + "'"};
+}  // namespace
+
+int capability(const Device &device) {
+  return 10 * device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+std::shared_ptr<const Code> load_code(System &system, const Device &device, const void *image,
+                                      std::optional<std::size_t> size, const JitOptions &options,
+                                      LoadError &error) {
+  auto code = parse_code(system, device, image, size, options, error);
+  if (code == nullptr) note(system, error);
+  return code;
+}
+
+std::shared_ptr<const Code> load_complete_code(System &system, const Device &device, const void *image,
+                                               std::optional<std::size_t> size, const JitOptions &options,
+                                               LoadError &error) {
+  auto code = load_code(system, device, image, size, options, error);
+  if (code == nullptr) return nullptr;
+  error = check_complete(*code);
+  note(system, error);
+  return error.code == CUDA_SUCCESS ? code : nullptr;
+}
+
+LoadError check_device(const Code &code, const Device &device) {
+  if (code.compiled_for && !runs_machine_code(*code.compiled_for, capability(device)))
+    return {CUDA_ERROR_INVALID_SOURCE, ""};
+  return {};
 }
 
 Module *make_module(System &system, Context &context, std::shared_ptr<const Code> code, LoadError &error) {
-  error = check_complete(*code);
+  error = check_device(*code, *context.device);
   if (error.code != CUDA_SUCCESS) return nullptr;
   auto owned = std::make_unique<Module>();
   Module &module = *owned;
@@ -228,9 +308,9 @@ Module *make_module(System &system, Context &context, std::shared_ptr<const Code
   ptx::SymbolAddresses addresses;
   for (const auto &[name, variable] : module.code->variable_by_name) {
     const std::size_t size = std::max<std::size_t>(variable->size, 1);
-    Allocation *const allocation = variable->managed
-                                       ? system.memory.allocate_on_host(MemoryKind::managed, size)
-                                       : system.memory.allocate(*context.device, size);
+    Allocation *const allocation =
+        variable->managed ? system.memory.allocate_on_host(MemoryKind::managed, size)
+                          : system.memory.allocate(*context.device, size, Memory::owner_of(context));
     if (allocation == nullptr) return give_up({CUDA_ERROR_OUT_OF_MEMORY, ""});
     allocation->context = &context;
     allocation->device = context.device;
@@ -243,12 +323,15 @@ Module *make_module(System &system, Context &context, std::shared_ptr<const Code
     initialize(system, module, *variable, module.globals.find(name)->second);
   make_references(system, module, addresses);
   std::vector<ptx::Diagnostic> unsupported;
-  module.program = ptx::compile(module.code->module, addresses, unsupported);
+  module.program =
+      ptx::compile(module.code->module, addresses, unsupported, {.counts = system.options.profiles_kernels});
   if (!module.program) {
     std::string log;
     for (const ptx::Diagnostic &one : unsupported) log += one.text() + "\n";
     return give_up({CUDA_ERROR_NOT_SUPPORTED, "the simulated driver does not execute this PTX:\n" + log});
   }
+  if (system.options.models_kernel_times)
+    module.sampled = ptx::compile(module.code->module, addresses, unsupported, {.costs = true});
   context.modules.insert(&module);
   return &system.handles.add(std::move(owned));
 }
@@ -282,151 +365,6 @@ CUresult error_of_missing(System &system, const Code &code, std::string_view nam
       " is in a cubin without PTX, and not registered: register it before the cubin is loaded "
       "(sim::Machine::kernel(), cushim run --kernels)");
   return CUDA_ERROR_NO_BINARY_FOR_GPU;
-}
-
-// ---- Resources ----
-
-std::size_t static_shared(const ptx::Function &entry) {
-  return rounded_up(static_cast<std::size_t>(entry.body.shared_size), kStaticGranularity);
-}
-
-unsigned max_threads(const ptx::Function &entry) {
-  const auto &most = entry.performance.maxntid;
-  return most ? std::min(1024u, (*most)[0] * (*most)[1] * (*most)[2]) : 1024;
-}
-
-namespace {
-
-// Estimates the registers per thread: the real driver's compiler chooses them by rules that are not public.
-int registers_of(const ptx::Function &entry, const Code &code) {
-  const auto words = [](const ptx::Register &one) {
-    return one.type == ptx::Type::pred ? std::size_t{0} : std::size_t{1};
-  };
-  std::size_t sum = 0;
-  for (const ptx::Register &one : entry.body.registers) sum += words(one);
-  // The compiler ignores the option for kernels with launch bounds (CUDA C++ Programming Guide 13.0, "Launch
-  // Bounds"), which are .maxntid in PTX.
-  const bool uses_option = code.max_registers != 0 && !entry.performance.maxntid;
-  const unsigned most = entry.performance.maxnreg.value_or(uses_option ? code.max_registers : 255);
-  return static_cast<int>(std::clamp<std::size_t>(sum / 2 + 4, 4, std::clamp(most, 4u, 255u)));
-}
-
-std::size_t constants_of(const Code &code) {
-  std::size_t sum = 0;
-  for (const auto &[name, variable] : code.variable_by_name)
-    if (variable->space == ptx::StateSpace::const_)
-      sum = rounded_up(sum, std::size_t{variable->alignment}) + static_cast<std::size_t>(variable->size);
-  return sum;
-}
-
-}  // namespace
-
-bool attribute_of(const ptx::Function &entry, const Code &code, const Device &device,
-                  const FunctionAttributes &set, int attribute, int &value) {
-  if (const auto own = set.find(attribute); own != set.end()) {
-    value = own->second;
-    return true;
-  }
-  switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      value = static_cast<int>(max_threads(entry));
-      return true;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-      value = static_cast<int>(static_shared(entry));
-      return true;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-      value = static_cast<int>(constants_of(code));
-      return true;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-      value = static_cast<int>(rounded_up(static_cast<std::size_t>(entry.body.local_size), 8));
-      return true;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-      value = registers_of(entry, code);
-      return true;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-      value = static_cast<int>(code.module.target.sm);
-      return true;
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      value = capability(device);
-      return true;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      value = std::max(0, device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
-                              static_cast<int>(static_shared(entry)));
-      return true;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      value = -1;
-      return true;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: {
-      const auto at = static_cast<std::size_t>(attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
-      const auto &cluster = entry.performance.reqnctapercluster;
-      value = cluster ? static_cast<int>((*cluster)[at]) : 0;
-      return true;
-    }
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-      value = entry.performance.explicitcluster ? 1 : 0;
-      return true;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      value = 0;
-      return true;
-    default:
-      return false;
-  }
-}
-
-CUresult check_attribute(const ptx::Function &entry, const Device &device, int attribute, int value) {
-  switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
-      const int most = device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
-                       static_cast<int>(static_shared(entry));
-      return value >= 0 && value <= most ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    }
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return value >= -1 && value <= 100 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-}
-
-int max_dynamic_shared(const Function &function) {
-  int value = 0;
-  attribute_of(*function.entry, *function.module->code, *function.module->context->device, function.set,
-               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, value);
-  return value;
-}
-
-int resident_blocks(const Function &function, int threads, std::size_t dynamic_shared) {
-  const ptx::Function &entry = *function.entry;
-  const Device &device = *function.module->context->device;
-  const auto attribute = [&](CUdevice_attribute which) {
-    return static_cast<std::size_t>(std::max(0, device.attribute(which)));
-  };
-  constexpr std::size_t kWarp = 32, kRegistersOfWarp = 256;
-  if (threads > 1024 || dynamic_shared > static_cast<std::size_t>(max_dynamic_shared(function))) return 0;
-  const std::size_t warps = (static_cast<std::size_t>(threads) + kWarp - 1) / kWarp;
-  std::size_t blocks = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
-  if (blocks == 0) blocks = 32;
-  blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / kWarp / warps);
-  const std::size_t shared = static_shared(entry) + dynamic_shared;
-  const std::size_t reserved = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-  const std::size_t of_block = rounded_up(shared + reserved, kSharedGranularity);
-  if (of_block != 0)
-    blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / of_block);
-  const std::size_t registers =
-      rounded_up(static_cast<std::size_t>(registers_of(entry, *function.module->code)) * kWarp,
-                 kRegistersOfWarp) *
-      warps;
-  blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / registers);
-  return static_cast<int>(blocks);
 }
 
 }  // namespace cushim::sim

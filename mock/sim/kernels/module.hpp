@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,16 +25,17 @@ struct System;
 // A parsed image. Immutable, so that the modules of a library share it.
 struct Code {
   ptx::Module module;
-  std::vector<const ptx::Function *> entries;  // in source order
+  // In source order; of code with debug information the last comes first. Measured, driver 580.
+  std::vector<const ptx::Function *> entries;
   std::unordered_map<std::string_view, const ptx::Function *> entry_by_name;
   std::unordered_map<std::string_view, const ptx::Variable *> variable_by_name;
-  std::vector<const ptx::Variable *> references;  // to textures and surfaces
-  unsigned max_registers = 0;                     // of a thread, as a compiler's option says; 0: no limit
-  // Whether the image is a cubin without PTX. Only then, the next members name all its functions, and those
-  // that cannot run because they are not registered.
-  bool is_machine_code = false;
-  std::vector<std::string> names;
-  std::set<std::string, std::less<>> unregistered;
+  std::vector<const ptx::Variable *> references;    // to textures and surfaces
+  unsigned max_registers = 0;                       // of a thread, as a compiler's option says; 0: no limit
+  unsigned ptx_target = 0;                          // of linked code the oldest of its inputs': 52 for sm_52
+  std::optional<int> compiled_for;                  // CU_JIT_TARGET, if the options set it: 90 for 9.0
+  bool is_machine_code = false;                     // whether the image is a cubin without PTX
+  std::vector<std::string> names;                   // only of machine code: all functions
+  std::set<std::string, std::less<>> unregistered;  // only of machine code: functions that cannot run
 };
 
 // Returns a device's compute capability: 90 for 9.0.
@@ -45,18 +47,26 @@ struct LoadError {
   std::string log;  // formatted as by the driver's compiler
 };
 
-// Parses an image. Of a cubin, that is the PTX in the machine's store, else the registered kernels. Returns
-// null on failure, and sets `error`. For `size`, see read_image(). Of the options, uses the limit of
-// registers, for PTX only.
+// Parses an image, and notes the errors of the compiler in the system. Of a cubin, that is the PTX in the
+// machine's store, else the registered kernels. Returns null on failure, and sets `error`. For `size`, see
+// read_image(). Of the options, uses the limit of registers, for PTX only.
 std::shared_ptr<const Code> load_code(System &system, const Device &device, const void *image,
                                       std::optional<std::size_t> size, const JitOptions &options,
                                       LoadError &error);
+// The same for code that will not be linked, so that the use of an undefined function is an error.
+std::shared_ptr<const Code> load_complete_code(System &system, const Device &device, const void *image,
+                                               std::optional<std::size_t> size, const JitOptions &options,
+                                               LoadError &error);
 
 // Returns the functions that a module uses and does not define, in the order of their first use, without
 // those of the driver (vprintf).
 std::vector<std::string> undefined_functions(const ptx::Module &module);
+// Returns those of them that a kernel or a variable of the module can reach.
+std::vector<std::string> reachable_undefined_functions(const ptx::Module &module);
 // Returns an error if the code uses an undefined function, as only code that will be linked may.
 LoadError check_complete(const Code &code);
+// Returns an error if the code was compiled for another device.
+LoadError check_device(const Code &code, const Device &device);
 
 struct Module;
 
@@ -72,6 +82,11 @@ struct Function : Object {
   const ptx::Function *entry = nullptr;
   std::string name;
   FunctionAttributes set;
+  CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
+  // Attributes that the program has set for this function and not for its kernel, which then does not change
+  // them. Measured, driver 580.
+  std::set<int> own;
+  bool has_own_cache = false;
   // Set by cuFuncSetBlockShape, cuFuncSetSharedSize and cuParamSet* of the first releases, for cuLaunch.
   ptx::Dim3 block;
   unsigned dynamic_shared = 0;
@@ -97,6 +112,7 @@ struct Module : Object {
   Library *library = nullptr;  // the library that it belongs to; null if the program loaded it directly
   std::shared_ptr<const Code> code;
   ptx::Program program;
+  ptx::Program sampled;  // with costs; empty unless Options::models_kernel_times
   std::map<std::string, Global, std::less<>> globals;
   std::map<std::string, Function *, std::less<>> functions;  // those that the program has looked up
   std::map<std::string, TextureReference *, std::less<>> texture_references;
@@ -111,7 +127,9 @@ struct Kernel : Object {
   Library *library = nullptr;
   const ptx::Function *entry = nullptr;
   std::string name;
-  std::map<int, FunctionAttributes> set;  // by the device's index
+  // By the device's index.
+  std::map<int, FunctionAttributes> set;
+  std::map<int, CUfunc_cache> cache;
 };
 
 // Code without a context (CUlibrary).
@@ -138,13 +156,20 @@ struct Link : Object {
 
   Context *context = nullptr;
   JitOptions options;
-  std::string text;
+  JitOptions::LogSizes log_sizes;
+  std::string error_log, info_log;
+  std::string text;                 // of the inputs
+  std::uint32_t oldest_target = 0;  // of the inputs
+  std::string image;                // the result
   std::vector<Reference> references;
+  std::map<std::string, std::string, std::less<>> definitions;  // visible names, with their inputs
+  std::set<std::string, std::less<>> machine_functions;         // of inputs that have no PTX
+  CUresult failure = CUDA_SUCCESS;  // of an input after which the link cannot succeed
   bool is_complete = false;
 };
 
-// Loads code into a context: allocates and initializes its variables, and decodes its functions. Returns null
-// on failure, and sets `error`.
+// Loads complete code into a context: allocates and initializes its variables, and decodes its functions.
+// Returns null on failure, and sets `error`.
 Module *make_module(System &system, Context &context, std::shared_ptr<const Code> code, LoadError &error);
 // Destroys a module with its functions, and its variables unless the end of the context has freed them. Does
 // not wait for work that uses them.
@@ -168,8 +193,16 @@ CUresult check_attribute(const ptx::Function &entry, const Device &device, int a
 // Returns the bytes of static shared memory of a block.
 std::size_t static_shared(const ptx::Function &entry);
 unsigned max_threads(const ptx::Function &entry);
+// How shared_capacity() uses CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT of the function. `counts`:
+// any value counts. `only_none`: only the value 0 (no shared memory) counts.
+enum class Carveout { counts, only_none };
+// Returns the bytes of shared memory of a multiprocessor, which it divides from the L1 cache as the program
+// prefers: as many as a block of `of_block` bytes needs, or more. Measured on an H200, driver 580.
+std::size_t shared_capacity(const Function &function, std::size_t of_block,
+                            Carveout carveout = Carveout::counts);
 // Returns the number of blocks of this size that one multiprocessor of the function's device holds at once; 0
 // if `threads` or `dynamic_shared` exceeds the function's limit. Measured on an H200, driver 580.
-int resident_blocks(const Function &function, int threads, std::size_t dynamic_shared);
+int resident_blocks(const Function &function, int threads, std::size_t dynamic_shared,
+                    Carveout carveout = Carveout::counts);
 
 }  // namespace cushim::sim

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <vector>
+#include <utility>
 
 namespace cushim::sim {
 
@@ -21,7 +21,8 @@ struct Statement {
 
   std::string_view text;  // with the blanks and comments before it
   std::string_view name;
-  Kind kind = Kind::unnamed;  // mergeable: .weak or .common
+  Kind kind = Kind::unnamed;                  // mergeable: .weak or .common
+  std::size_t body = std::string_view::npos;  // of a function: the position of its first brace in `text`
 };
 
 // Reads a module statement by statement.
@@ -58,7 +59,7 @@ class Statements {
         if (letter == '(') ++parentheses;
         if (letter == ')') --parentheses;
         if (letter == '=' && braces == 0) has_initializer = true;
-        if (letter == '{') ++braces;
+        if (letter == '{' && braces++ == 0 && !has_initializer) statement.body = at_ - 1 - begin;
         if (letter == '}') --braces;
         if (braces == 0 && (letter == ';' || (letter == '}' && !has_initializer))) break;
       }
@@ -130,6 +131,38 @@ std::string new_name(std::string_view name, std::string_view one, std::string_vi
   }
 }
 
+// Returns the first word after a directive of the header: sm_90 of .target.
+std::string_view header_word(std::string_view ptx, std::string_view directive) {
+  Statements statements(ptx);
+  for (Statement one; statements.next(one);) {
+    if (one.kind != Statement::Kind::header) continue;
+    const std::size_t at = one.text.rfind(directive);  // after comments
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = one.text.substr(at + directive.size());
+    const std::size_t first = std::min(rest.find_first_not_of(" \t"), rest.size());
+    const std::string_view word = rest.substr(first);
+    return word.substr(0, word.find_first_of(" \t\r\n,/"));
+  }
+  return {};
+}
+
+// Returns the numbers in a word for comparison, then the word: {9, 0} for 9.0, {90} for sm_90a.
+auto ordered(std::string_view word) {
+  std::vector<unsigned> numbers;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (std::isdigit(static_cast<unsigned char>(word[i])) == 0) continue;
+    if (i == 0 || std::isdigit(static_cast<unsigned char>(word[i - 1])) == 0) numbers.push_back(0);
+    numbers.back() = numbers.back() * 10 + static_cast<unsigned>(word[i] - '0');
+  }
+  return std::pair(numbers, word);
+}
+
+void raise_header(std::string &module, std::string_view added, std::string_view directive) {
+  const std::string_view old = header_word(module, directive), other = header_word(added, directive);
+  if (old.empty() || other.empty() || ordered(other) <= ordered(old)) return;
+  module.replace(static_cast<std::size_t>(old.data() - module.data()), old.size(), std::string(other));
+}
+
 }  // namespace
 
 bool is_ptx(std::string_view text) {
@@ -155,6 +188,8 @@ void append_ptx(std::string &module, std::string_view ptx) {
     module = added + '\n';
     return;
   }
+  raise_header(module, added, ".version");
+  raise_header(module, added, ".target");
   auto names = names_of(module);
   for (const auto &[name, kind] : names_of(added)) {
     const auto known = names.find(name);
@@ -174,6 +209,38 @@ void append_ptx(std::string &module, std::string_view ptx) {
     module += one.text;
   }
   module += '\n';
+}
+
+std::string with_register_limit(std::string_view ptx, unsigned max_registers) {
+  const std::string limit = ".maxnreg " + std::to_string(max_registers) + "\n";
+  std::string text;
+  Statements statements(ptx);
+  for (Statement one; statements.next(one);) {
+    const std::string_view head = one.text.substr(0, one.body);
+    const bool is_limited =
+        one.body != std::string_view::npos && head.find(".entry") != std::string_view::npos &&
+        head.find(".maxntid") == std::string_view::npos && head.find(".maxnreg") == std::string_view::npos;
+    text += is_limited ? std::string(head) + limit : head;
+    if (one.body != std::string_view::npos) text += one.text.substr(one.body);
+  }
+  return text;
+}
+
+std::string with_traps(std::string_view ptx, const std::vector<std::string> &functions) {
+  std::string text;
+  Statements statements(ptx);
+  for (Statement one; statements.next(one);) {
+    std::string kept(one.text);
+    const std::size_t at = kept.find(".extern");
+    if (one.kind == Statement::Kind::external && at != std::string::npos && kept.ends_with(';') &&
+        std::ranges::find(functions, one.name) != functions.end()) {
+      kept.erase(at, std::string_view(".extern").size());
+      kept.back() = ' ';
+      kept += "{ trap; }\n";
+    }
+    text += kept;
+  }
+  return text;
 }
 
 }  // namespace cushim::sim

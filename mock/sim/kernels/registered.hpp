@@ -30,7 +30,8 @@ bool has_parameters_of_image(System &system, const Function &function);
 // How a kernel ended.
 struct KernelEnd {
   CUresult code = CUDA_SUCCESS;
-  std::string report;  // the reason for another code
+  std::string report{};        // the reason for another code
+  std::int64_t more_time = 0;  // virtual nanoseconds beyond the cost of every launch
 };
 
 // Runs a registered kernel without the machine's lock. `parameters` are packed as `entry` declares them.

@@ -8,6 +8,7 @@
 #include "copy/copy_endpoint.hpp"
 #include "kernels/module.hpp"
 #include "machine/system.hpp"
+#include "memory/array_tiles.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -22,13 +23,29 @@ std::uint32_t at_least_one(std::size_t extent) {
   return static_cast<std::uint32_t>(std::max<std::size_t>(extent, 1));
 }
 
-ptx::Image image_of(System &system, const Array &array) {
+// The tiles of an array, as they are when a launch first uses it.
+class TilesOfLaunch final : public ptx::SparseMemory {
+ public:
+  TilesOfLaunch(TileMap map, std::size_t first_layer) : map_(std::move(map)), first_layer_(first_layer) {}
+  std::byte *at(std::uint64_t x, std::uint64_t y, std::uint64_t z) const override {
+    return map_.at(x, y, first_layer_ + z);
+  }
+
+ private:
+  const TileMap map_;
+  const std::size_t first_layer_;
+};
+
+ptx::Image image_of(System &system, const Array &array, std::size_t first_layer = 0) {
   ptx::Image image;
+  if (array.tiles != nullptr)
+    image.sparse = std::make_shared<TilesOfLaunch>(array.tiles->map.snapshot(), first_layer);
   if (array.allocation != nullptr)
     image.host = system.memory.bytes(array.allocation->base + array.offset, array.extent.bytes());
   image.width = at_least_one(array.shape.Width);
   image.height = at_least_one(array.shape.Height);
   image.depth = at_least_one(array.shape.Depth);
+  image.has_depth = array.shape.Depth != 0;  // measured on an H200, driver 580
   image.row_bytes = array.extent.row;
   image.slice_bytes = array.extent.row * array.extent.rows;
   return image;
@@ -38,20 +55,23 @@ ptx::Image image_of(System &system, const Array &array) {
 std::byte *memory_at(System &system, const Context &context, CUdeviceptr address, std::size_t bytes) {
   const Allocation *const allocation = system.memory.find_for_kernel(address, bytes);
   if (allocation == nullptr || !reaches(context, *allocation)) return nullptr;
-  return system.memory.bytes(address, bytes);
+  return system.memory.bytes_to_read(address, bytes);
 }
 
 // Adds the images of an array or of the levels of a mipmapped array. Returns false if it does not exist.
+// While a call that destroys it waits for a kernel, it exists.
 bool add_levels(System &system, const Context &context, const TextureSource &source, ptx::Texture &texture) {
   const CUDA_RESOURCE_DESC &resource = source.resource;
+  const std::size_t first_layer = source.view ? source.view->firstLayer : 0;
   if (resource.resType == CU_RESOURCE_TYPE_ARRAY) {
     const auto *const array = system.handles.find<Array>(resource.res.array.hArray);
-    if (array == nullptr || !array->is_usable() || array->context != &context) return false;
-    texture.levels.push_back(image_of(system, *array));
+    if (array == nullptr || array->context != &context) return false;
+    texture.levels.push_back(image_of(system, *array, first_layer));
   } else {
     const auto *const whole = system.handles.find<MipmappedArray>(resource.res.mipmap.hMipmappedArray);
-    if (whole == nullptr || !whole->is_usable() || whole->context != &context) return false;
-    for (const Array *const level : whole->levels) texture.levels.push_back(image_of(system, *level));
+    if (whole == nullptr || whole->context != &context) return false;
+    for (const Array *const level : whole->levels)
+      texture.levels.push_back(image_of(system, *level, first_layer));
   }
   if (!source.view) return true;
   const CUDA_RESOURCE_VIEW_DESC &view = *source.view;
@@ -59,7 +79,7 @@ bool add_levels(System &system, const Context &context, const TextureSource &sou
   texture.levels.erase(texture.levels.begin(), texture.levels.begin() + view.firstMipmapLevel);
   if (view.lastLayer == 0) return true;
   for (ptx::Image &image : texture.levels) {
-    if (image.host != nullptr) image.host += view.firstLayer * image.slice_bytes;
+    if (image.host != nullptr) image.host += first_layer * image.slice_bytes;
     image.depth = view.lastLayer - view.firstLayer + 1;
   }
   return true;
@@ -87,6 +107,7 @@ ptx::Sampler sampler_of(const CUDA_TEXTURE_DESC &sampling) {
   sampler.is_linear_in_level = sampling.mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
   sampler.is_normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
   sampler.is_srgb = (sampling.flags & CU_TRSF_SRGB) != 0;
+  sampler.is_seamless = (sampling.flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
   sampler.level_bias = sampling.mipmapLevelBias;
   sampler.min_level = sampling.minMipmapLevelClamp;
   sampler.max_level = sampling.maxMipmapLevelClamp;
@@ -117,8 +138,7 @@ std::optional<ptx::TexelFormat> format_of(const System &system, const TextureSou
   return shape != nullptr ? texel_format(shape->Format, shape->NumChannels, flags) : std::nullopt;
 }
 
-// Returns whether the modes fit the memory. cuTexObjectCreate() refuses those that do not, but the modes of a
-// texture reference can be set one by one.
+// Returns whether a kernel can read the memory with these modes. Calls accept others, too.
 bool can_be_read(const TextureSource &source, const ptx::TexelFormat &format) {
   const CUresourcetype type = source.resource.resType;
   if (type == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY &&
@@ -218,7 +238,7 @@ std::optional<ptx::Texture> texture_of(System &system, Context &context, const T
 
 std::optional<ptx::Surface> surface_of(System &system, Context &context, CUarray handle) {
   const auto *const array = system.handles.find<Array>(handle);
-  if (array == nullptr || !array->is_usable() || array->context != &context) return std::nullopt;
+  if (array == nullptr || array->context != &context) return std::nullopt;
   const auto format = texel_format(array->shape.Format, array->shape.NumChannels, CU_TRSF_READ_AS_INTEGER);
   if (!format) return std::nullopt;
   return ptx::Surface{*format, image_of(system, *array)};

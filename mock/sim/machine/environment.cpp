@@ -85,6 +85,13 @@ Options options_from_environment(Options options) {
   if (const char *const libraries = value_of("CUSHIM_KERNELS")) options.kernels = libraries;
   if (const auto skips = number_of<std::uint8_t>("CUSHIM_SKIP_KERNELS", "0 or 1"))
     options.skips_kernels = *skips != 0;
+  options.profiles_kernels = options.profiles_kernels || value_of("CUSHIM_PROFILE_KERNELS") != nullptr;
+  if (const char *const times = value_of("CUSHIM_KERNEL_TIMES")) {
+    options.models_kernel_times = std::string_view(times) == "model";
+    if (!options.models_kernel_times && std::string_view(times) != "fixed")
+      throw std::invalid_argument("CUSHIM_KERNEL_TIMES must be fixed or model, not \"" + std::string(times) +
+                                  "\"");
+  }
   return options;
 }
 

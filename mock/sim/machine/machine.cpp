@@ -44,6 +44,16 @@ std::chrono::nanoseconds Machine::now() const {
   return std::chrono::nanoseconds(system_->engine.now());
 }
 
+void Machine::observe(mock::OperationObserver *observer) {
+  const std::lock_guard lock(system_->mutex);
+  system_->engine.observe(observer);
+}
+
+std::vector<KernelProfile> Machine::kernel_profiles() const {
+  const std::lock_guard lock(system_->mutex);
+  return system_->kernel_profiles.profiles();
+}
+
 std::string Machine::order() const {
   const std::lock_guard lock(system_->mutex);
   return system_->engine.order();

@@ -16,9 +16,8 @@ Pool &System::make_pool(const PoolPlace &place) {
     pool->kind = MemoryKind::managed;
   else if (pool->device == nullptr)
     pool->kind = MemoryKind::pinned;
-  live_pools.reserve(live_pools.size() + 1);
   Pool &made = handles.add(std::move(pool));
-  live_pools.push_back(&made);
+  made.join(live_pools);
   return made;
 }
 
@@ -37,10 +36,10 @@ void System::destroy_pool(Pool &pool, const char *by) {
   PlacePools &of_place = pools_of(pool.place);
   if (pool.place.is_of_device_memory() && of_place.current == pool.handle)
     of_place.current = of_place.usual->handle;
-  ended_pools.reserve(ended_pools.size() + 1);
-  std::erase(live_pools, &pool);
+  std::unique_ptr<Pool> &ended = ended_pools[&pool];  // may throw, so it comes before any change
+  pool.leave();
   pool.is_destroyed = true;
-  ended_pools.push_back(handles.take(pool, by));
+  ended = handles.take(pool, by);
   end_pool_if_unused(pool);
 }
 
@@ -48,17 +47,22 @@ void System::end_pool_if_unused(Pool &pool) {
   if (!pool.is_destroyed || pool.allocations != 0) return;
   pool.ranges.observe_all();
   trim_pool(pool, 0);
-  std::erase_if(ended_pools, [&](const auto &ended) { return ended.get() == &pool; });
+  ended_pools.erase(&pool);
 }
 
 // Returns unused blocks while the pool has more than `keep` bytes.
 void System::release_blocks(Pool &pool, unsigned long long keep, BlocksBelow below) {
+  constexpr std::size_t chunk_bytes = PoolRanges::kChunk;
+  const bool is_exported = pool.nonce != 0;  // other processes map whole windows
   while (pool.ranges.reserved() > keep) {
-    const std::size_t spare = pool.ranges.reserved() - keep;
-    const auto block = pool.ranges.remove_block(below == BlocksBelow::may_go ? SIZE_MAX : spare);
-    if (!block) return;
-    memory.give_back_block(pool, block->base, block->size);
+    if (below == BlocksBelow::stay && pool.ranges.reserved() - keep < chunk_bytes) break;
+    const auto chunk = pool.ranges.remove_chunk(is_exported ? PoolRanges::Removes::of_unused_windows
+                                                            : PoolRanges::Removes::any);
+    if (!chunk) break;
+    memory.give_back_chunk(pool, *chunk, chunk_bytes);
   }
+  while (const auto window = pool.ranges.remove_window())
+    memory.give_back_window(pool, window->base, window->size);
 }
 
 void System::trim_pool(Pool &pool, unsigned long long keep) { release_blocks(pool, keep, BlocksBelow::stay); }
@@ -71,11 +75,11 @@ void System::release_beyond_threshold(Pool &pool) {
 bool System::trim_pools() {
   const auto reserved = [this] {
     std::size_t sum = 0;
-    for (const Pool *pool : live_pools) sum += pool->ranges.reserved();
+    for_each_pool([&](const Pool &pool) { sum += pool.ranges.reserved(); });
     return sum;
   };
   const std::size_t before = reserved();
-  for (Pool *const pool : live_pools) trim_pool(*pool, 0);
+  for_each_pool([&](Pool &pool) { trim_pool(pool, 0); });
   return reserved() < before;
 }
 
@@ -88,11 +92,10 @@ void System::release_to_pool(PoolRanges::Node &&node, const Allocation &allocati
 }
 
 std::vector<System::Observed> System::observed_by_wait(std::span<const Work> works) const {
-  const auto may_change = [](const Pool *pool) {
-    return pool->ranges.has_pending() || pool->is_threshold_lower;
-  };
+  bool may_change = false;
+  for_each_pool([&](const Pool &pool) { may_change = may_change || pool.may_change_by_wait(); });
   std::vector<Observed> observed;
-  if (std::ranges::none_of(live_pools, may_change)) return observed;
+  if (!may_change) return observed;
   for (const Work &work : works)
     if (work != nullptr) observed.push_back({work->stream, work->serial});
   for (const Task *task : unfinished(works)) observed.push_back({task->stream, task->serial});
@@ -104,11 +107,11 @@ namespace {
 // Calls mark() for the ranges of each pool that has pending frees, and trims the pool to its threshold.
 template <class Mark>
 void observe_in_pools(System &system, Mark mark) {
-  for (Pool *const pool : system.live_pools) {
-    if (!pool->ranges.has_pending() && !pool->is_threshold_lower) continue;
-    mark(pool->ranges);
-    system.release_beyond_threshold(*pool);
-  }
+  system.for_each_pool([&](Pool &pool) {
+    if (!pool.may_change_by_wait()) return;
+    mark(pool.ranges);
+    system.release_beyond_threshold(pool);
+  });
 }
 
 }  // namespace

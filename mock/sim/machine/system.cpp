@@ -76,7 +76,7 @@ System::System(const Options &options)
       profile(profile_of(options)),
       ptx_store(options.ptx_store),
       devices(make_devices(profile)),
-      memory(devices),
+      memory(devices, numbers),
       kernels(kernels_of_libraries(options.kernels)),
       engine(mutex, this->options),
       fault_rules(sim::fault_rules(options.faults, devices.size())),

@@ -14,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -21,12 +22,14 @@
 #include "engine/engine.hpp"
 #include "graphs/capture.hpp"
 #include "ipc/sharing.hpp"
+#include "kernel_profile/collector.hpp"
 #include "kernels/ptx_store.hpp"
 #include "kernels/registered.hpp"
 #include "machine/checkpoint.hpp"
 #include "machine/error_log.hpp"
 #include "machine/faults.hpp"
 #include "memory/memory.hpp"
+#include "memory/pinned_chunks.hpp"
 #include "memory/pool.hpp"
 #include "objects/array.hpp"
 #include "objects/context.hpp"
@@ -113,6 +116,12 @@ struct System final : mock::Owner {
   Pool &make_pool(const PoolPlace &place);
   // Returns the pools of a location; creates the default pool on first use.
   PlacePools &pools_of(const PoolPlace &place);
+  // Visits the pools with a handle in the order of their creation.
+  template <class Visit>
+  void for_each_pool(Visit visit) const {
+    for (ListHook *hook = &live_pools.next(); hook != &live_pools; hook = &hook->next())
+      visit(static_cast<Pool &>(*hook));
+  }
   // Removes the pool's handle. The pool itself lives until its last allocation is freed.
   void destroy_pool(Pool &pool, const char *by);
   // Returns unused blocks to the device or the host; keeps at least `keep` bytes.
@@ -164,13 +173,16 @@ struct System final : mock::Owner {
   std::array<unsigned long, CUSHIM_ENTRY_COUNT> calls{};  // all other calls, by slot
   const std::vector<std::unique_ptr<Device>> devices;
   std::vector<Device *> visible;  // by ordinal; set by cuInit
+  ObjectNumbers numbers;
+  PinnedChunks pinned_chunks{numbers};
   Memory memory;
   std::unordered_map<cuuint64_t, GraphCondition *> conditions;  // of conditional nodes, by handle
   cuuint64_t last_condition = 0;                                // the last handle
   Handles handles;
   std::map<PoolPlace, PlacePools> pools;
-  std::vector<Pool *> live_pools;
-  std::vector<std::unique_ptr<Pool>> ended_pools;  // destroyed pools with allocations
+  struct Pools : ListHook {
+  } live_pools;
+  std::unordered_map<const Pool *, std::unique_ptr<Pool>> ended_pools;  // destroyed pools with allocations
   ObjectCache<Event> spare_events;
   std::vector<std::unique_ptr<Context>> ended_contexts;  // destroyed contexts that may be on a thread's stack
   std::size_t ended_contexts_swept_at = 32;
@@ -192,10 +204,12 @@ struct System final : mock::Owner {
   std::map<unsigned long, const Device *> notifications;  // registrations of asynchronous notifications
   unsigned long last_notification = 0;
   RegisteredKernels kernels;
+  std::map<std::thread::id, CUresult> compiler_errors;   // the last one of each thread, for PTX
   std::map<std::string, Usage::Cubin> cubins;            // loaded machine code, by content
   std::map<std::string, unsigned long> skipped_kernels;  // launches that did nothing, by kernel
+  KernelProfileCollector kernel_profiles;
   Engine engine;
-  Sharing sharing{engine, mutex};
+  Sharing sharing{engine, mutex, numbers};
   const mock::FaultRules fault_rules;
   mock::DriverSlot &driver_slot;
   std::unique_ptr<MachineFaults> faults;  // null without rules

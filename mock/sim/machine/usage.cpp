@@ -5,6 +5,7 @@
 #include "graphs/graph_memory.hpp"
 #include "machine/system.hpp"
 #include "objects/external_memory.hpp"
+#include "objects/external_semaphore.hpp"
 #include "objects/texture.hpp"
 
 namespace cushim::sim {
@@ -81,8 +82,11 @@ Usage System::usage() {
   });
   handles.for_each<ExternalMemory>(
       [&](const ExternalMemory &external) { count(usage.alive, "external memory", external.size); });
-  for (const Pool *pool : live_pools)
-    if (!pool->is_default) count(usage.alive, "memory pools", 0);
+  handles.for_each<ImportedSemaphore>(
+      [&](const ImportedSemaphore &) { count(usage.alive, "external semaphores", 0); });
+  for_each_pool([&](const Pool &pool) {
+    if (!pool.is_default) count(usage.alive, "memory pools", 0);
+  });
   memory.for_each([&](const Allocation &allocation) {
     const bool is_unused = allocation.graph_memory != nullptr && !allocation.graph_memory->is_allocated;
     if (!allocation.is_freed && !allocation.is_of_module && !is_unused)

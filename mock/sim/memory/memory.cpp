@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -76,13 +75,16 @@ Memory::Arena Memory::reserve_arena(std::size_t total) {
     if (bytes != nullptr) munmap(bytes, size);
     if (addresses != nullptr) munmap(addresses, size);
   }
-  arena.free.emplace(0, arena.size);
+  if (arena.size != 0) arena.free.insert(0, arena.size);
   arena.touched = Zeros<bool>(arena.size / kChunk);
   arena.users = Zeros<unsigned>(arena.size / kBlock);
+  arena.owners = Zeros<Owner>(arena.size / kBlock);
+  arena.numbers = Zeros<NumberPair>(arena.size / kBlock);
   return arena;
 }
 
-Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices) {
+Memory::Memory(const std::vector<std::unique_ptr<Device>> &devices, ObjectNumbers &numbers)
+    : numbers_(numbers) {
   std::string limited;
   for (const auto &device : devices) {
     const std::size_t total = device->profile.total_memory;
@@ -132,10 +134,10 @@ Allocation &Memory::add(Allocations::node_type &&node) {
 }
 
 // Counts an allocation in its blocks: `by` is 1 to add and -1 to remove.
-void Memory::use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by) {
+void Memory::use(Arena &arena, Device &device, std::size_t offset, std::size_t length, int by, Owner owner) {
   for (std::size_t block = offset / kBlock; block * kBlock < offset + length; ++block) {
     unsigned &users = arena.users[block];
-    if (users == 0) device.used += kBlock;
+    if (users == 0) device.used += kBlock, arena.owners[block] = owner;
     users += static_cast<unsigned>(by);
     if (users == 0) device.used -= kBlock;
   }
@@ -155,33 +157,48 @@ bool Memory::has_room(const Arena &arena, const Device &device, std::size_t offs
 }
 
 // Takes a range of a device's memory. Returns its offset; nothing if out of memory.
-std::optional<std::size_t> Memory::take(Arena &arena, Device &device, std::size_t size) {
+std::optional<std::size_t> Memory::take(Arena &arena, Device &device, std::size_t size, Owner owner,
+                                        std::size_t red_zone) {
   if (size > std::min(arena.size, device.profile.total_memory)) return std::nullopt;
-  const std::size_t wanted = taken_size(size);
-  for (auto place = arena.free.begin(); place != arena.free.end(); ++place) {
-    const auto [start, length] = *place;
-    const bool fits_in_block = start % kBlock + wanted <= kBlock;
-    const std::size_t offset = fits_in_block ? start : rounded_up(start, kBlock);
-    if (length < wanted + (offset - start) || !has_room(arena, device, offset, size)) continue;
-    if (start + length > offset + wanted)
-      arena.free.emplace(offset + wanted, start + length - offset - wanted);
-    if (offset > start)
-      place->second = offset - start;
-    else
-      arena.free.erase(place);
-    use(arena, device, offset, wanted, 1);
+  const std::size_t wanted = taken_size(size), taken = wanted + red_zone;
+  const auto fits_in_own_block = [&](std::size_t offset, std::size_t end) {
+    const std::size_t block = offset / kBlock;
+    return offset % kBlock + wanted <= kBlock && offset + taken <= end && arena.users[block] != 0 &&
+           arena.owners[block] == owner && has_room(arena, device, offset, size);
+  };
+  const auto take_at = [&](std::size_t offset) {
+    arena.free.cut(offset, taken);
+    if (red_zone != 0) arena.red_zones[offset] = red_zone;
+    use(arena, device, offset, wanted, 1, owner);
     arena.allocated += rounded_up(size, kAlignment);
     poison_shared(arena, offset, wanted);
+    note_unwritten(arena, offset, size);
     return offset;
+  };
+  const auto next = [&](const auto *free) { return arena.free.first_of_size(taken, free->end()); };
+  // A small allocation begins a block only if it fits in no block of its owner. Measured, driver 580.
+  if (wanted < kBlock)
+    for (const auto *free = arena.free.first_of_size(taken); free != nullptr; free = next(free)) {
+      const std::size_t start = free->base, end = free->end(), last_block = rounded_down(end - 1, kBlock);
+      if (fits_in_own_block(start, end)) return take_at(start);
+      if (last_block > start && fits_in_own_block(last_block, end)) return take_at(last_block);
+    }
+  for (const auto *free = arena.free.first_of_size(taken); free != nullptr; free = next(free)) {
+    const std::size_t start = free->base;
+    const bool is_unused = start % kBlock == 0 && arena.users[start / kBlock] == 0;
+    const std::size_t offset = is_unused ? start : rounded_down(start, kBlock) + kBlock;
+    if (offset + taken > free->end() || arena.users[offset / kBlock] != 0) continue;
+    if (has_room(arena, device, offset, size)) return take_at(offset);
   }
   return std::nullopt;
 }
 
-Allocation *Memory::allocate(Device &device, std::size_t size) {
+Allocation *Memory::allocate(Device &device, std::size_t size, Owner owner) {
   Arena &arena = arena_of(device);
   auto node = make_node();
-  const auto offset = take(arena, device, size);
+  const auto offset = take(arena, device, size, owner);
   if (!offset) return nullptr;
+  if (arena.users[*offset / kBlock] == 1) take_numbers(arena, *offset);
   Allocation &made = *node.mapped();
   made.base = arena.begin + *offset;
   made.size = size;
@@ -211,39 +228,46 @@ Allocation &Memory::add_registered(void *host, std::size_t size) {
   return add(std::move(node));
 }
 
+// Calls `visit` with each chunk of the bytes, and with the offset and the size of the part in it.
+template <class Visit>
+void Memory::for_each_chunk(std::size_t offset, std::size_t size, Visit visit) {
+  const std::size_t end = offset + size;
+  for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
+    const std::size_t from = std::max(offset, chunk * kChunk);
+    visit(chunk, from, std::min(end, (chunk + 1) * kChunk) - from);
+  }
+}
+
 // Makes the bytes undefined: whole chunks go back to the system, the rest is poisoned again.
 void Memory::forget(Arena &arena, std::size_t offset, std::size_t length) {
-  const std::size_t end = offset + length;
-  for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
-    const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
-    if (!arena.touched[chunk] || arena.is_shared(chunk)) continue;
-    if (to - from == kChunk) {
+  for_each_chunk(offset, length, [&](std::size_t chunk, std::size_t from, std::size_t size) {
+    if (!arena.touched[chunk] || arena.is_shared(chunk)) return;
+    if (size == kChunk) {
       madvise(arena.bytes + from, kChunk, MADV_DONTNEED);
       arena.touched[chunk] = false;
     } else {
-      std::memset(arena.bytes + from, kPoison, to - from);
+      std::memset(arena.bytes + from, kPoison, size);
     }
-  }
+  });
 }
 
 // Gives back what take() took.
 void Memory::give_back(Arena &arena, Device &device, std::size_t offset, std::size_t size) {
   const std::size_t length = taken_size(size);
-  auto free = arena.free.emplace(offset, length).first;  // may throw, so it comes before any change
+  const auto red_zone = arena.red_zones.find(offset);
+  if (red_zone == arena.red_zones.end()) {
+    give_back_addresses(arena, offset, length);  // may throw, so it comes before any change
+  } else {
+    const std::size_t whole = length + red_zone->second;
+    arena.quarantine.emplace_back(offset, whole);
+    arena.quarantined += whole;
+    arena.red_zones.erase(red_zone);
+  }
   use(arena, device, offset, length, -1);
   arena.allocated -= rounded_up(size, kAlignment);
   unshare(arena, offset, length);
   forget(arena, offset, length);
-  const auto after = std::next(free);
-  if (after != arena.free.end() && free->first + free->second == after->first) {
-    free->second += after->second;
-    arena.free.erase(after);
-  }
-  if (free == arena.free.begin()) return;
-  const auto before = std::prev(free);
-  if (before->first + before->second != free->first) return;
-  before->second += free->second;
-  arena.free.erase(free);
+  end_quarantine(arena, kQuarantine);
 }
 
 void Memory::erase(const Allocation &allocation) {
@@ -252,6 +276,7 @@ void Memory::erase(const Allocation &allocation) {
 }
 
 void Memory::release(Allocation &allocation) {
+  note_freed_range(allocation);
   if (allocation.imported != nullptr) {
     --imports_;
   } else if (allocation.mapping != nullptr) {
@@ -263,7 +288,9 @@ void Memory::release(Allocation &allocation) {
     release_in_block(allocation);
   } else if (allocation.kind == MemoryKind::device) {
     Arena &arena = arena_of(*allocation.device);
-    give_back(arena, *allocation.device, allocation.base - arena.begin, allocation.size);
+    const std::size_t offset = allocation.base - arena.begin;
+    give_back(arena, *allocation.device, offset, allocation.size);
+    if (arena.users[offset / kBlock] == 0) give_back_numbers(arena, offset);
   } else if (allocation.kind != MemoryKind::registered) {
     munmap(reinterpret_cast<void *>(allocation.base), rounded_up(allocation.size, page_size()));
   }
@@ -306,10 +333,10 @@ bool Memory::overlaps(CUdeviceptr address, std::size_t size) {
   return next != allocations_.end() && next->first < address + size;
 }
 
-std::byte *Memory::bytes(CUdeviceptr address, std::size_t size) {
+std::byte *Memory::bytes_to_read(CUdeviceptr address, std::size_t size) {
   Arena *const arena = arena_of(address);
   if (arena == nullptr) {
-    const Allocation *const allocation = imports_ + mappings_ != 0 ? find(address) : nullptr;
+    Allocation *const allocation = imports_ + mappings_ != 0 ? find(address) : nullptr;
     if (allocation != nullptr && allocation->mapping != nullptr)
       return bytes_of_mapping(*allocation, address, size);
     if (allocation == nullptr || allocation->imported == nullptr || allocation->kind != MemoryKind::device)
@@ -326,22 +353,21 @@ std::byte *Memory::bytes(CUdeviceptr address, std::size_t size) {
 }
 
 void Memory::clear(CUdeviceptr address, std::size_t size) {
+  note_written(address, size);
   Arena *const arena = arena_of(address);
   if (arena == nullptr) {
     std::memset(bytes(address, size), 0, size);
     return;
   }
-  const std::size_t offset = address - arena->begin, end = offset + size;
-  for (std::size_t chunk = offset / kChunk; chunk * kChunk < end; ++chunk) {
-    const std::size_t from = std::max(offset, chunk * kChunk), to = std::min(end, (chunk + 1) * kChunk);
-    if (to - from == kChunk && !arena->is_shared(chunk)) {
+  for_each_chunk(address - arena->begin, size, [&](std::size_t chunk, std::size_t from, std::size_t part) {
+    if (part == kChunk && !arena->is_shared(chunk)) {
       if (arena->touched[chunk]) madvise(arena->bytes + from, kChunk, MADV_DONTNEED);
       arena->touched[chunk] = true;
     } else {
       if (!arena->touched[chunk]) touch(*arena, chunk);
-      std::memset(arena->bytes + from, 0, to - from);
+      std::memset(arena->bytes + from, 0, part);
     }
-  }
+  });
 }
 
 void Memory::touch(Arena &arena, std::size_t chunk) {
@@ -353,66 +379,6 @@ void Memory::touch(Arena &arena, std::size_t chunk) {
     std::memset(bytes, kPoison, kChunk);
   }
   arena.touched[chunk] = true;
-}
-
-// ---- Mapped into reserved ranges ----
-
-Allocation *Memory::map(CUdeviceptr address, const ReservedRange &range,
-                        std::shared_ptr<PhysicalMemory> physical) {
-  auto node = make_node();
-  Allocation &made = *node.mapped();
-  std::byte *const bytes = range.bytes_at(address);
-  made.mapping = std::make_unique<VirtualMapping>();
-  if (physical->bytes != nullptr && !physical->bytes->map(bytes)) return nullptr;
-  made.base = address;
-  made.size = physical->size();
-  made.device = physical->device;
-  made.kind = made.device != nullptr ? MemoryKind::device : MemoryKind::pinned;
-  made.mapping->physical = std::move(physical);
-  made.mapping->range = &range;
-  made.mapping->bytes = bytes;
-  ++mappings_;
-  note_mapping(made, &made);
-  return &add(std::move(node));
-}
-
-Allocation *Memory::map_external(std::shared_ptr<PhysicalMemory> physical, std::size_t offset,
-                                 std::size_t size) {
-  const ReservedRange *const range = reserved.reserve(physical->size(), kGranularity, 0);
-  if (range == nullptr) return errno = ENOMEM, nullptr;
-  Allocation *const made = map(range->base, *range, std::move(physical));
-  if (made == nullptr) return reserved.free(*range), nullptr;
-  // Becomes an allocation of the part only.
-  note_mapping(*made, nullptr);
-  auto node = allocations_.extract(made->base);
-  made->base += offset;
-  made->size = size;
-  made->mapping->bytes += offset;
-  made->mapping->offset = offset;
-  made->mapping->is_external = true;
-  made->mapping->access[made->device] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  node.key() = made->base;
-  allocations_.insert(std::move(node));
-  note_mapping(*made, made);
-  return made;
-}
-
-void Memory::note_mapping(const Allocation &mapping, Allocation *found) {
-  ReservedRange &range = *reserved.find(mapping.base);
-  const std::size_t before = (mapping.base - range.base) % kGranularity;
-  for (CUdeviceptr at = mapping.base - before; at < mapping.end(); at += kGranularity)
-    range.mapping_at(at) = found;
-}
-
-std::byte *Memory::bytes_of_mapping(const Allocation &first, CUdeviceptr address, std::size_t size) {
-  for_each_in(address, size, [&](const Allocation &part) {
-    const VirtualMapping &mapping = *part.mapping;
-    const CUdeviceptr from = std::max(address, part.base), to = std::min(address + size, part.end());
-    const std::size_t skipped = from - part.base;
-    if (part.kind == MemoryKind::device)
-      mapping.physical->bytes->touch(mapping.offset + skipped, to - from, mapping.bytes + skipped);
-  });
-  return first.mapping->bytes + (address - first.base);
 }
 
 }  // namespace cushim::sim

@@ -29,8 +29,6 @@ struct PoolPlace {
 // A memory pool (CUmemoryPool) for stream-ordered allocation.
 struct Pool : Object {
   static constexpr Kind kKind = Kind::pool;
-  // It takes memory in multiples of kBlock. Measured, driver 580.
-  static constexpr std::size_t kBlock = 32 << 20;
   Pool() : Object(kKind) {}
 
   PoolPlace place;
@@ -55,6 +53,8 @@ struct Pool : Object {
   bool is_open_to(const Device *other) const {
     return kind == MemoryKind::managed || other == device || open_to.contains(other);
   }
+  // Returns whether the end of a wait can change ranges or release memory.
+  bool may_change_by_wait() const { return ranges.has_pending() || is_threshold_lower; }
   void count(std::size_t size) {
     ++allocations;
     used += size;

@@ -2,96 +2,96 @@
 #include "memory/pool_ranges.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace cushim::sim {
 
-PoolRanges::Node PoolRanges::make_node() {
-  Ranges made;
-  made.emplace(0, Free{});
-  return made.extract(made.begin());
-}
-
-void PoolRanges::add_block(Block block) {
+void PoolRanges::add_window(Window window) {
   Node node = make_node();
-  blocks_.emplace(block.base, block.size);
-  reserved_ += block.size;
-  give(std::move(node), block.base, block.size);
+  windows_.emplace(window.base, window.size);
+  give(std::move(node), window.base, window.size);
 }
 
 std::optional<PoolRanges::Taken> PoolRanges::take(std::size_t size,
-                                                  const std::function<bool(const Free &)> &may_take) {
-  auto best = free_.end();
-  for (auto range = free_.begin(); range != free_.end(); ++range) {
-    const bool is_better = best == free_.end() || range->second.size < best->second.size;
-    if (range->second.size >= size && is_better && may_take(range->second)) best = range;
+                                                  const std::function<bool(const Free &)> &may_take,
+                                                  const std::function<bool(std::size_t)> &may_grow) {
+  for (const Range *range = free_.first_of_size(size); range != nullptr;
+       range = free_.first_of_size(size, range->end())) {
+    if (!may_take(range->value)) continue;
+    Taken taken{range->base, range->value.freed};
+    const CUdeviceptr window = window_of(taken.base).base;
+    CUdeviceptr chunk = window + (taken.base - window) / kChunk * kChunk;
+    for (; chunk < taken.base + size; chunk += kChunk)
+      if (!chunks_.contains(chunk)) taken.chunks.push_back(chunk);
+    if (!taken.chunks.empty() && !may_grow(taken.chunks.size() * kChunk)) continue;
+    chunks_.insert(taken.chunks.begin(), taken.chunks.end());
+    if (range->size == size && range->value.freed != nullptr) --pending_;
+    free_.cut(taken.base, size);
+    return taken;
   }
-  if (best == free_.end()) return std::nullopt;
-  Taken taken{best->first, best->second.freed};
-  if (best->second.size == size) {
-    if (best->second.freed != nullptr) --pending_;
-    free_.erase(best);
-  } else {
-    auto node = free_.extract(best);
-    node.key() += size;
-    node.mapped().size -= size;
-    free_.insert(std::move(node));
-  }
-  return taken;
+  return std::nullopt;
 }
 
 void PoolRanges::give(Node &&node, CUdeviceptr base, std::size_t size, Work freed) noexcept {
-  node.key() = base;
-  Free &range = node.mapped();
-  range.size = size;
+  Range &range = RangeTree<Free>::range_of(node);
+  range = {base, size};
   if (freed != nullptr) {
     ++pending_;
-    range.stream = freed->stream;
-    range.serial = freed->serial;
-    range.freed = std::move(freed);
+    range.value.stream = freed->stream;
+    range.value.serial = freed->serial;
+    range.value.freed = std::move(freed);
   }
-  merge(free_.insert(std::move(node)).position);
+  Range *const previous = free_.last_before(base), *const next = free_.first_from(base);
+  if (previous != nullptr && can_merge(*previous, range)) {
+    absorb(*previous, range);
+    absorb_next(*previous);
+  } else if (next != nullptr && can_merge(range, *next)) {
+    absorb(*next, range);
+  } else {
+    free_.insert(std::move(node));
+  }
 }
 
-// Ranges of different blocks stay apart, and ranges that different streams have freed.
-bool PoolRanges::can_merge(const Ranges::iterator &before, const Ranges::iterator &after) const {
-  const Free &one = before->second, &other = after->second;
-  if (before->first + one.size != after->first || blocks_.contains(after->first)) return false;
+// Ranges of different windows stay apart, and ranges that different streams have freed.
+bool PoolRanges::can_merge(const Range &before, const Range &after) const {
+  const Free &one = before.value, &other = after.value;
+  if (before.end() != after.base || windows_.contains(after.base)) return false;
   return (one.freed == nullptr) == (other.freed == nullptr) && one.stream == other.stream;
 }
 
+// Adds a range that is in no tree to an adjacent one.
+void PoolRanges::absorb(Range &range, const Range &other) noexcept {
+  if (other.value.freed != nullptr) --pending_;
+  // The later free of a stream follows the earlier one.
+  if (other.value.serial > range.value.serial) range.value = other.value;
+  free_.resize(range, std::min(range.base, other.base), range.size + other.size);
+}
+
+void PoolRanges::absorb_next(Range &range) noexcept {
+  const Range *const next = free_.first_from(range.end());
+  if (next == nullptr || !can_merge(range, *next)) return;
+  const Node absorbed = free_.extract(next->base);
+  absorb(range, RangeTree<Free>::range_of(absorbed));
+}
+
 // Merges a range with its neighbours. Returns the merged range.
-PoolRanges::Ranges::iterator PoolRanges::merge(Ranges::iterator range) {
-  const auto absorb_next = [this](Ranges::iterator first) {
-    const auto next = std::next(first);
-    if (next == free_.end() || !can_merge(first, next)) return;
-    Free &merged = first->second;
-    if (next->second.freed != nullptr) --pending_;
-    // The later free of a stream follows the earlier one.
-    if (next->second.serial > merged.serial) {
-      merged.serial = next->second.serial;
-      merged.freed = next->second.freed;
-    }
-    merged.size += next->second.size;
-    free_.erase(next);
-  };
+PoolRanges::Range &PoolRanges::merge(Range &range) noexcept {
   absorb_next(range);
-  if (range == free_.begin() || !can_merge(std::prev(range), range)) return range;
-  --range;
-  absorb_next(range);
-  return range;
+  Range *const previous = free_.last_before(range.base);
+  if (previous == nullptr || !can_merge(*previous, range)) return range;
+  absorb_next(*previous);
+  return *previous;
 }
 
 template <class Predicate>
 void PoolRanges::observe_if(Predicate predicate) {
   if (!has_pending()) return;
-  for (auto range = free_.begin(); range != free_.end(); ++range) {
-    Free &free = range->second;
+  for (Range *range = free_.first_from(0); range != nullptr; range = free_.first_from(range->end())) {
+    Free &free = range->value;
     if (free.freed == nullptr || !predicate(free)) continue;
     --pending_;
-    free = {.size = free.size};
-    range = merge(range);
+    free = {};
+    range = &merge(*range);
   }
 }
 
@@ -107,16 +107,33 @@ void PoolRanges::observe_complete(const void *context) {
   observe_if([&](const Free &free) { return is_complete(free.freed) && free.freed->owner == context; });
 }
 
-std::optional<PoolRanges::Block> PoolRanges::remove_block(std::size_t most) {
-  for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
-    const auto [base, size] = *block;
-    const auto range = free_.find(base);
-    if (size > most || range == free_.end() || range->second.size != size || range->second.freed != nullptr)
-      continue;
-    free_.erase(range);
-    blocks_.erase(block);
-    reserved_ -= size;
-    return Block{base, size};
+bool PoolRanges::is_unused(CUdeviceptr base, std::size_t size) const {
+  const Range *const range = free_.last_before(base + 1);
+  return range != nullptr && range->value.freed == nullptr && base + size <= range->end();
+}
+
+std::optional<CUdeviceptr> PoolRanges::remove_chunk(Removes removes) {
+  for (auto chunk = chunks_.begin(); chunk != chunks_.end(); ++chunk) {
+    const CUdeviceptr base = *chunk;
+    const Window window = window_of(base);
+    const bool is_free =
+        removes == Removes::any ? is_unused(base, kChunk) : is_unused(window.base, window.size);
+    if (!is_free) continue;
+    chunks_.erase(chunk);
+    return base;
+  }
+  return std::nullopt;
+}
+
+std::optional<PoolRanges::Window> PoolRanges::remove_window() {
+  for (auto window = windows_.begin(); window != windows_.end(); ++window) {
+    const Window removed{window->first, window->second};
+    const auto chunk = chunks_.lower_bound(removed.base);
+    const bool has_memory = chunk != chunks_.end() && *chunk < removed.base + removed.size;
+    if (has_memory || !is_unused(removed.base, removed.size)) continue;
+    free_.extract(removed.base);
+    windows_.erase(window);
+    return removed;
   }
   return std::nullopt;
 }

@@ -40,7 +40,7 @@ const MemoryExport *Memory::share(Arena &arena, std::size_t block, std::size_t c
   if (blocks == nullptr) return nullptr;
   const std::size_t offset = *blocks->take(count * kBlock), index = offset / kBlock;
   std::shared_ptr<const MemoryExport> exported =
-      MemoryExport::make(table, {blocks, offset, count * kBlock}, device, pool);
+      MemoryExport::make(table, arena.numbers[block].object, {blocks, offset, count * kBlock}, device, pool);
   if (exported == nullptr) return errno = ENOSPC, nullptr;
   std::vector<std::shared_ptr<BlocksHold>> holds;
   for (std::size_t i = 0; i < count; ++i)
@@ -76,8 +76,8 @@ void Memory::unshare(Arena &arena, std::size_t offset, std::size_t length) {
 
 Memory::Blocks Memory::blocks_of(const Allocation &allocation) const {
   if (allocation.pool != nullptr) {
-    const PoolRanges::Block block = allocation.pool->ranges.block_of(allocation.base);
-    return {block.base, block.size};
+    const PoolRanges::Window window = allocation.pool->ranges.window_of(allocation.base);
+    return {window.base, window.size};
   }
   const CUdeviceptr begin = arenas_[static_cast<std::size_t>(allocation.device->index)].begin;
   const std::size_t offset = rounded_down(allocation.base - begin, kBlock);
@@ -88,15 +88,32 @@ const MemoryExport *Memory::share(const Device *device, const Blocks &blocks,
                                   const std::shared_ptr<ShareTable> &table, std::uint64_t pool) {
   if (device == nullptr) {
     HostBlock &block = host_blocks_.at(blocks.base);
-    if (block.exported == nullptr) block.exported = MemoryExport::make(table, block.piece, {}, pool);
+    if (block.exported == nullptr)
+      block.exported = MemoryExport::make(table, block.number.object(), block.piece, {}, pool);
     if (block.exported == nullptr) errno = ENOSPC;
     return block.exported.get();
   }
+  note_written(blocks.base, blocks.size);  // other processes may write it
   Arena &arena = arena_of(*device);
   const std::size_t first = (blocks.base - arena.begin) / kBlock;
   const auto known = arena.shared.find(first);
   if (known != arena.shared.end() && known->second.exported != nullptr) return known->second.exported.get();
   return share(arena, first, blocks.size / kBlock, table, device->uuid, pool);
+}
+
+bool Memory::will_move(const Device *device, const Blocks &blocks) const {
+  if (device == nullptr) return false;
+  const Arena &arena = arenas_[static_cast<std::size_t>(device->index)];
+  const auto known = arena.shared.find((blocks.base - arena.begin) / kBlock);
+  return known == arena.shared.end() || known->second.exported == nullptr;
+}
+
+void Memory::take_numbers(Arena &arena, std::size_t offset) noexcept {
+  arena.numbers[offset / kBlock] = take_pair(numbers_);
+}
+
+void Memory::give_back_numbers(Arena &arena, std::size_t offset) noexcept {
+  sim::give_back(numbers_, std::exchange(arena.numbers[offset / kBlock], {}));
 }
 
 ImportedBlocks::~ImportedBlocks() {
@@ -109,10 +126,21 @@ std::shared_ptr<ImportedBlocks> Memory::find_blocks(const ImportedBlocks::Key &k
   return found != imported_blocks_.end() ? found->second.lock() : nullptr;
 }
 
+bool Memory::is_open_only_in(const Context &context, const ImportedBlocks::Key &key) const {
+  for (auto one = imported_blocks_.lower_bound({key.table, key.record});
+       one != imported_blocks_.end() && one->first.table == key.table && one->first.record == key.record;
+       ++one) {
+    const auto blocks = one->second.lock();
+    if (blocks != nullptr && blocks->context != nullptr && blocks->context != &context) return false;
+  }
+  return true;
+}
+
 std::shared_ptr<ImportedBlocks> Memory::map_blocks(const ImportedBlocks::Key &key, FoundBlocks found,
                                                    MemoryKind kind) {
   auto made = std::make_shared<ImportedBlocks>();
   made->found = std::move(found);
+  made->number = NumberHold(numbers_, take_pair(numbers_));
   const Piece &piece = made->found.piece;
   if (kind == MemoryKind::device) {
     made->addresses = reserve(piece.size, PROT_NONE);

@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "ipc/object_numbers.hpp"
 #include "ipc/shared_blocks.hpp"
 #include "memory/zeros.hpp"
 #include "objects/handle.hpp"
@@ -70,6 +71,7 @@ struct PhysicalMemory {
   Device *device = nullptr;          // null: memory of the host
   PhysicalHandle *handle = nullptr;  // null after the program has released it
   bool is_tile_pool = false;         // whether it can be mapped to arrays
+  NumberHold number{};
 
   std::size_t size() const noexcept;
   // Returns whether other processes may have the bytes.
@@ -118,9 +120,10 @@ class PhysicalFiles {
 struct VirtualMapping {
   std::shared_ptr<PhysicalMemory> physical;  // all of it is mapped
   const ReservedRange *range = nullptr;
+  NumberHold number{};
   std::byte *bytes = nullptr;  // of the first address
   std::size_t offset = 0;      // of the first byte in the physical memory; not 0 only for external buffers
-  // Whether it is a buffer of external memory: cuMemFree frees it, and its range.
+  // True for a buffer of external memory: cuMemFree unmaps it and frees its address range.
   bool is_external = false;
   // The access of each location that cuMemSetAccess has named; null is the host.
   std::map<const Device *, CUmemAccess_flags> access{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects/array.hpp"
 
+#include "memory/array_tiles.hpp"
 #include "memory/memory.hpp"
 #include "memory/rounding.hpp"
 #include "objects/device.hpp"
@@ -99,13 +100,17 @@ Extent extent_of(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept {
   return {blocks(shape.Width) * element.bytes, at_least_one(blocks(shape.Height)), at_least_one(shape.Depth)};
 }
 
-std::size_t memory_needed(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept {
+std::size_t padded_size(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept {
   const Extent extent = extent_of(shape);
   const std::size_t row = rounded_up(extent.row, 64);
-  const bool is_deep = shape.Depth > 1 && !is_layered(shape);
+  const bool is_deep = shape.Depth != 0 && !is_layered(shape);
   const std::size_t rows = rounded_up(extent.rows, 8 * (is_deep ? 1 : stacked((extent.rows + 7) / 8)));
   const std::size_t slices = is_deep ? rounded_up(extent.slices, stacked(extent.slices)) : extent.slices;
-  return rounded_up(row * rows * slices, kArrayUnit);
+  return row * rows * slices;
+}
+
+std::size_t memory_needed(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept {
+  return rounded_up(padded_size(shape), kArrayUnit);
 }
 
 CUDA_ARRAY3D_DESCRIPTOR level_of(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned level) noexcept {
@@ -117,6 +122,11 @@ CUDA_ARRAY3D_DESCRIPTOR level_of(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned 
   made.Height = smaller(shape.Height);
   if (!is_layered(shape)) made.Depth = smaller(shape.Depth);
   return made;
+}
+
+// Returns whether the format has blocks of 4 x 4 texels.
+static bool is_compressed(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept {
+  return element_of(shape.Format, shape.NumChannels).side > 1;
 }
 
 bool is_valid(const Device &device, const CUDA_ARRAY3D_DESCRIPTOR &shape, Levels levels) {
@@ -151,7 +161,8 @@ bool is_valid(const Device &device, const CUDA_ARRAY3D_DESCRIPTOR &shape, Levels
     const Limits gathers = {LIMIT(TEXTURE2D_GATHER_WIDTH), LIMIT(TEXTURE2D_GATHER_HEIGHT), 0};
     if (!is_plane || has_layers || !gathers.hold(shape)) return false;
   }
-  if (is_sparse(shape) && (shape.Height == 0 || is_deferred(shape))) return false;
+  if (is_sparse(shape) && (shape.Height == 0 || is_deferred(shape) || surface)) return false;
+  if (is_compressed(shape) && shape.Height == 0) return false;
   if (has_layers) {
     if (shape.Height == 0)
       return Limits{LIMIT(TEXTURE1D_LAYERED_WIDTH), 0, LIMIT(TEXTURE1D_LAYERED_LAYERS)}.hold(shape) &&
@@ -183,6 +194,17 @@ bool is_valid(const Device &device, const CUDA_ARRAY3D_DESCRIPTOR &shape, Levels
   const Limits line = {many ? LIMIT(TEXTURE1D_MIPMAPPED_WIDTH) : LIMIT(TEXTURE1D_WIDTH), 0, 0};
   return line.hold(shape) && (!surface || Limits{LIMIT(SURFACE1D_WIDTH), 0, 0}.hold(shape));
 #undef LIMIT
+}
+
+CUresult check(const Device &device, const CUDA_ARRAY3D_DESCRIPTOR &shape, Levels levels) {
+  constexpr unsigned usual = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST;
+  const bool has_extents =
+      shape.Width != 0 && (is_layered(shape) ? shape.Depth != 0 : shape.Height != 0 || shape.Depth == 0);
+  const bool is_compressed_surface = is_compressed(shape) && (shape.Flags & CUDA_ARRAY3D_SURFACE_LDST) != 0;
+  // Measured, driver 580: before the limits.
+  if (is_compressed_surface && (shape.Flags & ~usual) == 0 && has_extents) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!is_valid(device, shape, levels)) return CUDA_ERROR_INVALID_VALUE;
+  return is_compressed_surface ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 Tile tile_of(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept {

@@ -18,6 +18,7 @@ class ArrayTiles;
 struct Context;
 struct Device;
 struct MipmappedArray;
+struct MipTail;
 
 // The unit of a format: one element, or a compressed block of 4 by 4 elements.
 struct Element {
@@ -74,7 +75,7 @@ struct Array : Object {
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
   Extent extent;
   Allocation *allocation = nullptr;   // null: a sparse array, or one with deferred mapping
-  std::shared_ptr<ArrayTiles> tiles;  // of such an array; null: it is the level of a mipmapped array
+  std::shared_ptr<ArrayTiles> tiles;  // of such an array; else null
   std::size_t offset = 0;             // of the first byte in the allocation
   MipmappedArray *whole = nullptr;    // the mipmapped array that this is a level of, or null
 
@@ -87,7 +88,8 @@ struct MipmappedArray : Object {
 
   Context *context = nullptr;
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  Allocation *allocation = nullptr;
+  Allocation *allocation = nullptr;  // null as of Array
+  std::shared_ptr<MipTail> tail;     // of such an array; else null
   std::vector<Array *> levels;
 
   bool is_usable() const noexcept;

@@ -10,6 +10,7 @@
 #include "objects/coredump_settings.hpp"
 #include "objects/handle.hpp"
 #include "objects/stream.hpp"
+#include "objects/texture.hpp"
 
 namespace cushim::sim {
 
@@ -69,6 +70,8 @@ struct Context : Object {
     Object *first() const noexcept { return &next() == this ? nullptr : &static_cast<Object &>(next()); }
   };
   Objects objects;
+  EndedDescriptors<TextureSource> ended_textures;
+  EndedDescriptors<CUDA_RESOURCE_DESC> ended_surfaces;
 
   // Cancels a pending destruction: calls in the context succeed again.
   void revive() noexcept {

@@ -61,12 +61,14 @@ class ListHook {
     previous_ = list.previous_;
     previous_->next_ = list.previous_ = this;
   }
-
- protected:
-  ~ListHook() {
+  void leave() noexcept {
     previous_->next_ = next_;
     next_->previous_ = previous_;
+    previous_ = next_ = this;
   }
+
+ protected:
+  ~ListHook() { leave(); }
 
  private:
   ListHook *previous_ = this, *next_ = this;

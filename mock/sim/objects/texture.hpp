@@ -4,7 +4,11 @@
 
 #include <cuda.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <optional>
+#include <unordered_map>
 
 #include "objects/handle.hpp"
 
@@ -36,6 +40,30 @@ struct SurfaceObject : Object {
 
   Context *context = nullptr;
   CUDA_RESOURCE_DESC resource = {};
+};
+
+// Descriptors of destroyed objects. A device reads a descriptor until its slot is reused, so kernels that
+// were launched before the object was destroyed still find it. Measured on an H200, driver 580.
+template <class Descriptor>
+class EndedDescriptors {
+ public:
+  void add(std::uintptr_t handle, const Descriptor &descriptor) {
+    order_.push_back(handle);
+    descriptors_.emplace(handle, descriptor);
+    if (order_.size() <= kMost) return;
+    descriptors_.erase(order_.front());
+    order_.pop_front();
+  }
+  const Descriptor *find(std::uintptr_t handle) const {
+    const auto found = descriptors_.find(handle);
+    return found != descriptors_.end() ? &found->second : nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+
+  std::unordered_map<std::uintptr_t, Descriptor> descriptors_;
+  std::deque<std::uintptr_t> order_;  // handles, the oldest first
 };
 
 // CUtexref: of a module, or created by the program.

@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/machine_fixture.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
 
 CUarray array(std::size_t width, std::size_t height = 0) {
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = width;
-  shape.Height = height;
-  shape.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-  shape.NumChannels = 1;
+  const CUDA_ARRAY3D_DESCRIPTOR shape = test::array_shape(width, height);
   CUarray made = nullptr;
   need(driver().cuArray3DCreate(&made, &shape));
   return made;
-}
-
-std::size_t free_memory() {
-  std::size_t free = 0, total = 0;
-  need(driver().cuMemGetInfo(&free, &total));
-  return free;
-}
-
-// Returns a copy of rows from device memory to an array.
-CUDA_MEMCPY2D rows(CUdeviceptr from, CUarray to, std::size_t width, std::size_t height) {
-  CUDA_MEMCPY2D copy = {};
-  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.srcDevice = from;
-  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.dstArray = to;
-  copy.WidthInBytes = width;
-  copy.Height = height;
-  return copy;
 }
 
 TEST(Arrays, Take_their_devices_memory_and_give_it_back) {
@@ -72,11 +51,7 @@ TEST(MipmappedArrays, Have_memory_that_no_call_frees_by_its_address) {
   const Running running;
   const CUdeviceptr address = running.memory(64 << 10);
   need(driver().cuMemFree(address));
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = 64;
-  shape.Height = 64;
-  shape.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-  shape.NumChannels = 1;
+  const CUDA_ARRAY3D_DESCRIPTOR shape = test::array_shape(64, 64);
   CUmipmappedArray made = nullptr;
   need(driver().cuMipmappedArrayCreate(&made, &shape, 2));
   EXPECT_EQ(driver().cuMemFree(address), CUDA_ERROR_INVALID_VALUE);
@@ -131,7 +106,7 @@ TEST(BoxCopies, Run_when_their_stream_comes_to_them) {
   need(driver().cuMemsetD8(memory, 1, 256));
   need(driver().cuCtxSynchronize());
   need(driver().cuMemsetD8Async(memory, 2, 256, writer));
-  const CUDA_MEMCPY2D copy = rows(memory, made, 64, 4);
+  const CUDA_MEMCPY2D copy = test::copy_of_plane(made, memory, 64, 4);
   need(driver().cuMemcpy2DAsync(&copy, reader));
   need(driver().cuStreamSynchronize(reader));
   unsigned char byte = 0;
@@ -153,7 +128,7 @@ TEST(BoxCopies, Cost_what_a_copy_of_as_many_bytes_costs) {
     need(driver().cuEventElapsedTime(&milliseconds, start, end));
     return milliseconds;
   };
-  const CUDA_MEMCPY2D copy = rows(memory, array(1024, 1024), 1024, 1024);
+  const CUDA_MEMCPY2D copy = test::copy_of_plane(array(1024, 1024), memory, 1024, 1024);
   const float box = time([&] { need(driver().cuMemcpy2DAsync(&copy, stream)); });
   const float line = time([&] { need(driver().cuMemcpyDtoDAsync(other, memory, 1 << 20, stream)); });
   EXPECT_GT(box, 0);
@@ -163,8 +138,8 @@ TEST(BoxCopies, Cost_what_a_copy_of_as_many_bytes_costs) {
 TEST(BoxCopies, That_leave_their_memory_are_refused) {
   const Running running;
   const CUarray made = array(64, 16);
-  const CUDA_MEMCPY2D fits = rows(running.memory(1024), made, 64, 16),
-                      leaves = rows(running.memory(1023), made, 64, 16);
+  const CUDA_MEMCPY2D fits = test::copy_of_plane(made, running.memory(1024), 64, 16),
+                      leaves = test::copy_of_plane(made, running.memory(1023), 64, 16);
   EXPECT_EQ(driver().cuMemcpy2D(&fits), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuMemcpy2D(&leaves), CUDA_ERROR_INVALID_VALUE);
 }

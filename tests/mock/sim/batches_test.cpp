@@ -111,6 +111,24 @@ TEST(CopyBatch, A_free_waits_for_all_copies) {
   EXPECT_EQ(words.copied(), (std::vector<unsigned>{1, 2}));
 }
 
+// Measured on an H200, driver 580.
+TEST(CopyBatch, Reads_memory_registered_for_reading_but_does_not_write_to_it) {
+  alignas(kPage) static std::byte page[kPage];
+  const Words words;
+  need(driver().cuMemHostRegister(page, kPage, CU_MEMHOSTREGISTER_READ_ONLY));
+  const auto copy = [&](CUdeviceptr target, CUdeviceptr source) {
+    std::size_t size = 4, first = 0;
+    CUmemcpyAttributes attributes{};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    return driver().cuMemcpyBatchAsync_v2(&target, &source, &size, 1, &attributes, &first, 1, words.work);
+  };
+  const auto registered = reinterpret_cast<CUdeviceptr>(page);
+  EXPECT_EQ(copy(registered, words.from), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(copy(words.to, registered), CUDA_SUCCESS);
+  need(driver().cuStreamSynchronize(words.work));
+  need(driver().cuMemHostUnregister(page));
+}
+
 #endif
 
 }  // namespace

@@ -91,6 +91,7 @@ struct WithKernels : Reports, Running {
     parameters.conditional.handle = handle;
     parameters.conditional.type = type;
     parameters.conditional.size = 1;
+    parameters.conditional.ctx = context();
     CUgraphNode made = nullptr;
     need(driver().cuGraphAddNode(&made, graph, after.data(), nullptr, after.size(), &parameters));
     return parameters.conditional.phGraph_out[0];
@@ -219,6 +220,20 @@ TEST(ConditionalNodes, Report_a_condition_that_has_no_value) {
   need(driver().cuCtxSynchronize());
   EXPECT_EQ(word_at(with.words), 0u);
   EXPECT_NE(with.reports->find("undefined condition"), std::string::npos) << *with.reports;
+}
+
+TEST(ConditionalNodes, Are_missing_if_a_handle_of_a_child_graph_is_unused) {
+  const WithKernels with;
+  const CUgraph graph = make_graph(), child = make_graph();
+  CUgraphNode node = nullptr;
+  CUgraph part = nullptr;
+  need(driver().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
+  need(driver().cuGraphChildGraphNodeGetGraph(node, &part));
+  WithKernels::make_handle(part, 0);
+  CUDA_GRAPH_INSTANTIATE_PARAMS parameters{};
+  CUgraphExec made = nullptr;
+  EXPECT_EQ(driver().cuGraphInstantiateWithParams(&made, graph, &parameters), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(static_cast<int>(parameters.result_out), 5);  // CONDITIONAL_HANDLE_UNUSED
 }
 
 TEST(ConditionalNodes, Are_in_the_description_of_a_graph) {

@@ -77,5 +77,34 @@ TEST_P(DeadlockIn, A_host_function_that_takes_long_is_waited_for_and_reported) {
   EXPECT_NE(said.find(": cuLaunchHostFunc"), said.npos) << said;
 }
 
+TEST_P(DeadlockIn, Is_an_error_at_once_after_a_kernel_that_ran_on_all_processors) {
+  if (kHasThreadOfTool) GTEST_SKIP() << "the sanitizer's thread might end the wait";
+  const Running running({.schedule = GetParam(), .report = [](const std::string &) {}});
+  const CUdeviceptr word = running.memory();
+  need(driver().cuMemsetD32(word, 0, 1));
+  CUmodule module = nullptr;
+  CUfunction increment = nullptr;
+  need(driver().cuModuleLoadData(&module, R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry increment(.param .u64 word)
+{
+  .reg .u64 at;
+  ld.param.u64 at, [word];
+  red.global.add.u32 [at], 1;
+  ret;
+}
+)"));
+  need(driver().cuModuleGetFunction(&increment, module, "increment"));
+  void *parameters[] = {const_cast<CUdeviceptr *>(&word)};
+  need(driver().cuLaunchKernel(increment, 64, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr));
+  need(driver().cuCtxSynchronize());
+  const CUstream stream = running.stream();
+  need(driver().cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+  EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_ERROR_LAUNCH_TIMEOUT);
+  need(driver().cuMemsetD32Async(word, 1, 1, running.stream()));
+  EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace cushim::sim

@@ -65,8 +65,7 @@ class DeviceRuntime : public ::testing::Test {
     return found;
   }
 
-  // One worker: the threads of others would count as threads that may end a deadlock of a later test.
-  const Running on{{.schedule = Schedule::seeded}};
+  const Running on;
   CUmodule module = nullptr;
   CUfunction meet = nullptr;
   CUdeviceptr words = on.memory(), sums = on.memory();

@@ -5,6 +5,7 @@
 #include <semaphore>
 
 #include "support/machine_fixture.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -244,11 +245,7 @@ TEST_P(EndingIn, An_array_that_is_being_destroyed_is_refused) {
 
 TEST_P(EndingIn, A_mipmapped_array_that_is_being_destroyed_is_refused) {
   make_context();
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = 64;
-  shape.Height = 64;
-  shape.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-  shape.NumChannels = 1;
+  const CUDA_ARRAY3D_DESCRIPTOR shape = test::array_shape(64, 64);
   CUmipmappedArray array = nullptr;
   need(driver().cuMipmappedArrayCreate(&array, &shape, 3));
   CUarray level = nullptr;

@@ -6,7 +6,7 @@
 namespace cushim::sim {
 namespace {
 
-// An environment variable with this value until the end of the scope.
+// Sets an environment variable until the end of the scope.
 struct Variable {
   Variable(const char *variable, const char *value) : name(variable) { setenv(name, value, 1); }
   ~Variable() { unsetenv(name); }
@@ -15,7 +15,7 @@ struct Variable {
   const char *name;
 };
 
-// Returns the error message for a value that is not understood; empty if it is understood.
+// Returns the message of the exception for a value of a variable; empty if the value is accepted.
 std::string said_of(const char *variable, const char *value) {
   const Variable set(variable, value);
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // External memory: what only the simulated driver does. tests/conformance has the rest.
 #include "support/machine_fixture.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -8,9 +9,7 @@ namespace {
 constexpr std::size_t kBytes = 2 << 20;
 
 CUmemGenericAllocationHandle exportable() {
-  CUmemAllocationProp properties = {};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemAllocationProp properties = test::device_memory();
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   CUmemGenericAllocationHandle made = 0;
   need(driver().cuMemCreate(&made, kBytes, &properties, 0));

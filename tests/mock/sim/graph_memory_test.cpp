@@ -3,17 +3,10 @@
 #include <algorithm>
 
 #include "graph_calls.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
-
-CUDA_MEM_ALLOC_NODE_PARAMS allocation(std::size_t bytes) {
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  parameters.bytesize = bytes;
-  return parameters;
-}
 
 struct AllocationNode {
   CUgraphNode node = nullptr;
@@ -22,7 +15,7 @@ struct AllocationNode {
 
 AllocationNode add_allocation(CUgraph graph, std::size_t bytes = 1024) {
   AllocationNode made;
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters = allocation(bytes);
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = test::allocation_node(bytes);
   need(driver().cuGraphAddMemAllocNode(&made.node, graph, nullptr, 0, &parameters));
   made.address = parameters.dptr;
   return made;
@@ -34,12 +27,6 @@ cuuint64_t attribute(CUgraphMem_attribute wanted) {
   return value;
 }
 
-std::size_t free_memory() {
-  std::size_t left = 0, total = 0;
-  need(driver().cuMemGetInfo(&left, &total));
-  return left;
-}
-
 TEST(GraphMemory, Is_used_and_reserved_from_the_first_launch_until_it_is_trimmed) {
   const Running running;
   const CUgraph graph = make_graph();
@@ -47,14 +34,14 @@ TEST(GraphMemory, Is_used_and_reserved_from_the_first_launch_until_it_is_trimmed
   const CUgraphExec executable = instantiate(graph);
   EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
   need(driver().cuGraphLaunch(executable, nullptr));
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 1024u);
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 2u << 20);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 32u << 20);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 32u << 20);
   need(driver().cuMemFree(memory));
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 1024u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 32u << 20);
   need(driver().cuDeviceGraphMemTrim(0));
   EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
   EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0u);
-  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 1024u);
+  EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 32u << 20);
   cuuint64_t zero = 0;
   need(driver().cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &zero));
   EXPECT_EQ(attribute(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 0u);

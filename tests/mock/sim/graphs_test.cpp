@@ -225,7 +225,43 @@ TEST(Graphs, Are_described_in_the_dot_language) {
   EXPECT_NE(text.find(" -> "), text.npos) << text;
 }
 
-TEST(Captures, Of_a_stream_whose_context_is_destroyed_end) {
+// Returns the description of a graph with these flags.
+std::string description_of(CUgraph graph, unsigned flags) {
+  const Folder folder;
+  const std::string path = folder.path("graph.dot");
+  need(driver().cuGraphDebugDotPrint(graph, path.c_str(), flags));
+  return bytes_of(path);
+}
+
+TEST(Graphs, Are_described_with_the_parameters_that_flags_ask_for) {
+  const Running running;
+  const CUgraph graph = make_graph();
+  const CUgraphNode set = add_set(graph, running.memory(), 77);
+  CUDA_HOST_NODE_PARAMS host{[](void *) {}, nullptr};
+  CUgraphNode made = nullptr;
+  need(driver().cuGraphAddHostNode(&made, graph, &set, 1, &host));
+  need(driver().cuGraphAddEventRecordNode(&made, graph, &set, 1, running.event()));
+  struct Row {
+    unsigned flags;
+    std::string_view added;
+  };
+  for (const auto &[flags, added] :
+       {Row{CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS, "\\nvalue: 77"},
+        Row{CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS, "\\nuserData: 0x0"},
+        Row{CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS, "\\nevent: 0x"},
+        Row{CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES, "\\nnode: 0x"}, Row{1U << 14, "[label=\"1 to 0\"]"},
+        Row{CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS | CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES,
+            "cudaMemsetParams"}}) {
+    EXPECT_EQ(description_of(graph, 0).find(added), std::string::npos) << added;
+    EXPECT_EQ(description_of(graph, ~flags & 0xFFFEU).find(added), std::string::npos) << added;
+    EXPECT_NE(description_of(graph, flags).find(added), std::string::npos) << added;
+  }
+  const std::string all = description_of(graph, CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE);
+  EXPECT_NE(all.find("CUDA_MEMSET_NODE_PARAMS"), all.npos) << all;
+  EXPECT_NE(all.find("userData"), all.npos) << all;
+}
+
+TEST(CapturedStreams, Whose_context_is_destroyed_end_their_capture) {
   const Running running;
   CUcontext context = nullptr;
   need(exact::cuCtxCreate_v3020(driver())(&context, 0, 0));

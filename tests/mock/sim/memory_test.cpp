@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "support/machine_fixture.hpp"
@@ -118,6 +119,18 @@ TEST(RegisteredMemory, Does_not_go_beyond_the_last_address) {
   EXPECT_EQ(driver().cuMemHostUnregister(buffer), CUDA_SUCCESS);
 }
 
+// Measured on an H200, driver 580.
+TEST(HostMemory, Needs_a_context_to_have_a_device_pointer_before_it_needs_an_address) {
+  const Running running;
+  CUdeviceptr found = 1;
+  EXPECT_EQ(driver().cuMemHostGetDevicePointer(&found, static_cast<char *>(nullptr), 0),
+            CUDA_ERROR_INVALID_VALUE);
+  need(driver().cuCtxSetCurrent(nullptr));
+  EXPECT_EQ(driver().cuMemHostGetDevicePointer(&found, static_cast<char *>(nullptr), 0),
+            CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(found, 0u);
+}
+
 unsigned long long used_of(CUmemoryPool pool) {
   unsigned long long used = 0;
   need(driver().cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
@@ -204,10 +217,14 @@ TEST(PointerAttributes, Are_told_without_a_current_context) {
   EXPECT_EQ(ordinal, -2);
 }
 
+// Returns the bytes of memory in use, without those of mapped files, such as code.
 std::size_t resident_bytes() {
-  std::size_t size = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> size >> resident;
-  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t bytes = 0;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    for (const char *const kind : {"RssAnon:", "RssShmem:"})
+      if (line.starts_with(kind)) bytes += std::stoul(line.substr(std::strlen(kind))) << 10;
+  return bytes;
 }
 
 TEST(DeviceMemory, Of_eight_large_devices_takes_under_10_MB_before_it_is_used) {

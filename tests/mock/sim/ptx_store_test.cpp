@@ -94,6 +94,20 @@ int registers_with_limit(unsigned max_registers, const std::string &directives) 
   return registers;
 }
 
+TEST(PtxStore, Gives_PTX_whose_unused_functions_call_undefined_ones) {
+  const Folder folder;
+  const std::string cubin = cubin_with({"empty"}), other = cubin_with({"empty", "caller"});
+  const std::string unused = ".extern .func missing();\n.visible .func unused() { call missing; ret; }\n";
+  PtxStore store(folder.path());
+  ASSERT_TRUE(store.keep(cubin, kPtx + unused, "the test"));
+  ASSERT_TRUE(
+      store.keep(other, kPtx + unused + ".visible .entry caller() { call unused; ret; }\n", "the test"));
+  const Running on({.ptx_store = folder.path()});
+  CUmodule module = nullptr;
+  EXPECT_EQ(driver().cuModuleLoadData(&module, cubin.data()), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuModuleLoadData(&module, other.data()), CUDA_ERROR_INVALID_PTX);
+}
+
 TEST(PtxStore, Keeps_the_limit_of_registers) {
   EXPECT_GT(registers_with_limit(0, ""), 38);
   EXPECT_EQ(registers_with_limit(38, ""), 38);
@@ -141,6 +155,34 @@ TEST(PtxText, Of_several_inputs_has_one_definition_of_a_weak_or_common_name) {
   // A declaration defines nothing.
   EXPECT_EQ(linked(".extern .func f;", ".weak .func f() { ret; }"),
             ".extern .func f;\n.weak .func f() { ret; }\n");
+}
+
+TEST(PtxText, Of_several_inputs_has_the_newest_version_and_the_highest_target) {
+  const std::string older = "// .version 9.9\n.version 7.8\n.target sm_52, debug\n.address_size 64\n",
+                    newer = ".version 8.0\n.target sm_90a\n.address_size 64\n",
+                    raised = "// .version 9.9\n.version 8.0\n.target sm_90a, debug\n.address_size 64\n";
+  std::string module;
+  append_ptx(module, older);
+  append_ptx(module, newer);
+  EXPECT_EQ(module.substr(0, raised.size()), raised);
+  module.clear();
+  append_ptx(module, newer);
+  append_ptx(module, older);
+  EXPECT_EQ(module.substr(0, newer.size()), newer);
+}
+
+TEST(PtxText, Limits_the_registers_of_kernels_without_bounds) {
+  EXPECT_EQ(with_register_limit(".entry k(.param .b32 a[4]) { { ret; } }\n.func f() { ret; }\n", 32),
+            ".entry k(.param .b32 a[4]) .maxnreg 32\n{ { ret; } }\n.func f() { ret; }\n");
+  const std::string bounded =
+      ".entry k() .maxntid 64 { ret; }\n.entry l() .maxnreg 16 { ret; }\n"
+      ".const .b32 entry[2] = {1, 2};\n";
+  EXPECT_EQ(with_register_limit(bounded, 32), bounded);
+}
+
+TEST(PtxText, Defines_functions_as_traps) {
+  EXPECT_EQ(with_traps(".extern .func f(.param .b32 a);\n.extern .func g;\n.entry k() { ret; }\n", {"f"}),
+            " .func f(.param .b32 a) { trap; }\n\n.extern .func g;\n.entry k() { ret; }\n");
 }
 
 TEST(PtxText, Of_several_inputs_keeps_names_apart_that_are_not_visible) {

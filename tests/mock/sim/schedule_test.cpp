@@ -8,34 +8,41 @@
 namespace cushim::sim {
 namespace {
 
-// Returns the value that a copy on one stream reads while another stream writes, without an order between
-// them.
-std::uint32_t found_without_an_order(const Options &options) {
-  const Running running(options);
+// A word that is 1, a stream that will write 2 to it, and a stream that will copy it.
+struct WriterAndReader {
+  explicit WriterAndReader(const Options &options) : running(options) {
+    need(driver().cuMemsetD32(memory, 1, 1));
+    need(driver().cuCtxSynchronize());
+    writer = running.stream();
+    reader = running.stream();
+  }
+  void write() const { need(driver().cuMemsetD32Async(memory, 2, 1, writer)); }
+  void read() const { need(driver().cuMemcpyDtoDAsync(copy, memory, 4, reader)); }
+
+  const Running running;
   const CUdeviceptr memory = running.memory(), copy = running.memory();
-  need(driver().cuMemsetD32(memory, 1, 1));
+  CUstream writer = nullptr, reader = nullptr;
+};
+
+// Returns the value that the reader copies without an order between the streams.
+std::uint32_t found_without_an_order(const Options &options) {
+  const WriterAndReader streams(options);
+  streams.write();
+  streams.read();
   need(driver().cuCtxSynchronize());
-  const CUstream writer = running.stream(), reader = running.stream();
-  need(driver().cuMemsetD32Async(memory, 2, 1, writer));
-  need(driver().cuMemcpyDtoDAsync(copy, memory, 4, reader));
-  need(driver().cuCtxSynchronize());
-  return word_at(copy);
+  return word_at(streams.copy);
 }
 
-// The same, with the reader waiting for the writer's event.
+// Returns the value that the reader copies after it has waited for the writer's event.
 std::uint32_t found_with_an_order(const Options &options) {
-  const Running running(options);
-  const CUdeviceptr memory = running.memory(), copy = running.memory();
-  need(driver().cuMemsetD32(memory, 1, 1));
-  need(driver().cuCtxSynchronize());
-  const CUstream writer = running.stream(), reader = running.stream();
-  const CUevent written = running.event();
-  need(driver().cuMemsetD32Async(memory, 2, 1, writer));
-  need(driver().cuEventRecord(written, writer));
-  need(driver().cuStreamWaitEvent(reader, written, 0));
-  need(driver().cuMemcpyDtoDAsync(copy, memory, 4, reader));
-  need(driver().cuStreamSynchronize(reader));
-  return word_at(copy);
+  const WriterAndReader streams(options);
+  const CUevent written = streams.running.event();
+  streams.write();
+  need(driver().cuEventRecord(written, streams.writer));
+  need(driver().cuStreamWaitEvent(streams.reader, written, 0));
+  streams.read();
+  need(driver().cuStreamSynchronize(streams.reader));
+  return word_at(streams.copy);
 }
 
 class EachSchedule : public ::testing::TestWithParam<Schedule> {};

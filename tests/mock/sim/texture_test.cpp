@@ -3,6 +3,7 @@
 #include <cushim/sim/usage.hpp>
 
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "support/machine_fixture.hpp"
@@ -97,16 +98,23 @@ float real_at(CUdeviceptr address) {
   return value;
 }
 
-TEST(Textures, That_were_destroyed_fault_in_kernels) {
-  const Running running;
+TEST(Textures, That_were_destroyed_are_read_until_their_descriptor_is_reused) {
+  const auto reports = std::make_shared<std::string>();
+  Options options;
+  options.report = [reports](const std::string &text) { *reports += text; };
+  const Running running(options);
   const Kernels kernels;
-  const CUtexObject made = texture(of(line_of(1)));
+  const CUDA_RESOURCE_DESC line = of(line_of(1));
+  const CUtexObject made = texture(line);
   const CUdeviceptr out = running.memory();
-  kernels.launch("fetch", made, out);
-  EXPECT_EQ(real_at(out), 1.0f);
   need(driver().cuTexObjectDestroy(made));
   kernels.launch("fetch", made, out);
+  EXPECT_EQ(real_at(out), 1.0f);
+  for (int i = 0; i < 4096; ++i) need(driver().cuTexObjectDestroy(texture(line)));
+  kernels.launch("fetch", made, out);
   EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_NE(reports->find("the address is no handle of a texture"), std::string::npos) << *reports;
+  EXPECT_EQ(reports->find("nearest allocation"), std::string::npos) << *reports;
 }
 
 TEST(Textures, Of_a_destroyed_array_fault_in_kernels) {
@@ -117,6 +125,55 @@ TEST(Textures, Of_a_destroyed_array_fault_in_kernels) {
   need(driver().cuArrayDestroy(array));
   kernels.launch("fetch", made, running.memory());
   EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+// Returns PTX whose kernel stores the answer to a query of an object.
+std::string query(const std::string &instruction) {
+  return ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry ask(.param .u64 handle, "
+         ".param .u64 to) {\n.reg .b64 object, out; .reg .b32 answer;\nld.param.u64 object, [handle]; "
+         "ld.param.u64 out, [to];\n" +
+         instruction + " answer, [object];\nst.global.b32 [out], answer; ret; }\n";
+}
+
+// Measured on an H200, driver 580.
+TEST(Textures, Of_two_dimensions_have_no_depth) {
+  const Running running;
+  Kernels kernels;
+  const CUtexObject flat = texture(of(line(CU_AD_FORMAT_FLOAT, 1, 4)));
+  const CUtexObject volume = texture(of(line(CU_AD_FORMAT_FLOAT, 1, 4, 3)));
+  const CUdeviceptr out = running.memory();
+  for (const char *const instruction : {"txq.depth.b32", "suq.depth.b32"}) {
+    need(driver().cuModuleLoadData(&kernels.module, query(instruction).c_str()));
+    kernels.launch("ask", flat, out);
+    EXPECT_EQ(word_at(out), 0u);
+    kernels.launch("ask", volume, out);
+    EXPECT_EQ(word_at(out), 3u);
+  }
+}
+
+// Measured on an H200, driver 580.
+TEST(Textures, Are_asked_by_handle_for_their_extents_alone) {
+  const Running running;
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  for (const char *const instruction : {"txq.addr_mode_0.b32", "txq.channel_order.b32", "txq.array_size.b32",
+                                        "txq.num_mipmap_levels.b32", "txq.normalized_coords.b32"}) {
+    need(driver().cuModuleLoadData(&module, query(instruction).c_str()));
+    EXPECT_EQ(driver().cuModuleGetFunction(&kernel, module, "ask"), CUDA_ERROR_NOT_FOUND) << instruction;
+  }
+  for (const char *const instruction :
+       {"suq.channel_order.b32", "suq.array_size.b32", "suq.memory_layout.b32"})
+    EXPECT_EQ(driver().cuModuleLoadData(&module, query(instruction).c_str()), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(Textures, Of_an_array_are_read_by_kernels_for_which_its_end_waits) {
+  const Running running({.schedule = Schedule::deferred});
+  const Kernels kernels;
+  const CUarray array = line_of(1);
+  const CUdeviceptr out = running.memory();
+  kernels.launch("fetch", texture(of(array)), out);
+  EXPECT_EQ(driver().cuArrayDestroy(array), CUDA_SUCCESS);
+  EXPECT_EQ(real_at(out), 1.0f);
 }
 
 TEST(Textures, Go_with_their_context) {
@@ -149,9 +206,13 @@ TEST(Textures, That_are_not_simulated_are_refused) {
   const Running running;
   CUtexObject made = 0;
   EXPECT_EQ(create(made, of(line(static_cast<CUarray_format>(0x91), 4, 8, 0, 0))), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(Textures, Of_cubemaps_may_be_seamless) {
+  const Running running;
+  CUtexObject made = 0;
   const CUarray cube = line(CU_AD_FORMAT_FLOAT, 1, 8, 6, CUDA_ARRAY3D_CUBEMAP);
-  EXPECT_EQ(create(made, of(cube), CU_TRSF_SEAMLESS_CUBEMAP, CU_TR_FILTER_MODE_LINEAR),
-            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(create(made, of(cube), CU_TRSF_SEAMLESS_CUBEMAP, CU_TR_FILTER_MODE_LINEAR), CUDA_SUCCESS);
 }
 
 TEST(TextureReferences, Are_read_as_they_were_at_the_launch) {

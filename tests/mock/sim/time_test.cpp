@@ -73,6 +73,55 @@ TEST(VirtualTime, A_copy_between_devices_takes_its_links_time_or_goes_by_way_of_
   EXPECT_NEAR(host / pcie, 1, 0.05) << "the slower of the two is the L4's way to the host";
 }
 
+// Returns the nanoseconds of a launch of one block that adds 4 * `turns` numbers one after the other.
+double kernel_time(const Options &options, unsigned turns) {
+  constexpr const char *ptx = R"(
+.version 7.8
+.target sm_52
+.address_size 64
+.visible .entry turn(.param .u32 turns) {
+  .reg .u32 i; .reg .f32 x; .reg .pred p;
+  ld.param.u32 i, [turns];
+  mov.f32 x, 0f3F800000;
+again:
+  fma.rn.f32 x, x, x, x; fma.rn.f32 x, x, x, x; fma.rn.f32 x, x, x, x; fma.rn.f32 x, x, x, x;
+  sub.u32 i, i, 1;
+  setp.ne.u32 p, i, 0;
+  @p bra again;
+  ret;
+})";
+  const Running running(options);
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  need(driver().cuModuleLoadData(&module, ptx));
+  need(driver().cuModuleGetFunction(&function, module, "turn"));
+  const CUstream stream = running.stream();
+  const CUevent start = running.event(), end = running.event();
+  void *parameters[] = {&turns};
+  need(driver().cuEventRecord(start, stream));
+  need(driver().cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr));
+  need(driver().cuEventRecord(end, stream));
+  need(driver().cuStreamSynchronize(stream));
+  float milliseconds = 0;
+  need(driver().cuEventElapsedTime(&milliseconds, start, end));
+  return 1e6 * static_cast<double>(milliseconds);
+}
+
+TEST(VirtualTime, Of_a_kernel_grows_with_its_work_if_it_is_modelled) {
+  const Options model{.models_kernel_times = true};
+  const double few = kernel_time(model, 1000), many = kernel_time(model, 9000);
+  // 4 dependent operations of 4 cycles at 1.98 GHz, and at most as much for the loop
+  EXPECT_GT(many - few, 8000 * 16 / 1.98);
+  EXPECT_LT(many - few, 8000 * 32 / 1.98);
+  EXPECT_EQ(kernel_time(model, 1000), few);
+  EXPECT_EQ(kernel_time({.schedule = Schedule::deferred, .models_kernel_times = true}, 1000), few);
+  EXPECT_EQ(kernel_time({.schedule = Schedule::background, .models_kernel_times = true}, 1000), few);
+}
+
+TEST(VirtualTime, Of_a_kernel_is_fixed_by_default) {
+  EXPECT_EQ(kernel_time({}, 1000), kernel_time({}, 9000));
+}
+
 TEST(VirtualTime, Does_not_pass_while_the_program_does_something_else) {
   const Running running;
   const auto before = running.machine.now();

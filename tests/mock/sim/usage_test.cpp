@@ -12,7 +12,7 @@ Usage::Alive alive(const Usage &usage, const std::string &what) {
   return found != usage.alive.end() ? *found : Usage::Alive{what, 0, 0};
 }
 
-TEST(Usage, Of_a_machine_that_nobody_called_is_empty) {
+TEST(Usage, Is_empty_before_the_first_call) {
   const Machine machine({.devices = "smallx2"});
   const Usage usage = machine.usage();
   EXPECT_TRUE(usage.calls.empty());
@@ -49,7 +49,7 @@ TEST(Usage, Keeps_the_most_memory_that_was_in_use_on_each_device) {
   EXPECT_EQ(usage.devices[1].peak, 0u);
 }
 
-TEST(Usage, Lists_what_was_not_freed_by_kind) {
+TEST(Usage, Lists_objects_that_were_not_freed_by_kind) {
   const Running running;
   running.stream();
   running.stream();
@@ -70,7 +70,7 @@ TEST(Usage, Lists_what_was_not_freed_by_kind) {
   EXPECT_TRUE(usage.has_findings());
 }
 
-TEST(Usage, Names_what_is_not_implemented_once) {
+TEST(Usage, Names_each_entry_point_that_is_not_implemented_once) {
   const Running running;
   int list = 0;
   for (int i = 0; i < 2; ++i)
@@ -80,7 +80,7 @@ TEST(Usage, Names_what_is_not_implemented_once) {
   EXPECT_TRUE(usage.has_findings());
 }
 
-TEST(Usage, Names_what_was_looked_up_in_vain) {
+TEST(Usage, Names_entry_points_whose_lookup_failed) {
   const Running running;
   void *function = nullptr;
   CUdriverProcAddressQueryResult found{};

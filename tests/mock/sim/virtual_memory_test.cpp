@@ -4,22 +4,15 @@
 #include <string>
 
 #include "support/machine_fixture.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
 
 constexpr std::size_t kGranule = 2 << 20;
 
-CUmemAllocationProp properties(int device = 0) {
-  CUmemAllocationProp made = {};
-  made.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  made.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  made.location.id = device;
-  return made;
-}
-
 CUmemGenericAllocationHandle physical(std::size_t size = kGranule) {
-  const CUmemAllocationProp of = properties();
+  const CUmemAllocationProp of = test::device_memory();
   CUmemGenericAllocationHandle made = 0;
   need(driver().cuMemCreate(&made, size, &of, 0));
   return made;
@@ -31,19 +24,19 @@ CUdeviceptr range(std::size_t size = kGranule) {
   return made;
 }
 
-CUdeviceptr map(CUdeviceptr at, CUmemGenericAllocationHandle memory, std::size_t size = kGranule) {
+// Maps physical memory and gives its location an access. Returns the address.
+CUdeviceptr map_for(const CUmemLocation &location, CUmemAccess_flags flags, CUdeviceptr at,
+                    CUmemGenericAllocationHandle memory, std::size_t size) {
   need(driver().cuMemMap(at, size, 0, memory, 0));
   CUmemAccessDesc access = {};
-  access.location = properties().location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  access.location = location;
+  access.flags = flags;
   need(driver().cuMemSetAccess(at, size, &access, 1));
   return at;
 }
 
-std::size_t free_memory() {
-  std::size_t free = 0, total = 0;
-  need(driver().cuMemGetInfo(&free, &total));
-  return free;
+CUdeviceptr map(CUdeviceptr at, CUmemGenericAllocationHandle memory, std::size_t size = kGranule) {
+  return map_for(test::device_memory().location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, at, memory, size);
 }
 
 TEST(VirtualMemory, Is_poisoned_like_other_memory) {
@@ -78,17 +71,11 @@ TEST(VirtualMemoryDeathTest, Cannot_be_touched_by_the_host) {
 
 // Returns an address at which the host has this access to physical memory of the host.
 CUdeviceptr host_mapping(CUmemAccess_flags flags) {
-  CUmemAllocationProp of = properties();
+  CUmemAllocationProp of = test::device_memory();
   of.location.type = CU_MEM_LOCATION_TYPE_HOST;
   CUmemGenericAllocationHandle memory = 0;
   need(driver().cuMemCreate(&memory, kGranule, &of, 0));
-  const CUdeviceptr at = range();
-  need(driver().cuMemMap(at, kGranule, 0, memory, 0));
-  CUmemAccessDesc access = {};
-  access.location = of.location;
-  access.flags = flags;
-  need(driver().cuMemSetAccess(at, kGranule, &access, 1));
-  return at;
+  return map_for(of.location, flags, range(), memory, kGranule);
 }
 
 TEST(VirtualMemory, Of_the_host_is_not_poisoned) {
@@ -103,7 +90,7 @@ TEST(VirtualMemory, Of_the_host_is_set_before_the_call_returns) {
   const Running running({.schedule = Schedule::deferred});
   const CUdeviceptr at = host_mapping(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   CUmemAccessDesc access = {};
-  access.location = properties().location;
+  access.location = test::device_memory().location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   need(driver().cuMemSetAccess(at, kGranule, &access, 1));
   need(driver().cuMemsetD32(at, 7, 1));
@@ -129,7 +116,7 @@ TEST(VirtualMemoryDeathTest, Of_the_host_cannot_be_written_with_access_to_read) 
 TEST(VirtualMemory, Shares_the_device_s_memory_with_allocations) {
   const Running running({.devices = "small"});
   const std::size_t all = free_memory();
-  const CUmemAllocationProp of = properties();
+  const CUmemAllocationProp of = test::device_memory();
   CUmemGenericAllocationHandle memory = 0, more = 0;
   CUdeviceptr allocation = 0;
   EXPECT_EQ(driver().cuMemCreate(&memory, all + kGranule, &of, 0), CUDA_ERROR_OUT_OF_MEMORY);
@@ -145,7 +132,7 @@ TEST(VirtualMemory, Shares_the_device_s_memory_with_allocations) {
 TEST(VirtualMemory, Is_limited_by_a_fault_rule) {
   const Running running({.devices = "small", .faults = "memory:8MiB"});
   physical(2 * kGranule);
-  const CUmemAllocationProp of = properties();
+  const CUmemAllocationProp of = test::device_memory();
   CUmemGenericAllocationHandle more = 0;
   EXPECT_EQ(driver().cuMemCreate(&more, 3 * kGranule, &of, 0), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(driver().cuMemCreate(&more, 2 * kGranule, &of, 0), CUDA_SUCCESS);
@@ -214,7 +201,7 @@ TEST(VirtualMemory, Shows_one_memory_at_many_addresses) {
   const CUdeviceptr at = range(kCount * kGranule);
   for (std::size_t i = 0; i < kCount; ++i) need(driver().cuMemMap(at + i * kGranule, kGranule, 0, memory, 0));
   CUmemAccessDesc access = {};
-  access.location = properties().location;
+  access.location = test::device_memory().location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   need(driver().cuMemSetAccess(at, kCount * kGranule, &access, 1));
   need(driver().cuMemsetD32(at + 7 * kGranule, 77, 1));
@@ -248,6 +235,35 @@ TEST(VirtualMemory, That_was_freed_is_no_host_memory) {
   std::uint32_t word = 0;
   EXPECT_EQ(driver().cuMemcpy(reinterpret_cast<CUdeviceptr>(&word), at, sizeof word),
             CUDA_ERROR_INVALID_VALUE);
+}
+
+// Measured on an H200, driver 580.159, which returns a dma-buf instead of NOT_SUPPORTED for flags of 0.
+TEST(VirtualMemory, Has_no_handle_for_a_range_of_host_memory_or_beyond_its_block) {
+  const Running running;
+  const auto handle_of = [](CUdeviceptr address, std::size_t size, unsigned long long flags = 0) {
+    int file = 0;
+    const CUresult code = driver().cuMemGetHandleForAddressRange(&file, address, size,
+                                                                 CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, flags);
+    EXPECT_EQ(file, flags == 2 ? 0 : -1);
+    return code;
+  };
+  CUdeviceptr small = 0;
+  void *pinned = nullptr;
+  need(driver().cuMemAlloc(&small, 4096));
+  need(driver().cuMemHostAlloc(&pinned, kGranule, 0));
+  EXPECT_EQ(handle_of(small, 65536), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(handle_of(small, 2 * kGranule), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(handle_of(small, 4096, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(handle_of(small, 4096, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(handle_of(small, 4096, 3 | 4), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(handle_of(reinterpret_cast<CUdeviceptr>(pinned), kGranule), CUDA_ERROR_INVALID_VALUE);
+  const CUdeviceptr at = range(4 * kGranule);
+  EXPECT_EQ(handle_of(at, kGranule), CUDA_ERROR_INVALID_VALUE);
+  need(driver().cuMemMap(at, kGranule, 0, physical(), 0));
+  need(driver().cuMemMap(at + kGranule, kGranule, 0, physical(), 0));
+  EXPECT_EQ(handle_of(at + kGranule / 2, kGranule), CUDA_ERROR_NOT_SUPPORTED) << "without access";
+  EXPECT_EQ(handle_of(at, 3 * kGranule), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(handle_of(at, 3 * kGranule, 1), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cushim/mock/parameter_use.hpp>
 #include <cushim/ptx/execute.hpp>
 
 #include <cstddef>
@@ -30,6 +31,7 @@
 
 namespace cushim::sim {
 
+using mock::ParameterUse;
 using ptx::Dim3;
 
 // Thrown in a registered kernel, ends the launch as a fault of a kernel does: the context is lost, and its
@@ -115,20 +117,17 @@ struct KernelThread {
   std::uint64_t x() const { return std::uint64_t{block.x} * launch.block.x + thread.x; }
 };
 
-// What a kernel does with the memory at a parameter, for check::Hazards: reads it if the parameter is a
-// pointer to const, writes it if it is another pointer.
-enum class ParameterUse : std::uint8_t { unknown, read, write };
-
 // A kernel in C++, with the sizes of its parameters.
 struct RegisteredKernel {
   std::vector<std::size_t> sizes;       // of the parameters, in bytes
   std::vector<std::size_t> alignments;  // of the parameters
   std::function<void(const Launch &, const void *const *parameters)> run;
-  std::vector<ParameterUse> uses{};  // of the parameters; empty: unknown
+  std::vector<ParameterUse> uses{};  // of the parameters, for check::Hazards; empty: unknown
 };
 
 namespace detail {
 
+// Returns `read` for a pointer to const, `write` for another pointer.
 template <class T>
 constexpr ParameterUse use_of() {
   if constexpr (!std::is_pointer_v<T>) return ParameterUse::unknown;

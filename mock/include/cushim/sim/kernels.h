@@ -24,10 +24,14 @@ struct CushimLaunch {
   /* Returns the memory at a device address for the host; null if the kernel may not access it. Sets
    * `*available`, if not null, to the bytes from there to the end of its allocation. */
   void *(*memory)(const CushimLaunch *launch, unsigned long long address, size_t *available);
+  /* Sets a conditional handle of a graph, as cudaGraphSetConditional does in device code. Returns 0, or a
+   * CUresult, which the kernel's function should return, if the kernel's context has no such handle. */
+  int (*set_conditional)(const CushimLaunch *launch, unsigned long long handle, unsigned value);
 };
 
-/* Runs all blocks of a launch. Returns 0, or a CUresult that the launch fails with: the context is lost, as
- * after a fault of a kernel. Must not call the driver, or throw. Launches of several streams may run at once.
+/* Runs all blocks of a launch. Returns 0, or the CUresult of the failed launch, after which the context is
+ * lost, as after a fault of a kernel. Must not call the driver, or throw. Launches of several streams may run
+ * at once.
  */
 typedef int (*CushimKernelFunction)(const CushimLaunch *launch);
 
@@ -36,8 +40,9 @@ typedef struct CushimKernels CushimKernels;
 /* The members of CushimKernels. */
 struct CushimKernels {
   size_t size; /* of this structure, in bytes */
-  /* Registers a kernel by the name with which programs ask for it: of C++ kernels, the mangled one. `sizes`
-   * are the bytes of each of its `count` parameters; a launch from an image that declares others fails. */
+  /* Registers a kernel by the name that programs pass to the driver: for C++ kernels, the mangled name.
+   * `sizes` has the size in bytes of each of its `count` parameters; a launch from an image that declares
+   * other sizes fails. */
   void (*add)(const CushimKernels *kernels, const char *name, CushimKernelFunction function, size_t count,
               const size_t *sizes);
 };

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cushim/driver.hpp>
+#include <cushim/mock/operations.hpp>
 #include <cushim/sim/kernel.hpp>
+#include <cushim/sim/kernel_profile.hpp>
 #include <cushim/sim/schedule.hpp>
 #include <cushim/sim/usage.hpp>
 
@@ -17,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cushim::sim {
 
@@ -37,6 +40,11 @@ struct Options {
   // If true, the launch of an unregistered kernel of a cubin without PTX does nothing and is reported. If
   // false, such a kernel is not found: CUDA_ERROR_NO_BINARY_FOR_GPU (209).
   bool skips_kernels = false;
+  // If true, counts executions, lanes and bytes of each instruction of PTX kernels for kernel_profiles().
+  // Kernels then run slower.
+  bool profiles_kernels = false;
+  // If true, models the virtual time of PTX kernels. If false, each launch takes the same time.
+  bool models_kernel_times = false;
   // Time after which a call that still waits for the host or another process is reported. The call keeps
   // waiting.
   std::chrono::milliseconds patience{10'000};
@@ -50,9 +58,10 @@ Schedule schedule(std::string_view name);
 std::string_view name_of(Schedule schedule) noexcept;
 
 // Returns the options, with the values of CUSHIM_DEVICES, CUSHIM_DRIVER_VERSION, CUSHIM_SCHEDULE,
-// CUSHIM_SEED, CUSHIM_PATIENCE (milliseconds), CUSHIM_FAULTS, CUSHIM_PTX_STORE, CUSHIM_KERNELS and
-// CUSHIM_SKIP_KERNELS (0 or 1) where these are set. Throws std::invalid_argument for a value that cannot be
-// parsed.
+// CUSHIM_SEED, CUSHIM_PATIENCE (milliseconds), CUSHIM_FAULTS, CUSHIM_PTX_STORE, CUSHIM_KERNELS,
+// CUSHIM_SKIP_KERNELS (0 or 1), CUSHIM_PROFILE_KERNELS (not empty) and CUSHIM_KERNEL_TIMES (fixed or model)
+// where these are set. Throws
+// std::invalid_argument for a value that cannot be parsed.
 Options options_from_environment(Options options = {});
 
 struct System;
@@ -99,8 +108,15 @@ class Machine {
   // Returns the program's current virtual time.
   std::chrono::nanoseconds now() const;
 
+  // Calls the observer for each operation from now on; null ends that. It must exist until then.
+  void observe(mock::OperationObserver *observer);
+
   // Returns what the program has done with the machine so far, and what it has not freed.
   Usage usage() const;
+
+  // Returns what the completed launches did, by kernel, those that executed most instructions first. Empty
+  // without Options::profiles_kernels.
+  std::vector<KernelProfile> kernel_profiles() const;
 
   // Returns the operations that ran last, in order, one on each line with its number in call order, its
   // stream and the call that enqueued it; then the operations that could run next, and what these wait for.

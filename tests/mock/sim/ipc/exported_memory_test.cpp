@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "pair.hpp"
@@ -52,6 +55,19 @@ int exported(CUmemGenericAllocationHandle memory) {
   return file;
 }
 
+struct ExportedWord {
+  CUmemGenericAllocationHandle memory;
+  CUdeviceptr at;
+  int file;
+};
+// Exports mapped memory that begins with a word.
+ExportedWord export_word(unsigned value) {
+  const CUmemGenericAllocationHandle memory = exportable();
+  const CUdeviceptr at = map(memory);
+  need(driver().cuMemsetD32(at, value, 1));
+  return {memory, at, exported(memory)};
+}
+
 CUresult import(CUmemGenericAllocationHandle *memory, int file) {
   return driver().cuMemImportFromShareableHandle(memory, reinterpret_cast<void *>(std::intptr_t{file}),
                                                  kFile);
@@ -80,10 +96,7 @@ CUSHIM_CHILD(imports_memory) {
 
 TEST(ExportedMemory, Shows_the_same_bytes_in_another_process) {
   begin();
-  const CUmemGenericAllocationHandle memory = exportable();
-  const CUdeviceptr at = map(memory);
-  need(driver().cuMemsetD32(at, 7, 1));
-  const int file = exported(memory);
+  const auto [memory, at, file] = export_word(7);
   Child child("imports_memory");
   child.send(file);
   EXPECT_EQ(child.receive<CUresult>(), CUDA_SUCCESS);
@@ -97,10 +110,7 @@ TEST(ExportedMemory, Shows_the_same_bytes_in_another_process) {
 
 TEST(ExportedMemory, Is_imported_after_its_release) {
   begin();
-  const CUmemGenericAllocationHandle memory = exportable();
-  CUdeviceptr at = map(memory);
-  need(driver().cuMemsetD32(at, 9, 1));
-  const int file = exported(memory);
+  const auto [memory, at, file] = export_word(9);
   need(driver().cuMemUnmap(at, 2 * kGranule));
   need(driver().cuMemRelease(memory));
   Child child("imports_memory");
@@ -125,10 +135,7 @@ CUSHIM_CHILD(waits_for_a_word) {
 
 TEST(ExportedMemory, Is_waited_for_until_another_process_writes_it) {
   begin();
-  const CUmemGenericAllocationHandle memory = exportable();
-  const CUdeviceptr at = map(memory);
-  need(driver().cuMemsetD32(at, 0, 1));
-  const int file = exported(memory);
+  const auto [memory, at, file] = export_word(0);
   Child child("waits_for_a_word");
   child.send(file);
   child.receive<bool>();
@@ -201,6 +208,59 @@ TEST(ExportedMemory, Of_a_pool_of_a_numa_node_leaves_no_file_descriptor) {
 }
 
 #endif
+
+// waits: sets the first word, waits for the second one for at most 10 s, and stores it in the third word.
+const char *const kWaitingKernel = R"(
+.version 7.8
+.target sm_52
+.address_size 64
+.visible .entry waits(.param .u64 words) {
+  .reg .u64 at, now, end; .reg .u32 x; .reg .pred more;
+  ld.param.u64 at, [words];
+  st.volatile.u32 [at], 1;
+  mov.u64 end, %globaltimer;
+  add.u64 end, end, 10000000000;
+again:
+  ld.volatile.u32 x, [at + 4];
+  mov.u64 now, %globaltimer;
+  setp.lt.u64 more, now, end;
+  setp.eq.and.u32 more, x, 0, more;
+  @more bra again;
+  st.volatile.u32 [at + 8], x;
+  ret;
+}
+)";
+
+TEST(ExportedMemory, Of_a_pool_is_exported_while_a_kernel_runs) {
+  const CUstream stream = begin();
+  CUmemPoolProps of = {};
+  of.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  of.handleTypes = kFile;
+  CUmemoryPool pool = nullptr;
+  int file = -1;
+  need(driver().cuMemPoolCreate(&pool, &of));
+  need(driver().cuMemPoolExportToShareableHandle(&file, pool, kFile, 0));
+  close(file);
+  CUdeviceptr at = 0;
+  need(driver().cuMemAllocFromPoolAsync(&at, 4096, pool, stream));
+  void *host = nullptr;
+  need(driver().cuMemAllocHost(&host, 12));
+  auto *const words = static_cast<unsigned *>(host);
+  std::fill_n(words, 3, 0u);
+  CUmodule module = nullptr;
+  CUfunction waits = nullptr;
+  need(driver().cuModuleLoadData(&module, kWaitingKernel));
+  need(driver().cuModuleGetFunction(&waits, module, "waits"));
+  void *parameters[] = {&host};
+  need(driver().cuLaunchKernel(waits, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
+  while (std::atomic_ref(words[0]).load() == 0) std::this_thread::yield();
+  CUmemPoolPtrExportData data;
+  need(driver().cuMemPoolExportPointer(&data, at));
+  std::atomic_ref(words[1]).store(1);
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_EQ(words[2], 1u) << "the export waited for the kernel";
+}
 
 // A copy of an exported file, of which the caller changes some bytes or the size.
 int copy_of(int file, std::size_t size) {

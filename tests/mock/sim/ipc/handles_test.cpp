@@ -73,6 +73,56 @@ TEST(AHandle, With_any_byte_changed_is_not_opened) {
   }
 }
 
+// Sends a handle of memory. Then makes one step for each word from the parent: frees the memory, allocates
+// other memory, exports it, frees it, allocates pinned memory.
+CUSHIM_CHILD(reuses_a_number) {
+  begin();
+  CUdeviceptr memory = 0, other = 0;
+  CUipcMemHandle handle{};
+  void *pinned = nullptr;
+  const auto wait_for_parent = [&] {
+    parent.send(0);
+    parent.receive<int>();
+  };
+  need(driver().cuMemAlloc(&memory, kBig));
+  need(driver().cuIpcGetMemHandle(&handle, memory));
+  parent.send(handle);
+  parent.receive<int>();
+  need(driver().cuMemFree(memory));
+  wait_for_parent();
+  need(driver().cuMemAlloc(&other, kBig));
+  need(driver().cuMemsetD8(other, 42, kBig));
+  need(driver().cuCtxSynchronize());
+  wait_for_parent();
+  need(driver().cuIpcGetMemHandle(&handle, other));
+  wait_for_parent();
+  need(driver().cuMemFree(other));
+  wait_for_parent();
+  need(driver().cuMemHostAlloc(&pinned, kBig, 0));
+  wait_for_parent();
+}
+
+// Measured on an H200, driver 580.159.
+TEST(AHandle, Of_freed_memory_names_the_object_that_has_its_number_now) {
+  begin();
+  Child owner("reuses_a_number");
+  const auto handle = owner.receive<CUipcMemHandle>();
+  CUdeviceptr memory = 0;
+  const auto opened_next = [&] {
+    owner.send(0);
+    owner.receive<int>();
+    return driver().cuIpcOpenMemHandle(&memory, handle, 1);
+  };
+  EXPECT_EQ(opened_next(), CUDA_ERROR_INVALID_VALUE) << "no object has the number";
+  EXPECT_EQ(opened_next(), CUDA_ERROR_NOT_PERMITTED) << "memory that is not exported";
+  ASSERT_EQ(opened_next(), CUDA_SUCCESS) << "memory that is exported";
+  EXPECT_EQ(byte_at(memory), 42);
+  EXPECT_EQ(driver().cuIpcCloseMemHandle(memory), CUDA_SUCCESS);
+  EXPECT_EQ(opened_next(), CUDA_ERROR_INVALID_VALUE) << "that memory has been freed, too";
+  EXPECT_EQ(opened_next(), CUDA_ERROR_NOT_PERMITTED) << "pinned memory";
+  owner.send(0);
+}
+
 TEST(AHandle, Of_an_event_opens_no_memory) {
   begin();
   Child owner("owner");

@@ -68,6 +68,38 @@ TEST(AShareTable, Gives_the_places_of_participants_again_and_tells_who_has_ended
   EXPECT_FALSE(table->is_gone(lasting));
 }
 
+TEST(ObjectNumbers, Are_the_lowest_that_no_object_has) {
+  ObjectNumbers numbers;
+  const auto first = numbers.take(), second = numbers.take(), third = numbers.take();
+  EXPECT_EQ(second, first + 1);
+  EXPECT_EQ(third, first + 2);
+  numbers.give_back(first);
+  numbers.give_back(second);
+  EXPECT_EQ(numbers.take(), first);
+  EXPECT_EQ(numbers.take(), second);
+  EXPECT_EQ(numbers.take(), third + 1);
+}
+
+TEST(ObjectNumbers, Are_published_when_the_process_exports_its_first_object_and_later) {
+  ObjectNumbers numbers;
+  const auto early = numbers.take();
+  const auto taken = std::make_shared<ObjectNumbers::Taken>();
+  numbers.publish(taken);
+  const auto late = numbers.take();
+  EXPECT_TRUE(ObjectNumbers::is_taken(*taken, early));
+  EXPECT_TRUE(ObjectNumbers::is_taken(*taken, late));
+  numbers.give_back(early);
+  EXPECT_FALSE(ObjectNumbers::is_taken(*taken, early));
+}
+
+TEST(ObjectNumbers, Beyond_the_last_are_none) {
+  ObjectNumbers numbers;
+  std::uint32_t number = 0;
+  for (std::uint32_t i = 1; i < ObjectNumbers::kCount; ++i) number = numbers.take();
+  EXPECT_EQ(number, ObjectNumbers::kCount - 1);
+  EXPECT_EQ(numbers.take(), ObjectNumbers::kNone);
+}
+
 TEST(AFile, Whose_seals_cannot_be_told_can_shrink) {
   const SharedFile sealed = SharedFile::make(4096);
   EXPECT_FALSE(SharedFile::can_shrink(sealed.number()));

@@ -7,16 +7,11 @@
 #include <vector>
 
 #include "random_caller.hpp"
+#include "support/sanitizers.hpp"
 
 namespace stress {
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kFindsRaces = true;
-#elif defined(__has_feature)
-inline constexpr bool kFindsRaces = __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kFindsRaces = false;
-#endif
+inline constexpr bool kFindsRaces = cushim::test::kHasThreadSanitizer;
 
 inline constexpr std::size_t kBytes = 256 << 10;  // of the largest allocation
 // Copies of 64 KiB and more run without the machine's lock, so on shared memory they would race in the test

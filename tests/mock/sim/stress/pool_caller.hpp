@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "random_caller.hpp"
+#include "support/structures.hpp"
 
 namespace stress {
 
@@ -67,9 +68,7 @@ class PoolCaller : protected RandomCaller {
     if (const auto replaced = world_.ranges.put(random(), made); replaced != 0) check(free_range(replaced));
   }
   void make_physical() {
-    CUmemAllocationProp properties = {};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemAllocationProp properties = cushim::test::device_memory();
     properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     CUmemGenericAllocationHandle made = 0;
     if (check(d().cuMemCreate(&made, kGranule, &properties, 0))) keep_physical(made);

@@ -86,13 +86,15 @@ void load_kernel(World &world) {
   for (std::size_t i = 0; i < World::Functions::size(); ++i) world.functions.put(i, number_of(empty));
 }
 
-// Makes the calls.
+// Makes the calls. Returns the callers, whose memory pending copies may read: those of calls whose wait has
+// ended with an error.
 template <class OneCaller>
-void run_callers(World &world, const Settings &settings) {
+std::vector<OneCaller> run_callers(World &world, const Settings &settings) {
   std::vector<OneCaller> callers;
   for (unsigned i = 0; i < settings.threads; ++i) callers.emplace_back(world, settings.seed * 1000 + i);
   std::vector<std::jthread> threads;
   for (OneCaller &caller : callers) threads.emplace_back([&caller] { caller.run(); });
+  return callers;
 }
 
 // Destroys everything that is left, and returns how many bytes of the devices are still in use.
@@ -144,13 +146,10 @@ int run(const Settings &settings) {
   std::fill_n(static_cast<char *>(flags), 64, '\0');
   world.flags = number_of(flags);
 
-  if (settings.about_graphs) {
-    load_kernel(world);
-    run_callers<GraphCaller>(world, settings);
-  } else {
-    run_callers<Caller>(world, settings);
-  }
-  const std::size_t used = end(world);
+  const auto end_after = [&](const auto &) { return end(world); };
+  if (settings.about_graphs) load_kernel(world);
+  const std::size_t used = settings.about_graphs ? end_after(run_callers<GraphCaller>(world, settings))
+                                                 : end_after(run_callers<Caller>(world, settings));
 
   const unsigned long succeeded = world.answers[CUDA_SUCCESS];
   std::fprintf(out, "%s, seed %lu: %lu calls by %u threads, %lu%% of them succeeded; answers:",

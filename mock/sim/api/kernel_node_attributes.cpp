@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes of kernel nodes.
+#include <cstring>
+
+#include "api/graph_objects.hpp"
+#include "commands/submit.hpp"
+
+namespace cushim::sim {
+namespace {
+
+// Sets whether the launch is cooperative, and its cluster. Returns the errors of cuLaunchKernelEx.
+void set_shape(Call &call, KernelLaunch &launch, bool is_cooperative, const ptx::Dim3 &cluster) {
+  LaunchOptions options{launch.shape, is_cooperative};
+  if (cluster.count() != 1) options.cluster = cluster;
+  options.shape.cluster = {};
+  std::size_t size = launch.parameters.size();
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
+                   &size, CU_LAUNCH_PARAM_END};
+  const auto attributes = launch.attributes;
+  launch = describe_launch(call, call.function(launch.function), options, nullptr, extra);
+  launch.attributes = attributes;
+}
+
+}  // namespace
+
+void keep_attributes(Call &call, const KernelLaunch &before, KernelLaunch &after) {
+  if (before.is_cooperative || before.shape.cluster.count() != 1)
+    set_shape(call, after, before.is_cooperative, before.shape.cluster);
+  after.attributes = before.attributes;
+}
+
+namespace {
+
+// Attributes that older headers lack.
+constexpr int kDomainMap = 9;              // CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
+constexpr int kDomain = 10;                // CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
+constexpr int kLinkScheduling = 16;        // CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING
+constexpr int kSharedMemoryCarveout = 14;  // CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+
+// Returns the value of an attribute that is not set. INVALID_VALUE for attributes that nodes do not have.
+// Measured, driver 580.
+CUlaunchAttributeValue initial_attribute(int attribute) {
+  CUlaunchAttributeValue value{};
+  switch (attribute) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case kDomain:
+    case kSharedMemoryCarveout:
+      return value;
+    case kDomainMap:
+      reinterpret_cast<unsigned char *>(&value)[1] = 1;  // the remote domain
+      return value;
+    default:
+      fail(CUDA_ERROR_INVALID_VALUE);
+  }
+}
+
+CUresult get_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attribute,
+                       CUkernelNodeAttrValue *out) {
+  const auto &launch = command_of<KernelLaunch>(node_of(call, handle));
+  require(out != nullptr);
+  const CUlaunchAttributeValue initial = initial_attribute(attribute);
+  const bool is_set = launch.attributes != nullptr && launch.attributes->contains(attribute);
+  const ptx::Dim3 &cluster = launch.shape.cluster;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && !is_set) {
+    out->cooperative = launch.is_cooperative ? 1 : 0;
+  } else if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && cluster.count() != 1) {
+    out->clusterDim.x = cluster.x;
+    out->clusterDim.y = cluster.y;
+    out->clusterDim.z = cluster.z;
+  } else {
+    *out = is_set ? launch.attributes->at(attribute) : initial;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Measured on an H200, driver 580. A node also takes the scheduling of links, which cannot be read.
+void check_attribute(int attribute, const CUlaunchAttributeValue &value) {
+  if (attribute != kLinkScheduling) initial_attribute(attribute);
+  unsigned word = 0;
+  std::memcpy(&word, &value, sizeof word);
+  if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+    require(value.clusterDim.x != 0 && value.clusterDim.y != 0 && value.clusterDim.z != 0,
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  if (attribute == kDomain || attribute == kLinkScheduling) require(word <= 1);
+  if (attribute == kDomainMap) check_domains(value);
+  if (attribute == kSharedMemoryCarveout) require(word <= 100);
+}
+
+CUresult set_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attribute,
+                       const CUkernelNodeAttrValue *value) {
+  GraphNode &node = node_of(call, handle);
+  auto &launch = command_of<KernelLaunch>(node);
+  require(value != nullptr);
+  check_attribute(attribute, *value);
+  if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+    set_shape(call, launch, value->cooperative != 0, launch.shape.cluster);
+  else if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+    set_shape(call, launch, launch.is_cooperative,
+              {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z});
+  auto attributes = launch.attributes == nullptr ? NodeAttributes() : NodeAttributes(*launch.attributes);
+  attributes[attribute] = *value;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) {  // clamped: measured on an H200, driver 580
+    const Profile &profile = call.context(node.context).device->profile;
+    attributes[attribute].priority =
+        std::clamp(value->priority, profile.greatest_priority, profile.least_priority);
+  }
+  launch.attributes = std::make_shared<const NodeAttributes>(std::move(attributes));
+  return CUDA_SUCCESS;
+}
+
+CUresult copy_attributes(Call &call, CUgraphNode to, CUgraphNode from) {
+  GraphNode &destination = node_of(call, to), &source = node_of(call, from);
+  auto &launch = command_of<KernelLaunch>(destination);
+  const auto &like = command_of<KernelLaunch>(source);
+  require(destination.context == source.context);
+  set_shape(call, launch, like.is_cooperative, like.shape.cluster);
+  launch.attributes = like.attributes;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+void serve_kernel_node_attributes(Service &service) {
+  service.serve<"cuGraphKernelNodeGetAttribute", get_attribute>();
+  service.serve<"cuGraphKernelNodeSetAttribute", set_attribute>();
+  service.serve<"cuGraphKernelNodeCopyAttributes", copy_attributes>();
+}
+
+}  // namespace cushim::sim

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "side.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <stdexcept>
+
+#include "workers.hpp"
+
+namespace differential {
+
+Side::Side(std::string name, std::uint64_t settle, bool is_traced, Subject subject)
+    : name_(std::move(name)), settle_(settle), is_traced_(is_traced) {
+  if (subject == Subject::processes || subject == Subject::blocks)
+    partner_ = std::make_unique<Partner>([this](Partner &partner) {
+      begin();
+      const cushim::ScopedDriver scope(*driver_);
+      partner.serve(*bench_);
+    });
+}
+
+void Side::begin() {
+  std::function<std::size_t()> settle = time_to_settle(settle_);
+  if (name_ == "sim") {
+    machine_ = std::make_unique<cushim::sim::Machine>(cushim::sim::options_from_environment());
+    driver_ = &machine_->driver();
+    settle = [this] {
+      machine_->run();
+      return machine_->unfinished();
+    };
+  } else {
+    const cushim::Loaded loaded =
+        name_ == "real" ? cushim::Driver::load() : cushim::Driver::load({.library = name_.c_str()});
+    if (!loaded) throw std::runtime_error(loaded.diagnosis.text());
+    driver_ = &*loaded;
+  }
+  const cushim::ScopedDriver scope(*driver_);
+  bench_ = std::make_unique<Bench>(std::move(settle));
+  bench_->is_traced = is_traced_;
+  char device[256] = "";
+  driver_->cuDeviceGetName(device, sizeof device, bench_->device);
+  about_ = fmt::format("version {}, {}", driver_->version(), device);
+}
+
+std::vector<Step> Side::walk(std::uint64_t seed, Kind kind,
+                             const std::function<bool(unsigned)> &wanted) const {
+  const cushim::ScopedDriver scope(*driver_);
+  if (is_traced_)
+    std::cerr << fmt::format("seed {} at {} ms\n", seed,
+                             std::chrono::duration_cast<std::chrono::milliseconds>(
+                                 std::chrono::steady_clock::now().time_since_epoch())
+                                 .count());
+  Walk walk(seed, kind.subject, *bench_, 0, partner_.get());
+  if (partner_ != nullptr) partner_->begin(seed, walk);
+  return walk.run(kind, wanted);
+}
+
+bool Side::is_usable() const {
+  const cushim::ScopedDriver scope(*driver_);
+  return std::ranges::all_of(bench_->c, [this](CUcontext context) {
+    CUcontext popped = nullptr;
+    if (driver_->cuCtxPushCurrent(context) != CUDA_SUCCESS) return false;
+    const bool is_usable = driver_->cuCtxSynchronize() == CUDA_SUCCESS;
+    driver_->cuCtxPopCurrent(&popped);
+    return is_usable;
+  });
+}
+
+}  // namespace differential

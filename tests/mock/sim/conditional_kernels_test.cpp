@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditional nodes whose kernels are C functions (cushim/sim/kernels.h).
+#include "graph_calls.hpp"
+
+#if CUDA_VERSION >= 13000
+
+namespace cushim::sim {
+namespace {
+
+const char *const kPtx = R"(
+.version 7.8
+.target sm_52
+.address_size 64
+.visible .entry count_down(.param .u64 handle, .param .u64 counter) { ret; }
+)";
+
+struct Loop {
+  Loop() {
+    CUcontext context = nullptr;
+    need(driver().cuCtxGetCurrent(&context));
+    need(driver().cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams parameters{};
+    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    parameters.conditional.handle = handle;
+    parameters.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+    parameters.conditional.size = 1;
+    parameters.conditional.ctx = context;
+    CUgraphNode node = nullptr;
+    need(driver().cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &parameters));
+    body = parameters.conditional.phGraph_out[0];
+  }
+  void add_kernel(CUgraphConditionalHandle condition, CUdeviceptr counter) const {
+    CUmodule module = nullptr;
+    need(driver().cuModuleLoadData(&module, kPtx));
+    void *arguments[] = {&condition, &counter};
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    need(driver().cuModuleGetFunction(&parameters.func, module, "count_down"));
+    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+    parameters.kernelParams = arguments;
+    CUgraphNode node = nullptr;
+    need(driver().cuGraphAddKernelNode(&node, body, nullptr, 0, &parameters));
+  }
+
+  const CUgraph graph = make_graph();
+  CUgraph body = nullptr;
+  CUgraphConditionalHandle handle = 0;
+};
+
+TEST(ConditionalKernelsInC, Set_the_condition_of_a_loop) {
+  const Running running({.kernels = CONDITION_KERNELS});
+  const CUdeviceptr counter = running.memory();
+  need(driver().cuMemsetD32(counter, 5, 1));
+  const Loop loop;
+  loop.add_kernel(loop.handle, counter);
+  need(driver().cuGraphLaunch(instantiate(loop.graph), nullptr));
+  need(driver().cuCtxSynchronize());
+  EXPECT_EQ(word_at(counter), 0u);
+}
+
+TEST(ConditionalKernelsInC, Fail_with_a_handle_that_does_not_exist) {
+  const Running running({.kernels = CONDITION_KERNELS, .report = [](const std::string &) {}});
+  const CUdeviceptr counter = running.memory();
+  const Loop loop;
+  loop.add_kernel(loop.handle + 1, counter);
+  need(driver().cuGraphLaunch(instantiate(loop.graph), nullptr));
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+}  // namespace
+}  // namespace cushim::sim
+
+#endif
