@@ -17,11 +17,11 @@
 namespace cushim::mock {
 namespace {
 
-// Returns whether a call releases something or ends a capture: such a call does its work even if it returns
-// an injected error.
-bool is_release(int slot) {
-  return traits_of(slot).ends_lifetime() ||
-         std::string_view(cushim_entry(slot)->base) == "cuStreamEndCapture";
+// Returns whether a call does its work even if it returns an injected error: it releases something or ends a
+// capture.
+bool works_despite_error(int slot) {
+  const EntryTraits &traits = traits_of(slot);
+  return traits.ends_lifetime() || traits.ends_capture;
 }
 
 // ---- Crash messages ----
@@ -83,7 +83,7 @@ class FailingCall final : public hook::Around {
     round_.result = options_.failure(static_cast<Entry>(slot));
     round_.call_stack = check::CallStack::of_call();
     CrashWatch::say(round_);
-    if (is_release(slot)) return std::nullopt;
+    if (works_despite_error(slot)) return std::nullopt;
     is_to_fail_ = false;
     return round_.result;
   }

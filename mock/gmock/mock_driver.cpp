@@ -61,11 +61,10 @@ std::string MockDriver::State::set_variants(int slot) const {
 }
 
 CUresult MockDriver::State::unset(const Call &call) {
-  const CUresult result = CUDA_ERROR_NOT_SUPPORTED;
   add_failure("The mock driver received a call without an expectation or default action:\n    " +
-              call.to_text() + "\n  Returned: " + result_text(result) +
+              call.to_text() + "\n  Returned: " + result_text(kUnexpected) +
               set_variants(static_cast<int>(call.entry)));
-  return result;
+  return kUnexpected;
 }
 
 MockDriver::MockDriver(int version) : state_(std::make_unique<State>(version)) {}

@@ -15,7 +15,7 @@ class Passage {
   Passage(const Passage &) = delete;
   Passage &operator=(const Passage &) = delete;
 
-  // Whether the call continues to the next hook or the driver, and whether the Around sees it.
+  // Returns true if the call continues to the next hook or the driver.
   bool goes_on() const { return !answer_; }
   CUresult answer() const { return *answer_; }
   CUresult after(CUresult result);

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cushim/driver.hpp>
+#include <cushim/mock/operations.hpp>
+#include <cushim/sim/kernel_profile.hpp>
 #include <cushim/sim/usage.hpp>
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cushim::sim {
 
@@ -25,11 +28,15 @@ class ChosenDriver {
   virtual bool has_faults() const noexcept = 0;
   // Returns a function for the virtual time; empty if there is none.
   virtual std::function<std::chrono::nanoseconds()> virtual_time() const = 0;
+  // Sets the observer of operations of the simulated driver; null: none. Does nothing for other drivers.
+  virtual void observe(mock::OperationObserver *) {}
   // Counts calls from now on, by a hook on each entry point if the driver itself does not count. Calls that
   // hooks installed before make are not counted.
   virtual void count_calls() = 0;
   // Returns what the program did. Behind a path() only counted calls and injected faults are known.
   virtual Usage usage() const = 0;
+  // Returns what the kernels did; only the simulated driver knows it.
+  virtual std::vector<KernelProfile> kernel_profiles() const { return {}; }
 };
 
 // Makes a simulated machine. `applies_faults` tells whether CUSHIM_FAULTS is for this library. Throws

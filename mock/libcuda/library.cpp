@@ -24,6 +24,7 @@
 #include <cushim/detail/process_end.hpp>
 #include <cushim/detail/report_file.hpp>
 #include "chosen_driver.hpp"
+#include "kernel_profile_file.hpp"
 #include "loaded_files.hpp"
 #include "report.hpp"
 
@@ -84,12 +85,14 @@ std::unique_ptr<cushim::check::Checkers> checkers_from_environment(cushim::Drive
 
 // CUSHIM_TRACE: the name of a recording, in which %p is the process ID; without %p, ".PROCESS" is appended.
 // Returns null if it is not set; then no call is hooked.
-std::unique_ptr<cushim::trace::Tracer> tracer_from_environment(const ChosenDriver &chosen) {
+std::unique_ptr<cushim::trace::Tracer> tracer_from_environment(ChosenDriver &chosen) {
   const char *const file = std::getenv("CUSHIM_TRACE");
   if (file == nullptr || *file == '\0') return nullptr;
   return std::make_unique<cushim::trace::Tracer>(
       chosen.driver(), report_file(file, getpid()),
-      cushim::trace::TracerOptions{.virtual_time = chosen.virtual_time()});
+      cushim::trace::TracerOptions{
+          .virtual_time = chosen.virtual_time(),
+          .observe = [&chosen](cushim::mock::OperationObserver *observer) { chosen.observe(observer); }});
 }
 
 // CUSHIM_RECORD: the name of a recording for cushim replay, as CUSHIM_TRACE. CUSHIM_RECORD_DATA: none, hashes
@@ -108,13 +111,25 @@ std::unique_ptr<cushim::replay::Recorder> recorder_from_environment(const Chosen
   }
 }
 
+// Notes a finding in the trace, without call stacks.
+void note(cushim::trace::Tracer &tracer, const cushim::check::Finding &finding) {
+  std::string text = finding.checker + "/" + finding.rule + ": " + finding.what;
+  for (const auto &call : finding.calls) text.append("\n").append(call.role).append(" ").append(call.text);
+  tracer.note(text);
+}
+
 struct Library {
   Library() {
     if (!report.to.empty()) chosen->count_calls();
+    if (tracer != nullptr && checkers != nullptr)
+      cushim::check::set_finding_listener(
+          [this](const cushim::check::Finding &finding) { note(*tracer, finding); });
   }
 
   Choice choice = choice_from_environment();
   ReportOptions report = choice.is_behind_another ? ReportOptions{} : report_options_from_environment();
+  // Of the simulated driver, also behind another library.
+  std::string kernel_report = choice.path.empty() ? kernel_report_from_environment() : "";
   std::unique_ptr<ChosenDriver> chosen =
       choice.path.empty() ? make_simulated(!choice.is_behind_another) : make_interposed(choice.path);
   cushim::ScopedDriver scope{chosen->driver()};
@@ -149,6 +164,8 @@ void report() {
   try {
     std::vector<cushim::check::Finding> findings;
     if (library->checkers != nullptr) findings = library->checkers->finish();
+    if (!library->kernel_report.empty())
+      report_kernels(library->kernel_report, library->chosen->kernel_profiles());
     end_report(library->report, library->chosen->path(), library->chosen->usage(), findings);
   } catch (const std::exception &error) {
     print(error.what());
@@ -174,7 +191,9 @@ void report_within_patience() {
   if (getpid() != library->process && getpid() != initialized_process()) return;
   if (library->tracer != nullptr) library->tracer->note_time();
   if (library->recorder != nullptr) library->recorder->flush();
-  if (!library->report.is_wanted() && library->checkers == nullptr && !library->chosen->has_faults()) return;
+  if (!library->report.is_wanted() && library->checkers == nullptr && !library->chosen->has_faults() &&
+      library->kernel_report.empty())
+    return;
   if (!cushim::mock::is_inside_call()) return report();
   try {
     report_within_patience();

@@ -15,8 +15,10 @@ class Simulated final : public ChosenDriver {
   std::function<std::chrono::nanoseconds()> virtual_time() const override {
     return [this] { return machine_.now(); };
   }
+  void observe(mock::OperationObserver *observer) override { machine_.observe(observer); }
   void count_calls() override {}
   Usage usage() const override { return machine_.usage(); }
+  std::vector<KernelProfile> kernel_profiles() const override { return machine_.kernel_profiles(); }
 
  private:
   Machine machine_;

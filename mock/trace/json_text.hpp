@@ -53,4 +53,12 @@ inline std::string json_arguments(const std::vector<Word> &words) {
   return json + "}";
 }
 
+// Returns an array with the texts of notes.
+inline std::string json_texts(const std::vector<const Note *> &notes) {
+  std::string json = "[";
+  for (const Note *const note : notes)
+    json.append(json.size() > 1 ? "," : "").append(json_string(note->text));
+  return json + "]";
+}
+
 }  // namespace cushim::trace

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include <cushim/detail/receivers.hpp>
-#include "format.hpp"
+#include "trace_format.hpp"
 
 namespace cushim::trace {
 namespace {

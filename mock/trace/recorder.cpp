@@ -101,6 +101,17 @@ class ValueWriter {
   const bool has_succeeded_, is_valid_;
 };
 
+// Writes the values behind the pointers of a call. Returns their end.
+std::uint64_t *write_values(std::uint64_t *at, const Row &row, std::span<const std::uint64_t> words,
+                            CUresult result) {
+  if (row.most_values == 0) return at;
+  ValueWriter writer(at, result == CUDA_SUCCESS, row.has_arrays);
+  for (std::size_t i = 0; i < row.parameters.size(); ++i)
+    writer.write(static_cast<std::uint32_t>(i), *row.parameters[i].type,
+                 words.subspan(row.parameters[i].word));
+  return writer.end();
+}
+
 void copy_text(std::span<char> to, std::string_view text) {
   std::memcpy(to.data(), text.data(), std::min(text.size(), to.size() - 1));
 }
@@ -204,7 +215,10 @@ Recorder::Chunk &Recorder::find_chunk() {
 Recorder::Chunk *Recorder::chunk_for(std::size_t words) {
   if (is_stopped_.load(std::memory_order_relaxed) || is_forked_child.load(std::memory_order_relaxed))
     return nullptr;
-  Chunk &chunk = of_thread_.recorder == number_ ? *of_thread_.chunk : find_chunk();
+  return with_room(of_thread_.recorder == number_ ? *of_thread_.chunk : find_chunk(), words);
+}
+
+Recorder::Chunk *Recorder::with_room(Chunk &chunk, std::size_t words) {
   if (chunk.memory != nullptr && chunk.used + words * sizeof(std::uint64_t) <= kChunkSize) return &chunk;
   const std::lock_guard lock(mutex_);
   return take_next(chunk) ? &chunk : nullptr;
@@ -213,12 +227,31 @@ Recorder::Chunk *Recorder::chunk_for(std::size_t words) {
 std::uint64_t Recorder::Chunk::commit(const RecordHeader &record) {
   const std::uint64_t at = offset + used;
   std::memcpy(memory + used, &record, sizeof record);
+  begin = record.kind == RecordKind::begin ? used : 0;
   used += record.words * sizeof(std::uint64_t);
   // After the record's bytes, so that a reader of the file of a killed process sees complete records only.
   std::atomic_ref(reinterpret_cast<ChunkHeader *>(memory)->used).store(used, std::memory_order_release);
   return at;
 }
 
+void Recorder::Chunk::commit_call(RecordKind kind, const std::uint64_t *end) {
+  const auto bytes = static_cast<std::size_t>(reinterpret_cast<const char *>(end) - (memory + begin));
+  char *const record = memory + begin;
+  RecordHeader header;
+  std::memcpy(&header, record, sizeof header);
+  header.words = static_cast<std::uint32_t>(bytes / sizeof(std::uint64_t));
+  header.kind = kind;
+  // After the record's bytes, at once, so that a reader of the file of a killed process sees a begin or a
+  // call.
+  std::uint64_t first = 0;
+  std::memcpy(&first, &header, sizeof first);
+  std::atomic_ref(*reinterpret_cast<std::uint64_t *>(record)).store(first, std::memory_order_release);
+  used = begin + bytes;
+  begin = 0;
+  std::atomic_ref(reinterpret_cast<ChunkHeader *>(memory)->used).store(used, std::memory_order_release);
+}
+
+constexpr std::size_t kCallEndWords = sizeof(CallEnd) / sizeof(std::uint64_t);
 constexpr std::size_t kRecordWords = sizeof(RecordHeader) / sizeof(std::uint64_t);
 constexpr std::size_t kEndWords = sizeof(EndHeader) / sizeof(std::uint64_t);
 
@@ -227,24 +260,75 @@ std::uint64_t Recorder::begin(int slot, std::span<const std::uint64_t> words) {
   Chunk *const chunk = chunk_for(size);
   if (chunk == nullptr) return 0;
   std::ranges::copy(words, chunk->next() + kRecordWords);
-  return chunk->commit(
-      {static_cast<std::uint32_t>(size), RecordKind::begin, static_cast<std::uint16_t>(slot), ticks()});
+  return chunk->call = chunk->commit({static_cast<std::uint32_t>(size), RecordKind::begin,
+                                      static_cast<std::uint16_t>(slot), ticks()});
+}
+
+// Returns false if the call's begin is not the last record of the chunk, or the chunk has no room.
+bool Recorder::end_begun_call(std::uint64_t begin, int slot, std::span<const std::uint64_t> words,
+                              CUresult result, std::uint64_t now) {
+  if (of_thread_.recorder != number_) return false;
+  Chunk &chunk = *of_thread_.chunk;
+  const Row &row = row_of(slot);
+  if (chunk.begin == 0 || chunk.offset + chunk.begin != begin ||
+      chunk.used + (kCallEndWords + 1 + row.most_values) * sizeof(std::uint64_t) > kChunkSize)
+    return false;
+  std::uint64_t *at = chunk.next();
+  const CallEnd end{now, static_cast<std::int32_t>(result)};
+  std::memcpy(at, &end, sizeof end);
+  at += kCallEndWords;
+  if (virtual_time_) *at++ = static_cast<std::uint64_t>(virtual_time_());
+  at = write_values(at, row, words, result);
+  chunk.commit_call(virtual_time_ ? RecordKind::call_in_virtual_time : RecordKind::call, at);
+  return true;
 }
 
 void Recorder::end(std::uint64_t begin, int slot, std::span<const std::uint64_t> words, CUresult result) {
   const std::uint64_t now = ticks();
-  if (begin == 0) return;
+  if (of_thread_.recorder == number_) of_thread_.chunk->call = 0;
+  if (begin == 0 || end_begun_call(begin, slot, words, result, now)) return;
   const Row &row = row_of(slot);
   Chunk *const chunk = chunk_for(kRecordWords + kEndWords + row.most_values);
   if (chunk == nullptr) return;
   const EndHeader header{begin, virtual_time_ ? virtual_time_() : -1, static_cast<std::int32_t>(result)};
   std::memcpy(chunk->next() + kRecordWords, &header, sizeof header);
-  ValueWriter writer(chunk->next() + kRecordWords + kEndWords, result == CUDA_SUCCESS, row.has_arrays);
-  if (row.most_values != 0)
-    for (std::size_t i = 0; i < row.parameters.size(); ++i)
-      writer.write(static_cast<std::uint32_t>(i), *row.parameters[i].type,
-                   words.subspan(row.parameters[i].word));
-  chunk->commit({static_cast<std::uint32_t>(writer.end() - chunk->next()), RecordKind::end, 0, now});
+  const std::uint64_t *const at = write_values(chunk->next() + kRecordWords + kEndWords, row, words, result);
+  chunk->commit({static_cast<std::uint32_t>(at - chunk->next()), RecordKind::end, 0, now});
+}
+
+void Recorder::note(std::string_view text) {
+  text = text.substr(0, kMostNote);
+  constexpr std::size_t kNote = kRecordWords + sizeof(NoteRecord) / sizeof(std::uint64_t);
+  const std::size_t size = kNote + words_for(text.size());
+  Chunk *const chunk = chunk_for(size);
+  if (chunk == nullptr) return;
+  const NoteRecord record{.call = chunk->call, .size = text.size()};
+  std::memcpy(chunk->next() + kRecordWords, &record, sizeof record);
+  std::ranges::copy(text, reinterpret_cast<char *>(chunk->next() + kNote));
+  chunk->commit({static_cast<std::uint32_t>(size), RecordKind::note, kNoSlot, ticks()});
+}
+
+void Recorder::submitted(unsigned long number) {
+  if (of_thread_.recorder == number_ && of_thread_.chunk->call != 0)
+    calls_of_operations_[number] = of_thread_.chunk->call;
+}
+
+void Recorder::ran(const mock::OperationRun &run) {
+  constexpr std::size_t kWords = kRecordWords + sizeof(OperationRecord) / sizeof(std::uint64_t);
+  const auto call = calls_of_operations_.extract(run.number);
+  if (is_stopped_.load(std::memory_order_relaxed) || is_forked_child.load(std::memory_order_relaxed)) return;
+  Chunk *const chunk = with_room(operations_, kWords);
+  if (chunk == nullptr) return;
+  const auto [slot, is_new] = slots_.emplace(run.call, kNoSlot);
+  for (int i = 0; is_new && i < CUSHIM_ENTRY_COUNT; ++i)
+    if (cushim_entry(i)->symbol == std::string_view(run.call)) slot->second = static_cast<std::uint16_t>(i);
+  const OperationRecord record{.call = call.empty() ? 0 : call.mapped(),
+                               .number = run.number,
+                               .stream = run.stream,
+                               .begin = run.begin.count(),
+                               .end = run.end.count()};
+  std::memcpy(chunk->next() + kRecordWords, &record, sizeof record);
+  chunk->commit({kWords, RecordKind::operation, slot->second, ticks()});
 }
 
 }  // namespace cushim::trace

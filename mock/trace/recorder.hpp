@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 #include <cushim/mock/mutex.hpp>
+#include <cushim/mock/operations.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -13,15 +14,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "format.hpp"
 #include "observer.hpp"
+#include "trace_format.hpp"
 #include "type.hpp"
 
 namespace cushim::trace {
 
-class Recorder final : public CallObserver {
+class Recorder final : public CallObserver, public mock::OperationObserver {
  public:
   // Throws std::system_error.
   Recorder(const std::string &file, std::string_view driver, std::function<std::int64_t()> virtual_time);
@@ -31,6 +33,11 @@ class Recorder final : public CallObserver {
   std::uint64_t begin(int slot, std::span<const std::uint64_t> words) override;
   // Records the result of a call, and the values behind its pointers. Does nothing if begin() returned 0.
   void end(std::uint64_t begin, int slot, std::span<const std::uint64_t> words, CUresult result) override;
+  // Records a text at the call that runs on this thread; the text is cut off after kMostNote bytes.
+  void note(std::string_view text);
+  // Records operations of a simulated machine, under its lock.
+  void submitted(unsigned long number) override;
+  void ran(const mock::OperationRun &run) override;
   // Notes the present time on both clocks.
   void note_time() noexcept;
 
@@ -40,10 +47,14 @@ class Recorder final : public CallObserver {
     char *memory = nullptr;
     std::uint64_t offset = 0;  // in the file
     std::size_t used = 0;
+    std::size_t begin = 0;   // where the last record is, if it is a begin
+    std::uint64_t call = 0;  // the offset in the file of the begin of the call that runs; 0 if none
     unsigned thread = 0;
 
     // Appends a record of which all but the header was written, and returns its offset in the file.
     std::uint64_t commit(const RecordHeader &record);
+    // Makes the last record, which is a begin, a call that ends here.
+    void commit_call(RecordKind kind, const std::uint64_t *end);
     std::uint64_t *next() const { return reinterpret_cast<std::uint64_t *>(memory + used); }
   };
   struct OfThread {
@@ -51,9 +62,12 @@ class Recorder final : public CallObserver {
     Chunk *chunk = nullptr;
   };
 
+  bool end_begun_call(std::uint64_t begin, int slot, std::span<const std::uint64_t> words, CUresult result,
+                      std::uint64_t now);
   // Returns the thread's chunk, with room for a record of this size; null if nothing is recorded.
   Chunk *chunk_for(std::size_t words);
   Chunk &find_chunk();
+  Chunk *with_room(Chunk &chunk, std::size_t words);
   bool take_next(Chunk &chunk);
   // Ends the recording because of errno.
   void stop();
@@ -64,6 +78,11 @@ class Recorder final : public CallObserver {
   ino_t inode_ = 0;  // of the file
   FileHeader *header_ = nullptr;
   std::atomic<bool> is_stopped_{false};
+
+  // Under the lock of the machine: the calls that enqueued operations, by offset, and the chunk.
+  std::unordered_map<unsigned long, std::uint64_t> calls_of_operations_;
+  std::unordered_map<const char *, std::uint16_t> slots_;  // by the symbol's address
+  Chunk operations_{.thread = kNoThread};
 
   mock::Mutex mutex_;                      // guards the members below
   std::map<std::uint64_t, Chunk> chunks_;  // by thread

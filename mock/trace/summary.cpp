@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "usage.hpp"
+#include "virtual_time.hpp"
 
 namespace cushim::trace {
 namespace {
@@ -93,6 +97,40 @@ void write_streams(const Usage &usage, std::ostream &to) {
   to << formatted("\n%zu synchronizations, %.1f us\n", usage.waits.size(), micro(time));
 }
 
+double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+// Writes how long streams were busy in virtual time, and by function what the end waited for.
+void write_virtual_time(const Trace &trace, std::ostream &to) {
+  if (trace.operations().empty()) return;
+  const std::vector<TimedCall> calls = timed_calls(trace);
+  const std::vector<PathStep> path = critical_path(trace, calls);
+  const auto whole = static_cast<double>(path.back().end);
+  const Busy busy = busy_time(trace);
+  to << formatted("\nvirtual time: %.1f us; at least one stream busy %.0f %%, two or more %.0f %%\n",
+                  whole / 1e3, percent(static_cast<double>(busy.any), whole),
+                  percent(static_cast<double>(busy.several), whole));
+  struct Steps {
+    unsigned long count = 0;
+    std::int64_t time = 0;
+  };
+  std::map<std::string, Steps> by_name;
+  std::int64_t gaps = 0;
+  for (const PathStep &step : path) {
+    const std::optional<int> slot = step.call != nullptr ? step.call->call->slot : step.operation->slot;
+    std::string name = slot ? cushim_entry(*slot)->symbol : "operation";
+    Steps &steps = by_name[name += step.call != nullptr ? " (call)" : ""];
+    ++steps.count;
+    steps.time += step.end - step.begin;
+    gaps += step.gap;
+  }
+  std::vector<std::pair<std::string, Steps>> sorted(by_name.begin(), by_name.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(), [](const auto &one) { return one.second.time; });
+  to << formatted("critical path: %zu steps, gaps %.1f us\n     total us   steps\n", path.size(),
+                  micro(gaps));
+  for (const auto &[name, steps] : sorted)
+    if (steps.time != 0) to << formatted("%13.1f %7lu  %s\n", micro(steps.time), steps.count, name.c_str());
+}
+
 }  // namespace
 
 void write_summary(const Trace &trace, std::ostream &to) {
@@ -102,6 +140,7 @@ void write_summary(const Trace &trace, std::ostream &to) {
   write_copies(usage, to);
   write_memory(usage, to);
   write_streams(usage, to);
+  write_virtual_time(trace, to);
   for (const Advice &one : advice_of(usage))
     to << "\nadvice [" << one.rule << "]: " << one.evidence << "\n  " << one.advice << '\n';
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings as text and as JSON.
+// Traces as text and as JSON.
 #include <cushim/driver.hpp>
 
 #include <cstdio>
+#include <sstream>
 
 #include "json_text.hpp"
 #include "words.hpp"
@@ -16,9 +17,16 @@ std::string short_time(std::int64_t nanoseconds) {
   return text;
 }
 
+// Writes the lines of a note, each behind "    ! ".
+void write_note(const Note &note, std::ostream &to) {
+  std::istringstream lines(note.text);
+  for (std::string line; std::getline(lines, line);) to << "    ! " << line << '\n';
+}
+
 }  // namespace
 
 void write_text(const Trace &trace, std::ostream &to) {
+  const NotesOfCalls notes(trace);
   for_each_call(trace, [&](const Call &call, const std::vector<Word> &words) {
     to << seconds(call.begin) << " [" << call.thread << "] " << cushim_entry(call.slot)->symbol << '(';
     const char *separator = "";
@@ -31,17 +39,23 @@ void write_text(const Trace &trace, std::ostream &to) {
       separator = ", ";
     }
     to << ") = ";
-    if (!call.end) {
+    if (call.end) {
+      to << result_name(call.result) << " <" << short_time(*call.end - call.begin);
+      if (call.virtual_time) to << ", virtual time " << seconds(*call.virtual_time);
+      to << ">\n";
+    } else {
       to << "? <unfinished>\n";
-      return;
     }
-    to << result_name(call.result) << " <" << short_time(*call.end - call.begin);
-    if (call.virtual_time) to << ", virtual time " << seconds(*call.virtual_time);
-    to << ">\n";
+    for (const Note *const note : notes.of(call)) write_note(*note, to);
   });
+  for (const Note *const note : notes.others()) {
+    to << seconds(note->time) << " [" << note->thread << "]\n";
+    write_note(*note, to);
+  }
 }
 
 void write_json(const Trace &trace, std::ostream &to) {
+  const NotesOfCalls notes(trace);
   for_each_call(trace, [&](const Call &call, const std::vector<Word> &words) {
     to << "{\"begin_ns\":" << call.begin << ",\"thread\":" << call.thread
        << ",\"system_thread\":" << trace.system_thread(call.thread) << ",\"call\":\""
@@ -51,8 +65,12 @@ void write_json(const Trace &trace, std::ostream &to) {
          << '"';
       if (call.virtual_time) to << ",\"virtual_time_ns\":" << *call.virtual_time;
     }
+    if (!notes.of(call).empty()) to << ",\"notes\":" << json_texts(notes.of(call));
     to << "}\n";
   });
+  for (const Note *const note : notes.others())
+    to << "{\"time_ns\":" << note->time << ",\"thread\":" << note->thread
+       << ",\"note\":" << json_string(note->text) << "}\n";
 }
 
 }  // namespace cushim::trace

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "format.hpp"
+#include "trace_format.hpp"
 #include "type.hpp"
 
 namespace cushim::trace {
@@ -20,20 +20,27 @@ namespace {
   throw std::runtime_error(file + " " + why);
 }
 
-// Converts ticks to nanoseconds since the first moment.
+// Converts ticks to nanoseconds since the first moment. A thread on another processor may be a little
+// earlier.
 class Clock {
  public:
-  explicit Clock(const FileHeader &header) : first_(header.first.ticks) {
+  Clock(const FileHeader &header, const std::string &file) : first_(header.first.ticks), file_(file) {
     const auto ticks = static_cast<double>(header.last.ticks - header.first.ticks);
-    const auto nanoseconds = static_cast<double>(header.last.nanoseconds - header.first.nanoseconds);
+    const auto nanoseconds =
+        static_cast<double>(header.last.nanoseconds) - static_cast<double>(header.first.nanoseconds);
     rate_ = ticks > 0 ? nanoseconds / ticks : 1;
   }
   std::int64_t operator()(std::uint64_t ticks) const {
-    return static_cast<std::int64_t>(static_cast<double>(ticks - first_) * rate_);
+    const double nanoseconds = static_cast<double>(static_cast<std::int64_t>(ticks - first_)) * rate_;
+    if (!(nanoseconds > -kMost && nanoseconds < kMost))
+      refuse(file_, "is damaged: a time is beyond 146 years");
+    return static_cast<std::int64_t>(nanoseconds);
   }
 
  private:
+  static constexpr double kMost = 0x1p62;  // differences of times are in range
   std::uint64_t first_;
+  const std::string &file_;
   double rate_;
 };
 
@@ -58,7 +65,7 @@ Trace::Trace(const std::string &file) {
   if (!stream) refuse(file, "cannot be read");
   const std::span<const std::uint64_t> words = parts_.storage;
   const auto header = read_at<FileHeader>(words, 0);
-  if (header.magic != kMagic) refuse(file, "is not a recording of cushim");
+  if (header.magic != kMagic) refuse(file, "is not a trace of cushim");
   if (header.cuda_version != CUDA_VERSION || header.entry_count != CUSHIM_ENTRY_COUNT)
     refuse(file, "was recorded by another version of cushim, or with other CUDA headers");
 
@@ -66,7 +73,7 @@ Trace::Trace(const std::string &file) {
   parts_.program.assign(header.program, strnlen(header.program, sizeof header.program));
   parts_.driver.assign(header.driver, strnlen(header.driver, sizeof header.driver));
 
-  const Clock clock(header);
+  const Clock clock(header, file);
   std::unordered_map<std::uint64_t, std::size_t> begun;  // index of a call, by the offset of its begin
   struct End {
     std::span<const std::uint64_t> words;
@@ -74,28 +81,80 @@ Trace::Trace(const std::string &file) {
   };
   std::vector<End> ends;
   constexpr std::size_t kRecord = sizeof(RecordHeader) / sizeof(std::uint64_t);
+  const auto add_call = [&](const RecordHeader &record, std::span<const std::uint64_t> content,
+                            unsigned thread, std::uint64_t id) {
+    const bool has_time = record.kind == RecordKind::call_in_virtual_time;
+    const std::size_t before = record.slot < CUSHIM_ENTRY_COUNT ? row_of(record.slot).words : content.size();
+    const std::size_t values = before + sizeof(CallEnd) / sizeof(std::uint64_t) + (has_time ? 1 : 0);
+    if (values > content.size()) refuse(file, "is damaged");
+    const auto end = read_at<CallEnd>(content, before);
+    Call call{.slot = record.slot,
+              .thread = thread,
+              .begin = clock(record.ticks),
+              .end = clock(end.ticks),
+              .result = static_cast<CUresult>(end.result),
+              .words = content.first(before),
+              .values = content.subspan(values),
+              .id = id};
+    if (has_time) call.virtual_time = static_cast<std::int64_t>(content[values - 1]);
+    if (has_time && *call.virtual_time < 0) refuse(file, "is damaged");
+    parts_.calls.push_back(call);
+  };
   for (std::size_t chunk = kPage; chunk + sizeof(ChunkHeader) <= size; chunk += kChunkSize) {
     const auto chunk_header = read_at<ChunkHeader>(words, chunk / sizeof(std::uint64_t));
     if (chunk_header.thread == 0) continue;
-    if (chunk_header.thread > words.size()) refuse(file, "is damaged");
-    if (chunk_header.thread > parts_.system_threads.size()) parts_.system_threads.resize(chunk_header.thread);
-    parts_.system_threads[chunk_header.thread - 1] = chunk_header.system_thread;
+    if (chunk_header.thread != kNoThread) {
+      if (chunk_header.thread > words.size()) refuse(file, "is damaged");
+      if (chunk_header.thread > parts_.system_threads.size())
+        parts_.system_threads.resize(chunk_header.thread);
+      parts_.system_threads[chunk_header.thread - 1] = chunk_header.system_thread;
+    }
     std::size_t at = (chunk + sizeof(ChunkHeader)) / sizeof(std::uint64_t);
     const std::size_t end =
         (chunk + std::min<std::uint64_t>(chunk_header.used, kChunkSize)) / sizeof(std::uint64_t);
     while (at + kRecord <= end && at + kRecord <= words.size()) {
       const auto record = read_at<RecordHeader>(words, at);
-      if (record.words < kRecord || record.words > end - at || at + record.words > words.size())
+      const bool is_call = record.kind == RecordKind::call || record.kind == RecordKind::call_in_virtual_time;
+      // A process that was killed may have made its last begin a call without counting the bytes that it
+      // added.
+      const bool is_last_begin =
+          is_call && record.slot < CUSHIM_ENTRY_COUNT && at + kRecord + row_of(record.slot).words == end;
+      const std::size_t most = is_last_begin ? (chunk + kChunkSize) / sizeof(std::uint64_t) - at : end - at;
+      if (record.words < kRecord || record.words > most || at + record.words > words.size())
         refuse(file, "is damaged");
       const auto content = words.subspan(at + kRecord, record.words - kRecord);
-      if (record.kind == RecordKind::begin) {
+      if ((record.kind == RecordKind::operation) != (chunk_header.thread == kNoThread))
+        refuse(file, "is damaged");
+      const std::uint64_t id = at * sizeof(std::uint64_t);
+      if (record.kind == RecordKind::operation) {
+        const auto operation = read_at<OperationRecord>(content, 0);
+        if (operation.begin < 0 || operation.end < operation.begin) refuse(file, "is damaged");
+        parts_.operations.push_back({.call = operation.call,
+                                     .number = operation.number,
+                                     .stream = operation.stream,
+                                     .begin = operation.begin,
+                                     .end = operation.end});
+        if (record.slot < CUSHIM_ENTRY_COUNT) parts_.operations.back().slot = record.slot;
+      } else if (record.kind == RecordKind::begin) {
         if (record.slot >= CUSHIM_ENTRY_COUNT || content.size() != row_of(record.slot).words)
           refuse(file, "is damaged");
-        begun.emplace(at * sizeof(std::uint64_t), parts_.calls.size());
+        begun.emplace(id, parts_.calls.size());
         parts_.calls.push_back({.slot = record.slot,
                                 .thread = chunk_header.thread,
                                 .begin = clock(record.ticks),
-                                .words = content});
+                                .words = content,
+                                .id = id});
+      } else if (record.kind == RecordKind::note) {
+        const auto note = read_at<NoteRecord>(content, 0);
+        const auto text =
+            std::as_bytes(content.subspan(std::min(content.size(), sizeof note / sizeof(std::uint64_t))));
+        if (note.size > text.size()) refuse(file, "is damaged");
+        parts_.notes.push_back({.call = note.call,
+                                .thread = chunk_header.thread,
+                                .time = clock(record.ticks),
+                                .text = {reinterpret_cast<const char *>(text.data()), note.size}});
+      } else if (is_call) {
+        add_call(record, content, chunk_header.thread, id);
       } else if (record.kind == RecordKind::end) {
         ends.push_back({content, record.ticks});
       } else {
@@ -116,6 +175,7 @@ Trace::Trace(const std::string &file) {
     call.values = end.words.subspan(kEnd);
   }
   std::ranges::stable_sort(parts_.calls, {}, &Call::begin);
+  std::ranges::stable_sort(parts_.notes, {}, &Note::time);
 }
 
 }  // namespace cushim::trace

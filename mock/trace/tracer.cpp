@@ -21,17 +21,26 @@ class Tracer::State {
  public:
   State(Driver &driver, const std::string &file, TracerOptions options)
       : recorder_(file, driver.name(), nanoseconds_of(std::move(options.virtual_time))),
-        hooks_(observe(driver, recorder_)) {}
+        observe_operations_(std::move(options.observe)),
+        hooks_(observe(driver, recorder_)) {
+    if (observe_operations_) observe_operations_(&recorder_);
+  }
+  ~State() {
+    if (observe_operations_) observe_operations_(nullptr);
+  }
+  void note(std::string_view text) { recorder_.note(text); }
   void note_time() noexcept { recorder_.note_time(); }
 
  private:
   Recorder recorder_;
+  const std::function<void(mock::OperationObserver *)> observe_operations_;
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };
 
 Tracer::Tracer(Driver &driver, const std::string &file, TracerOptions options)
     : state_(std::make_unique<State>(driver, file, std::move(options))) {}
 Tracer::~Tracer() = default;
+void Tracer::note(std::string_view text) { state_->note(text); }
 void Tracer::note_time() noexcept { state_->note_time(); }
 
 }  // namespace cushim::trace

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "format.hpp"
+#include "trace_format.hpp"
 
 namespace cushim::trace {
 namespace {

@@ -107,7 +107,7 @@ struct Row {
   std::vector<Parameter> parameters;
   std::size_t words = 0;        // of all arguments
   std::size_t most_values = 0;  // words that the copied values take at most
-  // Whether a parameter points to an array. If the array is empty, nothing is read at its address.
+  // True if a parameter points to an array. The array may be empty; then its address must not be read.
   bool has_arrays = false;
 };
 

@@ -8,9 +8,10 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <unordered_set>
 
 #include <cushim/detail/entry_traits.hpp>
-#include "format.hpp"
+#include "trace_format.hpp"
 
 namespace cushim::trace {
 namespace {
@@ -280,6 +281,20 @@ void for_each_call(const Trace &trace,
     visit(call, words_of(call, names));
     names.remove(call);
   }
+}
+
+NotesOfCalls::NotesOfCalls(const Trace &trace) {
+  if (trace.notes().empty()) return;
+  std::unordered_set<std::uint64_t> calls;
+  for (const Call &call : trace.calls()) calls.insert(call.id);
+  for (const Note &note : trace.notes())
+    (calls.contains(note.call) ? by_call_[note.call] : others_).push_back(&note);
+}
+
+const std::vector<const Note *> &NotesOfCalls::of(const Call &call) const {
+  static const std::vector<const Note *> none;
+  const auto found = by_call_.find(call.id);
+  return found != by_call_.end() ? found->second : none;
 }
 
 std::string result_name(CUresult result) {

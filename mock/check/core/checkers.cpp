@@ -2,6 +2,7 @@
 #include <cushim/check/checkers.hpp>
 #include <cushim/check/deadlock.hpp>
 #include <cushim/check/hazards.hpp>
+#include <cushim/check/kernel_checks.hpp>
 #include <cushim/check/leaks.hpp>
 #include <cushim/check/misuse.hpp>
 
@@ -24,14 +25,25 @@ std::unique_ptr<Checker> make_without_kernels(Driver &driver) {
   return std::make_unique<Hazards>(driver, HazardOptions{.checks_kernels = false});
 }
 
+template <KernelCheck check>
+std::unique_ptr<Checker> make_for_kernels(Driver &driver) {
+  return std::make_unique<KernelChecks>(driver, check);
+}
+
 struct Known {
   std::string_view name;
   std::unique_ptr<Checker> (*make)(Driver &driver);
 };
 constexpr Known kKnown[] = {
-    {"leaks", make<Leaks>},       {"misuse", make<Misuse>},
-    {"hazards", make<Hazards>},   {"hazards-without-kernels", make_without_kernels},
+    {"leaks", make<Leaks>},
+    {"misuse", make<Misuse>},
+    {"hazards", make<Hazards>},
+    {"hazards-without-kernels", make_without_kernels},
     {"deadlock", make<Deadlock>},
+    {"memory", make_for_kernels<KernelCheck::memory>},
+    {"races", make_for_kernels<KernelCheck::races>},
+    {"init", make_for_kernels<KernelCheck::init>},
+    {"barriers", make_for_kernels<KernelCheck::barriers>},
 };
 
 const Known &known(std::string_view name) {

@@ -10,7 +10,14 @@ namespace {
 // address.
 std::string_view symbol_in(std::string_view text) { return text.substr(0, text.find('(')); }
 
+std::function<void(const Finding &)> &listener() {
+  static auto &function = *new std::function<void(const Finding &)>;
+  return function;
+}
+
 }  // namespace
+
+void set_finding_listener(std::function<void(const Finding &)> function) { listener() = std::move(function); }
 
 std::string Finding::to_text() const {
   std::string text = checker + "/" + rule + ": " + what;
@@ -22,6 +29,7 @@ std::string Finding::to_text() const {
 }
 
 void Findings::add(Finding finding) {
+  if (listener()) listener()(finding);
   const std::lock_guard lock(mutex_);
   const auto same = std::ranges::find_if(findings_, [&](const Finding &other) {
     return other.rule == finding.rule &&

@@ -39,17 +39,32 @@ ObjectRegistry::ObjectRegistry(Driver &driver)
     return lifetime_effect_of(slot).act != LifetimeEffect::Act::none ||
            lifetime_effect_of(slot).changes_current;
   });
-  // A variable of a module may be at an address of freed memory.
-  const auto forget = [this](CUresult result, const CUdeviceptr *address, auto &&...) {
-    if (result != CUDA_SUCCESS || address == nullptr) return;
+  // Variables of modules and memory of graphs may be at addresses of freed memory.
+  const auto forget = [this](CUdeviceptr address, std::size_t bytes) {
     const std::lock_guard lock(mutex);
-    place_of_memory(*address, 1);
-    memory_.erase(*address);
+    place_of_memory(address, bytes);
+    memory_.erase(address);
   };
-  hooks_.push_back(hook::after<Entry::cuModuleGetGlobal_v3020>(driver, forget));
+  const auto forget_variable = [forget](CUresult result, const CUdeviceptr *address, auto &&...) {
+    if (result == CUDA_SUCCESS && address != nullptr) forget(*address, 1);
+  };
+  hooks_.push_back(hook::after<Entry::cuModuleGetGlobal_v3020>(driver, forget_variable));
+  hooks_.push_back(hook::after<Entry::cuGraphAddMemAllocNode_v11040>(
+      driver, [forget](CUresult result, CUgraphNode *, CUgraph, const CUgraphNode *, std::size_t,
+                       const CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
+        if (result == CUDA_SUCCESS) forget(parameters->dptr, parameters->bytesize);
+      }));
+#if CUDA_VERSION >= 12030
+  hooks_.push_back(hook::after<Entry::cuGraphAddNode_v12030>(
+      driver, [forget](CUresult result, CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *,
+                       std::size_t, const CUgraphNodeParams *parameters) {
+        if (result == CUDA_SUCCESS && parameters->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+          forget(parameters->alloc.dptr, parameters->alloc.bytesize);
+      }));
+#endif
 #if CUDA_VERSION >= 12000
-  hooks_.push_back(hook::after<Entry::cuLibraryGetGlobal_v12000>(driver, forget));
-  hooks_.push_back(hook::after<Entry::cuLibraryGetManaged_v12000>(driver, forget));
+  hooks_.push_back(hook::after<Entry::cuLibraryGetGlobal_v12000>(driver, forget_variable));
+  hooks_.push_back(hook::after<Entry::cuLibraryGetManaged_v12000>(driver, forget_variable));
 #endif
 }
 

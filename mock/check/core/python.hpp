@@ -18,7 +18,7 @@ bool is_there() noexcept;
 struct Stack {
   // "load (/srv/train.py:12)", innermost first. Empty if the thread runs no Python.
   std::vector<std::string> functions;
-  // Whether `functions` is complete. If false, the thread runs Python code whose stack cannot be read.
+  // True if `functions` is complete. If false, the thread runs Python code whose stack cannot be read.
   bool is_exact = true;
 };
 

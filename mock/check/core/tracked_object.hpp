@@ -10,8 +10,8 @@
 
 namespace cushim::check {
 
-// A handle or an allocation, during its life and as a tombstone for some time after. Small: calls look
-// through a thousand of them.
+// A handle or an allocation, while it exists and later as a tombstone. The last 1,024 tombstones are kept,
+// and calls search them, so the structure is small.
 struct TrackedObject {
   std::uint64_t value = 0;
   std::uint64_t bytes = 0;     // size of an allocation; 0 for a handle
@@ -19,7 +19,7 @@ struct TrackedObject {
   std::uint64_t freed_in = 0;  // the stream of cuMemFreeAsync (stream_of); 0 if not freed in stream order
   CallStack made_at{};
   CallStack ended_at{};
-  unsigned count = 1;          // reference count of memory opened from another process
+  unsigned count = 1;          // reference count: times opened, retained or returned
   unsigned ended_number = 0;   // sequence number among all destroyed objects
   std::int16_t made_by = 0;    // slot of the entry point
   std::int16_t ended_by = -1;  // slot of the entry point; -1 while alive

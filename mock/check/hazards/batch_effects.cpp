@@ -9,7 +9,7 @@ namespace cushim::check {
 namespace {
 
 using Use = HazardModel::Use;
-constexpr auto kRead = Access::Kind::read;
+[[maybe_unused]] constexpr auto kRead = Access::Kind::read;  // since CUDA 12.8
 constexpr auto kWrite = Access::Kind::write;
 
 }  // namespace

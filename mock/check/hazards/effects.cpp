@@ -258,7 +258,7 @@ constexpr Effect kEffects[] = {
     {"cuGraphAddMemFreeNode", nullptr, add_node},
     {"cuGraphAddMemcpyNode", nullptr, add_node},
     {"cuGraphAddMemsetNode", nullptr, add_node},
-    {"cuGraphAddNode", nullptr, add_node},
+    {"cuGraphAddNode", nullptr, add_any_node},
     {"cuGraphDestroy", destroy_graph, nullptr, false, true},
     {"cuGraphInstantiate", nullptr, instantiate_graph},
     {"cuGraphInstantiateWithFlags", nullptr, instantiate_graph},

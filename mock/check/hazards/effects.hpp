@@ -79,8 +79,8 @@ struct Effect {
   // Runs when the call has succeeded.
   void (*after)(CallView &call) = nullptr;
   bool is_for_any_result = false;
-  // Whether the call only waits for `host_learns`: if the host already knows that to be done, the call does
-  // not block.
+  // True if the call does nothing but wait for `host_learns`. It does not block if the host already knows
+  // that this work is complete.
   bool only_waits = false;
   bool enqueues_kernels = false;  // CallView::enqueued is set
 };

@@ -34,7 +34,7 @@ using LaunchWatches = std::deque<mock::LaunchWatch>;
 
 void Follower::before(WatchedCall &call) {
   const Effect &effect = *effect_of(call.slot);
-  if (effect.enqueues_kernels && watches_launches()) of_thread<LaunchWatches>().emplace_back();
+  if (effect.enqueues_kernels && watches_launches()) of_thread<LaunchWatches>().emplace_back(true);
   if (effect.before == nullptr) return;
   ToLearn::Call &learns = of_thread<ToLearn>().push();
   const std::lock_guard lock(mutex);

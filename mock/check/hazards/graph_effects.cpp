@@ -20,6 +20,18 @@ void add_node(CallView &call) {
                         {static_cast<int>(made.entry), made.call_stack});
 }
 
+void add_any_node(CallView &call) {
+  add_node(call);
+#if CUDA_VERSION >= 12030
+  // The second ABI has data of the edges before the number of dependencies.
+  const auto &parameters = *call.pointed<CUgraphNodeParams>(call.version() >= 12030 ? 5 : 4);
+  if (parameters.type != CU_GRAPH_NODE_TYPE_CONDITIONAL || !call.model.reports()) return;
+  const CUgraph *const bodies = parameters.conditional.phGraph_out;
+  call.graphs.sites.add_bodies(reinterpret_cast<CUgraphNode>(call.written(0)),
+                               {bodies, bodies + parameters.conditional.size});
+#endif
+}
+
 void destroy_graph(CallView &call, VectorClock &) { call.graphs.sites.forget(call.handle<CUgraph>(0)); }
 
 void instantiate_graph(CallView &call) {

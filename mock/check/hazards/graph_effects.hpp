@@ -7,6 +7,7 @@
 namespace cushim::check {
 
 void add_node(CallView &call);
+void add_any_node(CallView &call);
 void destroy_graph(CallView &call, VectorClock &);
 void instantiate_graph(CallView &call);
 void destroy_executable(CallView &call, VectorClock &);

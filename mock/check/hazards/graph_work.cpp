@@ -13,6 +13,8 @@ namespace {
 using Use = HazardModel::Use;
 using Kind = Access::Kind;
 
+constexpr int kConditionalNode = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL, which headers before 12.3 lack
+
 const char *noun_of(CUgraphNodeType type) {
   switch (static_cast<int>(type)) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -29,6 +31,8 @@ const char *noun_of(CUgraphNodeType type) {
       return "allocation node ";
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
       return "free node ";
+    case kConditionalNode:
+      return "conditional node ";
     default:
       return "node ";
   }
@@ -119,7 +123,15 @@ class Reader {
     if (driver_.cuGraphNodeGetType(node.handle, &type) != CUDA_SUCCESS) return false;
     node.site = sites_.find(graph, node.handle);
     const std::string name = noun_of(type) + std::to_string(number) + where;
-    if (type == CU_GRAPH_NODE_TYPE_GRAPH) return append_child(std::move(node), " of " + name);
+    if (type == CU_GRAPH_NODE_TYPE_GRAPH) {
+      CUgraph child = nullptr;
+      if (driver_.cuGraphChildGraphNodeGetGraph(node.handle, &child) != CUDA_SUCCESS) return false;
+      return append_parts(std::move(node), std::span(&child, 1), " of " + name);
+    }
+    if (type == kConditionalNode) {
+      const auto bodies = sites_.bodies_of(node.handle);
+      return append_parts(std::move(node), bodies, " of " + name);
+    }
     if (!describe(node, type)) return false;
     node.work = std::make_shared<NamedWork>(NamedWork{
         .name =
@@ -130,21 +142,24 @@ class Reader {
     return true;
   }
 
-  // A child graph begins with a node that depends on what the child graph node depends on, and ends with one
-  // that depends on all of its nodes.
-  bool append_child(GraphWork::Node &&node, const std::string &where) {
-    CUgraph child = nullptr;
-    if (driver_.cuGraphChildGraphNodeGetGraph(node.handle, &child) != CUDA_SUCCESS) return false;
-    GraphWork::Node end{.handle = std::exchange(node.handle, nullptr)};
-    const auto begin = static_cast<std::uint32_t>(made->nodes.size());
+  // A node of other graphs begins with a node that depends on what it depends on. Each graph follows the one
+  // before it, and ends with a node that depends on all of its nodes; the last one is the end of the node.
+  bool append_parts(GraphWork::Node &&node, std::span<const CUgraph> graphs, const std::string &where) {
+    const CUgraphNode handle = std::exchange(node.handle, nullptr);
     made->nodes.push_back(std::move(node));
-    if (!append(child, begin, where)) return false;
-    std::vector<bool> has_dependents(made->nodes.size() - begin);
-    for (std::size_t i = begin + 1; i < made->nodes.size(); ++i)
-      for (const std::uint32_t earlier : made->nodes[i].dependencies) has_dependents[earlier - begin] = true;
-    for (std::uint32_t i = begin; i < made->nodes.size(); ++i)
-      if (!has_dependents[i - begin]) end.dependencies.push_back(i);
-    made->nodes.push_back(std::move(end));
+    for (const CUgraph graph : graphs) {
+      const auto begin = static_cast<std::uint32_t>(made->nodes.size() - 1);
+      if (!append(graph, begin, where)) return false;
+      std::vector<bool> has_dependents(made->nodes.size() - begin);
+      for (std::size_t i = begin + 1; i < made->nodes.size(); ++i)
+        for (const std::uint32_t earlier : made->nodes[i].dependencies)
+          has_dependents[earlier - begin] = true;
+      GraphWork::Node end;
+      for (std::uint32_t i = begin; i < made->nodes.size(); ++i)
+        if (!has_dependents[i - begin]) end.dependencies.push_back(i);
+      made->nodes.push_back(std::move(end));
+    }
+    made->nodes.back().handle = handle;
     return true;
   }
 
@@ -213,6 +228,11 @@ NodeSites::Site NodeSites::find(CUgraph graph, CUgraphNode node) const {
   if (of_graph == sites_.end()) return {};
   const auto found = of_graph->second.find(node);
   return found != of_graph->second.end() ? found->second : Site{};
+}
+
+std::span<const CUgraph> NodeSites::bodies_of(CUgraphNode node) const {
+  const auto found = bodies_.find(node);
+  return found != bodies_.end() ? std::span<const CUgraph>(found->second) : std::span<const CUgraph>();
 }
 
 GraphWork::Node *GraphWork::find(CUgraphNode node) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,8 +29,14 @@ class NodeSites {
   void forget(CUgraph graph) { sites_.erase(graph); }
   Site find(CUgraph graph, CUgraphNode node) const;
 
+  // Keeps the bodies of a conditional node, which drivers before CUDA 13.2 tell only when the node is added.
+  void add_bodies(CUgraphNode node, std::vector<CUgraph> bodies) { bodies_[node] = std::move(bodies); }
+  // Returns no bodies for a node that is not known.
+  std::span<const CUgraph> bodies_of(CUgraphNode node) const;
+
  private:
   std::unordered_map<CUgraph, std::unordered_map<CUgraphNode, Site>> sites_;
+  std::unordered_map<CUgraphNode, std::vector<CUgraph>> bodies_;
 };
 
 struct GraphWork {
@@ -49,7 +56,8 @@ struct GraphWork {
 
   std::vector<Node> nodes;  // in a topological order
   std::unordered_map<CUgraphNode, std::uint32_t> indices;
-  // Whether accesses are known and ordered by edges alone: no node waits for a word of memory.
+  // True if the nodes are checked: all accesses are known, and only edges order them. False if a node waits
+  // for a value in memory.
   bool is_checked = true;
 
   // Returns null if the executable graph has no such node.
@@ -60,8 +68,8 @@ struct GraphWork {
 GraphWork::Uses uses_of(const CUDA_MEMCPY3D &copy);
 GraphWork::Uses uses_of(const CUDA_MEMSET_NODE_PARAMS &memset);
 
-// Reads a graph with its child graphs from the driver. Bodies of conditional nodes are left out. Returns null
-// if the driver does not describe the graph.
+// Reads a graph with its child graphs and the bodies of its conditional nodes from the driver. All bodies of
+// a node count as if they ran, one after the other. Returns null if the driver does not describe the graph.
 std::shared_ptr<GraphWork> read_graph(CUgraph graph, KernelKnowledge &kernels, const NodeSites &sites);
 
 // Reports pairs of nodes that no path of edges orders and that access the same memory, one of them with a

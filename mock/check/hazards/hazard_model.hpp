@@ -10,9 +10,9 @@
 //   A kernel that may write host memory may inform the host of all work before it.
 // In doubt nothing is reported.
 //
-// Of a kernel, the addresses in its parameters are known. If the driver records what the kernel accesses when
-// it runs, a conflict of that kernel with other work in the same allocations is reported once the record
-// confirms it. Else the kernel is assumed to use the byte at each address.
+// Of a kernel, only the addresses in its parameters are known when it is enqueued. If the driver records what
+// the kernel accesses when it runs, a conflict with other work in the same allocations is kept, and reported
+// when the record confirms it. Otherwise the kernel is assumed to use the byte at each address.
 #pragma once
 
 #include <cushim/check/finding.hpp>
@@ -48,7 +48,7 @@ class HazardModel {
   StreamNames &streams() noexcept { return names_; }
   void stream_destroyed(CUstream stream) { names_.destroyed(stream); }
   void context_ended(ContextKey context);
-  // Whether an event may carry order to other processes, or from them.
+  // `exported`: an event may order work of other processes; `imported`: it may be ordered by their work.
   enum class Sharing { none, exported, imported };
   void event_made(CUevent event, Sharing sharing);
   void event_destroyed(CUevent event) { events_.erase(event); }
@@ -227,7 +227,7 @@ class HazardModel {
   Epoch submit_unknown(StreamIndex stream_index);
   void use_pointer(const Access &access, const PointerUse &pointer);
   void match_launches(const Extent &extent, const Access &access);
-  // What the records of the kernels in a conflict say of it. Narrows its bytes.
+  // Compares a conflict with the records of its kernels, and reduces its bytes to those that they accessed.
   enum class Verdict { pending, confirmed, refuted };
   static Verdict confirm(Conflict &conflict);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hazards/kernel_effects.hpp"
 
+#include <cstring>
+#include <span>
+
 namespace cushim::check {
 namespace {
 
@@ -20,6 +23,17 @@ void add(CallView &call, const StreamRef &stream, void *const *pointers, void *c
   add(call, stream, call.kernels.ask(call.handle<CUfunction>(function), pointers, extra));
 }
 
+// Adds the events that a launch records by its attributes. Their last legal time is the end of the kernel.
+void add_events(CallView &call, const StreamRef &stream, const CUlaunchConfig &configuration) {
+  constexpr int kProgrammatic = 7, kCompletion = 12;  // CU_LAUNCH_ATTRIBUTE_*_EVENT
+  for (const CUlaunchAttribute &attribute : std::span(configuration.attrs, configuration.numAttrs)) {
+    if (const int id = attribute.id; id != kProgrammatic && id != kCompletion) continue;
+    CUevent event = nullptr;  // the first member of both values
+    std::memcpy(&event, &attribute.value, sizeof event);
+    call.model.record(event, stream);
+  }
+}
+
 }  // namespace
 
 void launch(CallView &call) { add(call, call.stream(8), call.handle<void **>(9), call.handle<void **>(10)); }
@@ -27,8 +41,10 @@ void launch(CallView &call) { add(call, call.stream(8), call.handle<void **>(9),
 void launch_cooperative(CallView &call) { add(call, call.stream(8), call.handle<void **>(9), nullptr); }
 
 void launch_by_configuration(CallView &call) {
-  const StreamRef stream = call.stream(call.pointed<CUlaunchConfig>(0)->hStream);
+  const auto &configuration = *call.pointed<CUlaunchConfig>(0);
+  const StreamRef stream = call.stream(configuration.hStream);
   add(call, stream, call.handle<void **>(2), call.handle<void **>(3), 1);
+  add_events(call, stream, configuration);
 }
 
 void launch_several(CallView &call) {

@@ -10,7 +10,8 @@ void launch(CallView &call);
 void launch_cooperative(CallView &call);
 void launch_by_configuration(CallView &call);
 void launch_several(CallView &call);  // cuLaunchCooperativeKernelMultiDevice
-// Of the first releases, whose parameters are set before the launch. They are known only if the driver tells.
+// Calls of the first CUDA releases: cuParamSet sets the parameters before the launch. The checker knows them
+// only from a driver of this process (LaunchWatch).
 void launch_in_null(CallView &call);
 void launch_in_last(CallView &call);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <cushim/detail/packed_parameters.hpp>
+
 namespace cushim::check {
 namespace {
 
@@ -15,16 +17,10 @@ constexpr std::size_t kAddress = sizeof(CUdeviceptr);
 
 // Returns the buffer of the launch's parameters that the program has packed.
 std::vector<std::byte> packed(void *const *extra) {
-  const void *buffer = nullptr;
-  std::size_t size = 0;
-  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[1];
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != nullptr)
-      std::memcpy(&size, extra[1], sizeof size);
-  }
-  if (buffer == nullptr) return {};
-  const auto *const first = static_cast<const std::byte *>(buffer);
-  return {first, first + size};
+  const mock::PackedParameters packed = mock::packed_parameters(extra);
+  if (packed.bytes == nullptr) return {};
+  const auto *const first = reinterpret_cast<const std::byte *>(packed.bytes);
+  return {first, first + packed.size};
 }
 
 // Calls `visit` with each aligned number of a parameter that may be an address.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hazard checker knows of kernels: descriptions by the program, what the driver tells.
+// The memory accesses of kernels that the hazard checker knows: from the program's descriptions and from the
+// driver.
 #pragma once
 
 #include <cuda.h>
@@ -22,9 +23,9 @@ class KernelKnowledge {
 
   KernelKnowledge(Driver &driver, HazardOptions options) : driver(driver), options_(std::move(options)) {}
 
-  // Returns a kernel with its parameters, of a driver that does not tell them. `pointers` and `extra` are the
-  // last two arguments of cuLaunchKernel. The parameters are one of unknown structure if the driver does not
-  // know their sizes (before CUDA 12.4) and the call does not either.
+  // Returns a kernel with its parameters, for a driver that is not watched (LaunchWatch). `pointers` and
+  // `extra` are the last two arguments of cuLaunchKernel. Before CUDA 12.4 the driver does not tell the sizes
+  // of the parameters: then those in `extra` are one parameter, and those at `pointers` are unknown.
   Kernel ask(CUfunction function, void *const *pointers, void *const *extra);
   // The same for the parameters of a node.
   template <class Parameters>
@@ -38,7 +39,7 @@ class KernelKnowledge {
   // not checked.
   std::vector<PointerUse> pointers_of(const Kernel &kernel, const HazardModel &model) const;
   bool are_checked() const noexcept { return options_.checks_kernels; }
-  // Handles of functions may name other functions: a module was unloaded.
+  // A module was unloaded: its handles may be used for other functions.
   void forget() { known_.clear(); }
 
   Driver &driver;

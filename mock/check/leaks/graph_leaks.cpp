@@ -12,7 +12,7 @@
 namespace cushim::check {
 namespace {
 
-// What a watched call does.
+// The effect of a call on captures and user objects.
 enum class Role {
   none,
   begins,

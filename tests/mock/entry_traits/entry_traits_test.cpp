@@ -22,7 +22,7 @@ using Wait = EntryTraits::Wait;
 using Access = MemoryUse::Access;
 using Space = MemoryUse::Space;
 
-// What the tests need to know of the type of a parameter.
+// The properties of a parameter's type that the tests use.
 struct Parameter {
   bool is_pointer = false;
   bool is_pointer_to_constant = false;

@@ -211,7 +211,7 @@ def a_trace_has_the_format_of_its_name():
     done = subprocess.run([CUSHIM, "trace", "--format", "summary", recording], capture_output=True, text=True)
     assert done.returncode == 0 and "6 calls of 6 functions by 1 thread" in done.stdout, done
     done = subprocess.run([CUSHIM, "trace", LIST], capture_output=True, text=True)
-    assert done.returncode == 2 and "is not a recording" in done.stderr, done
+    assert done.returncode == 2 and "is not a trace" in done.stderr, done
 
 
 def a_summary_comes_at_the_end_also_of_a_killed_process():

@@ -105,6 +105,16 @@ def nvidias_runtime_gets_one_sentence():
     assert found["calls"]["cuGetExportTable"] == 3 and not found["has_findings"], found
 
 
+def nvrtc_gets_no_sentence():
+    """NVRTC requests a table, too, and works without it."""
+    found, done = report("table = ctypes.c_void_p(1)\nbegin()\n"
+                         "id = bytes.fromhex('da9151d33ae6cc41a5c04f26d533e328')\n"
+                         "assert cu.cuGetExportTable(ctypes.byref(table), id) == 500\n"
+                         "assert table.value is None\nend()")
+    assert "cushim[sim]" not in done.stderr, done
+    assert found["calls"]["cuGetExportTable"] == 1, found
+
+
 def faults_are_reported_with_their_call_stack():
     found, done = report("begin(); print(cu.cuMemsetD8Async(memory, 1, ctypes.c_size_t(1), None), "
                          "cu.cuCtxSynchronize(), cu.cuMemFree_v2(memory))",
@@ -188,6 +198,36 @@ end()
 """, CUSHIM_CHECK="hazards,deadlock")
     assert done.returncode == 0 and [one["rule"] for one in found["findings"]] == ["unordered"], (found, done)
     assert "let stream 2 wait for it" in found["findings"][0]["advice"], found
+
+
+def kernels_are_checked_in_programs_that_know_nothing_of_it():
+    found, done = report("""
+begin()
+text = b'''.version 7.8
+.target sm_52
+.address_size 64
+.visible .entry store(.param .u64 to) {
+  .reg .u64 %d<2>; .reg .u32 %r<2>;
+  ld.param.u64 %d0, [to];
+  mov.u32 %r0, %tid.x;
+  st.global.u32 [%d0], %r0;
+  ret;
+}'''
+module, function = ctypes.c_void_p(), ctypes.c_void_p()
+assert cu.cuModuleLoadData(ctypes.byref(module), text) == 0
+assert cu.cuModuleGetFunction(ctypes.byref(function), module, b"store") == 0
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(memory))
+assert cu.cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, None, parameters, None) == 0
+assert cu.cuCtxSynchronize() == 0
+end()
+""", CUSHIM_CHECK="memory,races,init,barriers", CUSHIM_ERROR_EXITCODE="42")
+    assert done.returncode == 42 and len(found["findings"]) == 1, (found, done)
+    race = found["findings"][0]
+    assert (race["checker"], race["rule"], race["bytes"]) == ("races", "write-write", 4), race
+    acts = [(call["role"], call["call"]) for call in race["calls"]]
+    assert acts[0] == ("written by", "line 8 of the PTX, thread (0, 0, 0) of block (0, 0, 0)"), acts
+    assert acts[1] == ("written by", "line 8 of the PTX, thread (1, 0, 0) of block (0, 0, 0)"), acts
+    assert acts[2] == ("launched by", "cuLaunchKernel") and race["calls"][2]["call_stack"], race
 
 
 def checkers_find_nothing_where_nothing_is():

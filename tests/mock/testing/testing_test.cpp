@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "support/sanitizers.hpp"
+
 namespace {
 
 struct Finished {
@@ -139,18 +141,10 @@ TEST(TestingNeeds, Found_but_not_declared_are_reported) {
 
 TEST(TestingHold, Keeps_work_unfinished) { EXPECT_EQ(run_on_sim("OnDevice.*").exit, 0); }
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kHasThreadOfTool = true;
-#elif defined(__has_feature)
-constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
-#else
-constexpr bool kHasThreadOfTool = false;
-#endif
-
 // The program's own watchdog does not count as a thread that might end a wait. The patience exceeds the limit
 // of the program.
 TEST(TestingDeadlock, Is_an_error_before_the_limit) {
-  if (kHasThreadOfTool) GTEST_SKIP() << "the sanitizer's thread might end the wait";
+  if (cushim::test::kHasThreadSanitizer) GTEST_SKIP() << "the sanitizer's thread might end the wait";
   for (const char *const schedule : {"eager", "deferred", "seeded", "background"}) {
     const Finished deadlock = run_on_sim("Deadlock.*", "--limit=20",
                                          std::string("CUSHIM_PATIENCE=100000 CUSHIM_SCHEDULE=") + schedule);

@@ -1,81 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings of calls of the simulated driver: text, JSON, timelines, summaries, advice.
+// Traces as text, and files that are refused.
+#include "trace_file.hpp"
+
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cushim/mock/hook.hpp>
-#include <cushim/sim/machine.hpp>
-#include <cushim/trace/trace.hpp>
-#include <cushim/trace/tracer.hpp>
 
 #include <csignal>
 #include <cstdlib>
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <regex>
-#include <sstream>
 #include <thread>
 #include <utility>
 
-#include "support/folder.hpp"
-
+namespace cushim::test {
 namespace {
 
-using cushim::Driver;
-using cushim::sim::Machine;
-using cushim::trace::Trace;
-using cushim::trace::Tracer;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using Json = nlohmann::json;
 
-class Recording : public testing::Test {
- protected:
-  Recording() {
-    CUcontext context = nullptr;
-    EXPECT_EQ(driver_.cuInit(0), CUDA_SUCCESS);
-    EXPECT_EQ(driver_.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver_.cuCtxSetCurrent(context), CUDA_SUCCESS);
-  }
-
-  // Records the program.
-  void record(const std::function<void(Driver &driver)> &program) {
-    const Tracer tracer(driver_, file_);
-    program(driver_);
-  }
-
-  std::string written(void (*write)(const Trace &, std::ostream &)) const {
-    std::ostringstream stream;
-    write(Trace(file_), stream);
-    return stream.str();
-  }
-
-  // Returns the text of each call, without times.
-  std::vector<std::string> lines() const {
-    std::vector<std::string> lines;
-    std::istringstream text(written(cushim::trace::write_text));
-    for (std::string line; std::getline(text, line);)
-      lines.push_back(std::regex_replace(line, std::regex("^[0-9.]+ | <[0-9.]+ us>$"), ""));
-    return lines;
-  }
-
-  std::vector<std::string> rules() const {
-    std::vector<std::string> rules;
-    for (const auto &advice : cushim::trace::advice(Trace(file_))) rules.push_back(advice.rule);
-    return rules;
-  }
-
-  Machine machine_;
-  Driver &driver_ = machine_.driver();
-  const Folder folder_;
-  const std::string file_ = folder_.path("recording.trace");
-};
-
-TEST_F(Recording, A_line_has_the_arguments_in_words_the_values_written_and_the_result) {
+TEST_F(TraceFile, A_line_has_the_arguments_in_words_the_values_written_and_the_result) {
   record([](Driver &driver) {
     CUdeviceptr memory = 0;
     int value = 0;
@@ -95,7 +39,7 @@ TEST_F(Recording, A_line_has_the_arguments_in_words_the_values_written_and_the_r
           "[1] cuMemAlloc_v2(dptr=null, bytesize=1) = CUDA_ERROR_INVALID_VALUE"));
 }
 
-TEST_F(Recording, Handles_have_stable_names_and_a_new_number_after_they_were_destroyed) {
+TEST_F(TraceFile, Handles_have_stable_names_and_a_new_number_after_they_were_destroyed) {
   record([](Driver &driver) {
     CUstream stream = nullptr;
     CUevent event = nullptr;
@@ -120,7 +64,7 @@ TEST_F(Recording, Handles_have_stable_names_and_a_new_number_after_they_were_des
           "[1] cuStreamSynchronize(hStream=stream#2) = CUDA_SUCCESS"));
 }
 
-TEST_F(Recording, Structures_are_written_by_field_and_texts_as_text) {
+TEST_F(TraceFile, Structures_are_written_by_field_and_texts_as_text) {
   record([](Driver &driver) {
     CUDA_ARRAY_DESCRIPTOR descriptor = {16, 4, CU_AD_FORMAT_FLOAT, 1};
     CUarray array = nullptr;
@@ -149,7 +93,7 @@ TEST_F(Recording, Structures_are_written_by_field_and_texts_as_text) {
   EXPECT_THAT(all[4], HasSubstr("name=\"\") = CUDA_ERROR_INVALID_HANDLE"));
 }
 
-TEST_F(Recording, Invalid_pointers_of_failed_calls_are_not_followed) {
+TEST_F(TraceFile, Invalid_pointers_of_failed_calls_are_not_followed) {
   record([](Driver &driver) {
     const auto *const nowhere = reinterpret_cast<const char *>(8);
     CUfunction function = nullptr;
@@ -160,7 +104,7 @@ TEST_F(Recording, Invalid_pointers_of_failed_calls_are_not_followed) {
   EXPECT_THAT(lines(), Contains(HasSubstr("pAllocateArray=0x8) = CUDA_ERROR_INVALID_VALUE")));
 }
 
-TEST_F(Recording, Lists_of_no_elements_are_not_read) {
+TEST_F(TraceFile, Lists_of_no_elements_are_not_read) {
   record([](Driver &driver) {
     EXPECT_EQ(driver.cuStreamBatchMemOp(nullptr, 0, reinterpret_cast<CUstreamBatchMemOpParams *>(8), 0),
               CUDA_SUCCESS);
@@ -168,7 +112,7 @@ TEST_F(Recording, Lists_of_no_elements_are_not_read) {
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("count=0, paramArray=0x8, flags=0) = CUDA_SUCCESS")));
 }
 
-TEST_F(Recording, Each_thread_has_a_number_and_its_calls_are_in_order) {
+TEST_F(TraceFile, Each_thread_has_a_number_and_its_calls_are_in_order) {
   record([](Driver &driver) {
     int version = 0;
     driver.cuDriverGetVersion(&version);
@@ -186,7 +130,7 @@ TEST_F(Recording, Each_thread_has_a_number_and_its_calls_are_in_order) {
   }
 }
 
-TEST_F(Recording, Calls_that_hooks_make_inside_a_call_are_not_the_program_s) {
+TEST_F(TraceFile, Calls_that_hooks_make_inside_a_call_are_not_the_program_s) {
   const auto hook = cushim::hook::before<&cuCtxSynchronize>(driver_, [&] {
     int count = 0;
     driver_.cuDeviceGetCount(&count);
@@ -195,12 +139,12 @@ TEST_F(Recording, Calls_that_hooks_make_inside_a_call_are_not_the_program_s) {
   EXPECT_THAT(lines(), ElementsAre("[1] cuCtxSynchronize() = CUDA_SUCCESS"));
 }
 
-TEST_F(Recording, A_killed_process_leaves_all_calls_and_the_one_that_it_was_in) {
+TEST_F(TraceFile, A_killed_process_leaves_all_calls_and_the_one_that_it_was_in) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a child of fork() records nothing, one of exec does
-  setenv("CUSHIM_TEST_RECORDING", file_.c_str(), 0);
+  setenv("CUSHIM_TEST_TRACE", file_.c_str(), 0);
   const auto be_killed = [&] {
     const auto hook = cushim::hook::before<&cuCtxSynchronize>(driver_, [] { raise(SIGKILL); });
-    const Tracer tracer(driver_, std::getenv("CUSHIM_TEST_RECORDING"));
+    const Tracer tracer(driver_, std::getenv("CUSHIM_TEST_TRACE"));
     int version = 0;
     driver_.cuDriverGetVersion(&version);
     driver_.cuCtxSynchronize();
@@ -210,7 +154,7 @@ TEST_F(Recording, A_killed_process_leaves_all_calls_and_the_one_that_it_was_in) 
                                    "[1] cuCtxSynchronize() = ? <unfinished>"));
 }
 
-TEST_F(Recording, A_child_of_fork_records_nothing) {
+TEST_F(TraceFile, A_child_of_fork_records_nothing) {
   record([](Driver &driver) {
     driver.cuCtxSynchronize();
     const pid_t child = fork();
@@ -223,7 +167,7 @@ TEST_F(Recording, A_child_of_fork_records_nothing) {
   EXPECT_EQ(lines().size(), 1);
 }
 
-TEST_F(Recording, The_virtual_time_of_a_simulated_driver_is_recorded) {
+TEST_F(TraceFile, The_virtual_time_of_a_simulated_driver_is_recorded) {
   {
     const Tracer tracer(driver_, file_, {.virtual_time = [this] { return machine_.now(); }});
     driver_.cuCtxSynchronize();
@@ -233,142 +177,9 @@ TEST_F(Recording, The_virtual_time_of_a_simulated_driver_is_recorded) {
   EXPECT_THAT(written(cushim::trace::write_text), HasSubstr(" us, virtual time "));
 }
 
-TEST_F(Recording, JSON_has_one_object_a_line) {
-  record([](Driver &driver) {
-    CUdeviceptr memory = 0;
-    driver.cuMemAlloc(&memory, 4096);
-    driver.cuMemFree(memory);
-  });
-  std::istringstream text(written(cushim::trace::write_json));
-  std::string line;
-  ASSERT_TRUE(std::getline(text, line));
-  const Json first = Json::parse(line);
-  EXPECT_EQ(first["call"], "cuMemAlloc_v2");
-  EXPECT_EQ(first["arguments"], (Json{{"dptr", "memory#1"}, {"bytesize", "4096"}}));
-  EXPECT_EQ(first["result"], "CUDA_SUCCESS");
-  EXPECT_EQ(first["system_thread"], getpid());
-  EXPECT_GE(first["duration_ns"], 0);
-  ASSERT_TRUE(std::getline(text, line));
-  EXPECT_EQ(Json::parse(line)["call"], "cuMemFree_v2");
-}
-
-TEST_F(Recording, The_timeline_has_an_event_for_each_call_and_for_each_change_of_memory) {
-  record([](Driver &driver) {
-    CUdeviceptr memory = 0;
-    driver.cuMemAlloc(&memory, 4096);
-    driver.cuMemFree(memory);
-  });
-  const Json timeline = Json::parse(written(cushim::trace::write_chrome));
-  std::vector<std::string> names;
-  std::vector<int> bytes;
-  for (const Json &event : timeline["traceEvents"]) {
-    if (event["ph"] == "X") names.push_back(event["name"]);
-    if (event["ph"] == "C") bytes.push_back(event["args"]["bytes"]);
-  }
-  EXPECT_THAT(names, ElementsAre("cuMemAlloc_v2", "cuMemFree_v2"));
-  EXPECT_THAT(bytes, ElementsAre(4096, 0));
-}
-
-TEST_F(Recording, The_summary_has_calls_copies_memory_and_streams) {
-  record([](Driver &driver) {
-    std::vector<char> host(1000);
-    CUdeviceptr memory = 0;
-    CUstream stream = nullptr;
-    driver.cuMemAlloc(&memory, 4096);
-    driver.cuMemcpyHtoD(memory, host.data(), host.size());
-    driver.cuStreamCreate(&stream, 0);
-    driver.cuMemsetD8Async(memory, 1, 10, stream);
-    driver.cuStreamSynchronize(stream);
-    driver.cuMemFree(0x10);
-  });
-  const std::string summary = written(cushim::trace::write_summary);
-  EXPECT_THAT(summary, HasSubstr("6 calls of 6 functions by 1 thread\n"));
-  EXPECT_THAT(summary, testing::ContainsRegex(" 1 +[0-9.]+ +[0-9.]+ +1  cuMemFree_v2"));
-  EXPECT_THAT(summary, testing::ContainsRegex("1 +0.001 +0.001 +[0-9.]+  host to device"));
-  EXPECT_THAT(summary, HasSubstr("1 allocations, at most 0.004 MB in use"));
-  EXPECT_THAT(summary, HasSubstr("            1  stream#1\n"));
-  EXPECT_THAT(summary, HasSubstr("1 synchronizations, "));
-  EXPECT_THAT(summary, Not(HasSubstr("advice")));
-}
-
-// ---- Advice: a program with the fault, and its twin without it ----
-
-TEST_F(Recording, Pageable_copies_are_found_and_pinned_ones_are_not) {
-  std::vector<char> pageable(1 << 20);
-  CUdeviceptr memory = 0;
-  ASSERT_EQ(driver_.cuMemAlloc(&memory, pageable.size()), CUDA_SUCCESS);
-  record([&](Driver &driver) { driver.cuMemcpyHtoD(memory, pageable.data(), pageable.size()); });
-  EXPECT_THAT(rules(), ElementsAre("pageable-copy"));
-  record([&](Driver &driver) {
-    void *pinned = nullptr;
-    driver.cuMemAllocHost(&pinned, pageable.size());
-    driver.cuMemcpyHtoD(memory, pinned, pageable.size());
-    driver.cuMemHostRegister(pageable.data(), pageable.size(), 0);
-    driver.cuMemcpyHtoD(memory, pageable.data(), pageable.size());
-    driver.cuMemHostUnregister(pageable.data());
-  });
-  EXPECT_THAT(rules(), IsEmpty());
-}
-
-TEST_F(Recording, A_wait_for_each_operation_is_found_and_one_for_many_is_not) {
-  CUdeviceptr memory = 0;
-  CUstream stream = nullptr;
-  ASSERT_EQ(driver_.cuMemAlloc(&memory, 100), CUDA_SUCCESS);
-  ASSERT_EQ(driver_.cuStreamCreate(&stream, 0), CUDA_SUCCESS);
-  for (const int operations : {1, 5}) {
-    record([&](Driver &driver) {
-      for (int i = 0; i < 10; ++i) {
-        for (int k = 0; k < operations; ++k) driver.cuMemsetD8Async(memory, 1, 10, stream);
-        driver.cuStreamSynchronize(stream);
-      }
-    });
-    EXPECT_EQ(rules().size(), operations == 1 ? 1 : 0);
-  }
-}
-
-TEST_F(Recording, Allocations_in_a_loop_are_found_and_different_ones_are_not) {
-  for (const std::size_t step : {0, 1}) {
-    record([&](Driver &driver) {
-      CUdeviceptr memory = 0;
-      for (std::size_t i = 0; i < 10; ++i) {
-        driver.cuMemAlloc(&memory, 4096 + step * i);
-        driver.cuMemFree(memory);
-      }
-    });
-    EXPECT_EQ(rules().size(), step == 0 ? 1 : 0);
-  }
-}
-
-TEST_F(Recording, Timed_events_that_are_not_read_are_found) {
-  for (const bool is_read : {false, true}) {
-    record([&](Driver &driver) {
-      CUevent event = nullptr;
-      float time = 0;
-      driver.cuEventCreate(&event, 0);
-      for (int i = 0; i < 10; ++i) driver.cuEventRecord(event, nullptr);
-      if (is_read) driver.cuEventElapsedTime(&time, event, event);
-    });
-    EXPECT_EQ(rules().size(), is_read ? 0 : 1);
-  }
-}
-
-TEST_F(Recording, Work_in_the_legacy_stream_beside_others_is_found) {
-  CUdeviceptr memory = 0;
-  CUstream stream = nullptr;
-  ASSERT_EQ(driver_.cuMemAlloc(&memory, 100), CUDA_SUCCESS);
-  ASSERT_EQ(driver_.cuStreamCreate(&stream, 0), CUDA_SUCCESS);
-  for (const bool has_other : {false, true}) {
-    record([&](Driver &driver) {
-      for (int i = 0; i < 10; ++i) driver.cuMemsetD8Async(memory, 1, 10, nullptr);
-      if (has_other) driver.cuMemsetD8Async(memory, 1, 10, stream);
-    });
-    EXPECT_EQ(rules().size(), has_other ? 1 : 0);
-  }
-}
-
-TEST_F(Recording, A_file_that_is_no_recording_or_is_damaged_is_refused) {
+TEST_F(TraceFile, A_file_that_is_no_trace_or_is_damaged_is_refused) {
   EXPECT_THROW(Trace(folder_.path("nowhere")), std::runtime_error);
-  EXPECT_THROW(Trace(folder_.write("text", "no recording")), std::runtime_error);
+  EXPECT_THROW(Trace(folder_.write("text", "no trace")), std::runtime_error);
   record([](Driver &driver) { driver.cuCtxSynchronize(); });
   std::string bytes = bytes_of(file_);
   EXPECT_NO_THROW(Trace(folder_.write("whole", bytes)));
@@ -376,21 +187,63 @@ TEST_F(Recording, A_file_that_is_no_recording_or_is_damaged_is_refused) {
   EXPECT_THROW(Trace(folder_.write("damaged", bytes)), std::runtime_error);
 }
 
-TEST_F(Recording, A_value_of_a_damaged_file_that_is_too_short_is_not_shown) {
+TEST_F(TraceFile, A_call_whose_process_was_killed_before_it_counted_the_call_is_read) {
   record([](Driver &driver) {
     int version = 0;
     driver.cuDriverGetVersion(&version);
   });
   std::string bytes = bytes_of(file_);
-  ASSERT_EQ(bytes[4096 + 84],
-            4);  // the size of the first value, after the chunk's header, a begin and an end
-  bytes[4096 + 84] = 1;
-  folder_.write("recording.trace", bytes);
+  const auto before = lines();
+  // The bytes in use end behind the begin: the headers of the chunk and of the record, and an argument.
+  bytes[4096] = 40;
+  folder_.write("calls.trace", bytes);
+  EXPECT_EQ(lines(), before);
+  EXPECT_THAT(before, ElementsAre(HasSubstr("= CUDA_SUCCESS")));
+}
+
+TEST_F(TraceFile, A_value_of_a_damaged_file_that_is_too_short_is_not_shown) {
+  record([](Driver &driver) {
+    int version = 0;
+    driver.cuDriverGetVersion(&version);
+  });
+  std::string bytes = bytes_of(file_);
+  // The size of the first value, after the chunk's header, the arguments, and the end of the call.
+  ASSERT_EQ(bytes[4096 + 60], 4);
+  bytes[4096 + 60] = 1;
+  folder_.write("calls.trace", bytes);
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("driverVersion=0x")));
 }
 
-TEST_F(Recording, A_file_that_cannot_be_created_is_an_error) {
-  EXPECT_THROW(Tracer(driver_, "/nowhere/recording"), std::system_error);
+TEST_F(TraceFile, A_file_that_cannot_be_created_is_an_error) {
+  EXPECT_THROW(Tracer(driver_, "/nowhere/trace"), std::system_error);
+}
+
+TEST_F(TraceFile, A_note_stands_at_the_call_in_which_it_was_made_or_at_the_end) {
+  {
+    Tracer *tracer_in_call = nullptr;
+    // Installed before the tracer, so it runs when the tracer has recorded the begin of the call.
+    const auto hook = cushim::hook::before<&cuMemFree>(
+        driver_, [&](CUdeviceptr) { tracer_in_call->note("freed too early\nby a test"); });
+    Tracer tracer(driver_, file_);
+    tracer_in_call = &tracer;
+    CUdeviceptr memory = 0;
+    driver_.cuMemAlloc(&memory, 4096);
+    driver_.cuMemFree(memory);
+    tracer.note(std::string(3000, 'x'));
+    driver_.cuMemGetInfo(nullptr, nullptr);
+  }
+  const Trace trace(file_);
+  ASSERT_EQ(trace.notes().size(), 2u);
+  EXPECT_EQ(trace.notes()[0].call, trace.calls()[1].id);
+  EXPECT_EQ(trace.notes()[1].call, 0u);
+  EXPECT_EQ(trace.notes()[1].text, std::string(2000, 'x'));
+  const std::string text = written(cushim::trace::write_text);
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "cuMemFree_v2.* = CUDA_SUCCESS <.*>\n    ! freed too early\n    ! by a test\n"
+                        ".*cuMemGetInfo_v2.*\n.* \\[1\\]\n    ! xxx"));
+  EXPECT_THAT(written(cushim::trace::write_json),
+              testing::HasSubstr(R"("notes":["freed too early\u000aby a test"])"));
 }
 
 }  // namespace
+}  // namespace cushim::test

@@ -4,6 +4,7 @@
 
 #include <cushim/check/call_stack.hpp>
 
+#include <functional>
 #include <mutex>
 #include <ostream>
 #include <string>
@@ -36,6 +37,11 @@ struct Finding {
     return stream << finding.to_text();
   }
 };
+
+// Sets the function that receives each finding when it is found, also one that equals an earlier one; empty
+// for none. It is called on the thread that found it, often inside a call of the driver, and must make no
+// such call. Requires that no other thread uses the driver.
+void set_finding_listener(std::function<void(const Finding &)> listener);
 
 // The findings of a checker. Thread-safe.
 class Findings {

@@ -23,12 +23,12 @@ struct KernelAccesses {
   std::vector<std::size_t> reads{}, writes{};
 };
 
-// What check::Hazards checks, and what it is told of kernels.
+// How check::Hazards treats kernels.
 struct HazardOptions {
-  bool checks_kernels = true;  // if false, no finding is about a kernel
-  // Descriptions of kernels by name: of C++ kernels, the mangled one. A kernel that the driver executes from
-  // PTX needs none. Of others without a description, check::Hazards knows only the addresses in their
-  // parameters.
+  bool checks_kernels = true;  // if false, it ignores launches
+  // Descriptions by name (of C++ kernels, the mangled name). A kernel whose PTX the simulated driver executes
+  // needs none: its accesses are recorded. Of another kernel without a description, check::Hazards knows only
+  // the addresses in its parameters.
   std::map<std::string, KernelAccesses, std::less<>> kernels{};
 };
 
@@ -45,9 +45,8 @@ struct HazardOptions {
 // checker reports nothing. docs/guide/checkers.md lists what else counts as order and what is not checked.
 //
 // Driver calls: cuCtxGetCurrent for calls on the null stream; cuStreamIsCapturing, cuStreamGetFlags and
-// cuStreamGetCtx for a
-// stream that is older than the checker; cuMemGetAddressRange for memory of another process; cuFuncGetName
-// and cuFuncGetParamInfo for a kernel that a driver outside of this process launches.
+// cuStreamGetCtx for a stream that is older than the checker; cuMemGetAddressRange for memory of another
+// process; cuFuncGetName and cuFuncGetParamInfo for a kernel that a driver outside of this process launches.
 class Hazards final : public Checker {
  public:
   explicit Hazards(Driver &driver, HazardOptions options = {});

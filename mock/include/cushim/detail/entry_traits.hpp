@@ -163,7 +163,7 @@ struct EntryTraits {
     destroys,
     resets  // destroys the object whatever references it has
   };
-  // Whether the host waits for work that was enqueued before.
+  // How the host waits for work that was enqueued before.
   enum class Wait : std::uint8_t {
     never,
     polls,  // returns whether the work is complete, without waiting
@@ -190,6 +190,7 @@ struct EntryTraits {
   bool configures = false;              // only changes state of the driver or of objects that exist
   bool changes_current = false;         // changes the thread's current context
   bool allocates = false;               // takes device memory for something else than the created object
+  bool ends_capture = false;            // ends the capture of a stream
   bool returns_pending_errors = false;  // returns errors of earlier asynchronous work of the context
   Wait wait = Wait::never;
 

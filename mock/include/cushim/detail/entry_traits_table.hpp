@@ -21,6 +21,7 @@ inline constexpr Trait query = flag(&EntryTraits::is_query);
 inline constexpr Trait configures = flag(&EntryTraits::configures);
 inline constexpr Trait changes_current = flag(&EntryTraits::changes_current);
 inline constexpr Trait allocates = flag(&EntryTraits::allocates);
+inline constexpr Trait ends_capture = flag(&EntryTraits::ends_capture);
 inline constexpr Trait returns_pending_errors = flag(&EntryTraits::returns_pending_errors);
 
 constexpr Trait waits(Wait wait) { return {.field = Field::wait, .value = static_cast<std::uint8_t>(wait)}; }

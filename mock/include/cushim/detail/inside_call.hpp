@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a thread is inside a call of an in-process driver.
+// Tells if a thread is inside a call of an in-process driver.
 #pragma once
 
 namespace cushim::mock {

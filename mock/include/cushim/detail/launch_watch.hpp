@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cushim/mock/parameter_use.hpp>
 
 #include <bitset>
 #include <cstddef>
@@ -15,6 +16,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <cushim/detail/kernel_checks.hpp>
 
 namespace cushim::mock {
 
@@ -52,9 +55,6 @@ class KernelRecord {
   std::unordered_map<std::uint64_t, Page> pages_;
 };
 
-// What a kernel does with the memory at the addresses in a parameter.
-enum class ParameterUse : std::uint8_t { unknown, read, write };
-
 // A kernel that a call has enqueued.
 struct EnqueuedKernel {
   struct Parameter {
@@ -64,21 +64,28 @@ struct EnqueuedKernel {
   CUfunction function = nullptr;
   std::string name;
   std::vector<Parameter> parameters;
-  std::vector<std::byte> values;         // of the parameters
-  std::shared_ptr<KernelRecord> record;  // null if the driver does not record what the kernel accesses
+  std::vector<std::byte> values;             // of the parameters
+  std::shared_ptr<KernelRecord> record;      // null if the driver does not record what the kernel accesses
+  std::shared_ptr<KernelDefects> defects{};  // null if the driver does not check the kernel
 };
 
 // Collects the kernels that calls of this thread enqueue, from its construction to its destruction. The
 // watches of a thread are nested.
 class LaunchWatch {
  public:
-  LaunchWatch() noexcept : outer_(std::exchange(innermost_, this)) {}
+  explicit LaunchWatch(bool wants_records) noexcept
+      : wants_records_(wants_records), outer_(std::exchange(innermost_, this)) {}
   ~LaunchWatch() { innermost_ = outer_; }
   LaunchWatch(const LaunchWatch &) = delete;
   LaunchWatch &operator=(const LaunchWatch &) = delete;
 
   // For drivers.
   static bool is_on() noexcept { return innermost_ != nullptr; }
+  static bool wants_records() noexcept {
+    for (const LaunchWatch *watch = innermost_; watch != nullptr; watch = watch->outer_)
+      if (watch->wants_records_) return true;
+    return false;
+  }
   static void add(const EnqueuedKernel &kernel) {
     for (LaunchWatch *watch = innermost_; watch != nullptr; watch = watch->outer_)
       watch->kernels.push_back(kernel);
@@ -87,6 +94,7 @@ class LaunchWatch {
   std::vector<EnqueuedKernel> kernels;
 
  private:
+  const bool wants_records_;
   LaunchWatch *const outer_;
   static constinit thread_local LaunchWatch *innermost_;
 };

@@ -24,6 +24,14 @@ inline std::string report_file(const std::string &pattern, pid_t process) {
   return name;
 }
 
+// The same for a name whose extension tells the format: without %p, ".PROCESS" is inserted before it.
+inline std::string kernel_report_file(const std::string &pattern, pid_t process) {
+  const std::size_t dot = pattern.rfind('.');
+  if (pattern.find("%p") != std::string::npos || dot == std::string::npos)
+    return report_file(pattern, process);
+  return report_file(pattern.substr(0, dot) + ".%p" + pattern.substr(dot), process);
+}
+
 // Returns the fields that identify the process. `driver` is the path of the driver that receives the calls;
 // empty for the simulated one.
 inline nlohmann::ordered_json report_head(const std::string &driver, pid_t process,

@@ -14,6 +14,9 @@
 
 namespace cushim::mock {
 
+// The result of a call that no expectation covers and no default action handles.
+inline constexpr CUresult kUnexpected = CUDA_ERROR_NOT_SUPPORTED;
+
 // The expectations for one entry point.
 class AnyExpected {
  public:

@@ -157,7 +157,7 @@ class Mocker<CUresult(Arguments...)> final : public Expected<CUresult(Arguments.
     return {result, std::exchange(is_defaulted(), outer)};
   }
 
-  // Whether the default action handled the innermost call of this thread.
+  // True if the default action handled the innermost call of this thread.
   static bool &is_defaulted() noexcept {
     thread_local bool is_defaulted = false;
     return is_defaulted;
@@ -171,7 +171,7 @@ class Mocker<CUresult(Arguments...)> final : public Expected<CUresult(Arguments.
         .InternalDefaultActionSetAt("cushim's mock driver", -1, "", "")
         .WillByDefault([token](Arguments...) {
           is_defaulted() = true;
-          return CUDA_ERROR_NOT_SUPPORTED;
+          return kUnexpected;
         });
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records every call of a driver, the real one included: arguments, results, values that the call wrote,
-// thread and time. cushim/trace/trace.hpp reads the recording and writes it as text, JSON, a timeline or a
+// thread and time. cushim/trace/trace.hpp reads the trace and writes it as text, JSON, a timeline or a
 // summary.
 //
 //   trace::Tracer tracer(driver, "program.trace");
@@ -12,6 +12,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+
+namespace cushim::mock {
+class OperationObserver;  // cushim/mock/operations.hpp
+}
 
 namespace cushim::trace {
 
@@ -19,6 +24,9 @@ namespace cushim::trace {
 struct TracerOptions {
   // Returns the virtual time of a simulated driver; empty for other drivers. Called after each call.
   std::function<std::chrono::nanoseconds()> virtual_time{};
+  // Machine::observe() of a simulated driver, to record the operations of its streams; empty for other
+  // drivers. Called with null when the Tracer ends.
+  std::function<void(mock::OperationObserver *)> observe{};
 };
 
 // Records while it exists, on all threads, by a hook on each entry point. Makes no driver call. Each thread
@@ -34,7 +42,10 @@ class Tracer {
   Tracer(const Tracer &) = delete;
   Tracer &operator=(const Tracer &) = delete;
 
-  // Notes the present time in the recording, which makes its times exact. The destructor does this too.
+  // Records a text at the call that runs on this thread, or at the present time if none does: a finding of a
+  // checker, or a remark of the program. It is cut off after 2,000 bytes. Thread-safe.
+  void note(std::string_view text);
+  // Notes the present time in the trace, which makes its times exact. The destructor does this too.
   void note_time() noexcept;
 
  private:

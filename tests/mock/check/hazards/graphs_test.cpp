@@ -3,34 +3,18 @@
 #include <cushim/exact.hpp>
 
 #include "hazards_found.hpp"
+#include "set_kernel.hpp"
 
 namespace cushim::check {
 namespace {
 
-// Writes 256 numbers from `to` on.
-constexpr const char *kSet = R"(
-.version 7.8
-.target sm_52
-.address_size 64
-.visible .entry set(.param .u64 to)
-{
-  .reg .u32 %r<4>;
-  .reg .u64 %d<4>;
-  ld.param.u64 %d0, [to];
-  mov.u32 %r2, %tid.x;
-  mul.wide.u32 %d1, %r2, 4;
-  add.u64 %d0, %d0, %d1;
-  st.global.u32 [%d0], %r2;
-  ret;
-}
-)";
 constexpr std::size_t kSize = 1024;
 
 class GraphHazards : public HazardsFound {
  protected:
   GraphHazards() {
     CUmodule module = nullptr;
-    need(driver().cuModuleLoadData(&module, kSet));
+    need(driver().cuModuleLoadData(&module, hazards::kSetKernel));
     need(driver().cuModuleGetFunction(&set_, module, "set"));
     need(driver().cuCtxGetCurrent(&context_));
     need(driver().cuGraphCreate(&graph_, 0));
@@ -76,14 +60,6 @@ class GraphHazards : public HazardsFound {
   }
   void launch(CUgraphExec executable, CUstream stream) const {
     need(driver().cuGraphLaunch(executable, stream));
-  }
-  void order(CUstream earlier, CUstream later) const {
-    need(driver().cuEventRecord(event, earlier));
-    need(driver().cuStreamWaitEvent(later, event, 0));
-  }
-  Names found() {
-    need(driver().cuCtxSynchronize());
-    return rules();
   }
 
   CUfunction set_ = nullptr;
@@ -327,6 +303,63 @@ TEST_F(GraphHazards, A_large_graph_is_checked) {
   launch(instantiate(), a);
   ASSERT_EQ(found(), kUnordered);
 }
+
+#if CUDA_VERSION >= 13000
+
+class ConditionalHazards : public GraphHazards {
+ protected:
+  // Adds a conditional node whose condition is 1, and returns its bodies.
+  std::vector<CUgraph> add_conditional(CUgraphConditionalNodeType type, unsigned bodies, const Nodes &after,
+                                       CUgraphNode *made) const {
+    CUgraphNodeParams parameters{};
+    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    need(driver().cuGraphConditionalHandleCreate(&parameters.conditional.handle, graph_, context_, 1,
+                                                 CU_GRAPH_COND_ASSIGN_DEFAULT));
+    parameters.conditional.type = type;
+    parameters.conditional.size = bodies;
+    parameters.conditional.ctx = context_;
+    need(driver().cuGraphAddNode(made, graph_, after.data(), nullptr, after.size(), &parameters));
+    return {parameters.conditional.phGraph_out, parameters.conditional.phGraph_out + bodies};
+  }
+};
+
+TEST_F(ConditionalHazards, Of_a_body_and_a_node_beside_it_are_reported) {
+  CUgraphNode conditional = nullptr;
+  add_memset(memory, {}, add_conditional(CU_GRAPH_COND_TYPE_IF, 1, {}, &conditional)[0]);
+  add_memset(memory, {});
+  launch(instantiate(), a);
+  EXPECT_EQ(found(), kUnordered);
+  EXPECT_NE(words().find(" of conditional node 1 of graph 0x"), std::string::npos) << words();
+}
+
+TEST_F(ConditionalHazards, Of_a_body_and_a_node_before_or_after_it_are_none) {
+  CUgraphNode conditional = nullptr;
+  add_memset(memory, {},
+             add_conditional(CU_GRAPH_COND_TYPE_IF, 1, {add_memset(memory, {})}, &conditional)[0]);
+  add_memset(memory, {conditional});
+  launch(instantiate(), a);
+  EXPECT_EQ(found(), kNone);
+}
+
+TEST_F(ConditionalHazards, Of_two_bodies_are_none) {
+  CUgraphNode conditional = nullptr;
+  for (const CUgraph body : add_conditional(CU_GRAPH_COND_TYPE_SWITCH, 2, {}, &conditional))
+    add_memset(memory, {}, body);
+  launch(instantiate(), a);
+  EXPECT_EQ(found(), kNone);
+}
+
+TEST_F(ConditionalHazards, Of_two_nodes_of_a_body_are_reported) {
+  CUgraphNode conditional = nullptr;
+  const CUgraph body = add_conditional(CU_GRAPH_COND_TYPE_IF, 1, {}, &conditional)[0];
+  add_memset(memory, {}, body);
+  add_memset(memory, {}, body);
+  launch(instantiate(), a);
+  EXPECT_EQ(found(), kUnordered);
+  EXPECT_NE(words().find(" of conditional node 1 of graph 0x"), std::string::npos) << words();
+}
+
+#endif
 
 }  // namespace
 }  // namespace cushim::check

@@ -32,6 +32,17 @@ class HazardsFound : public ::testing::Test {
     return all;
   }
 
+  // Orders work of a stream after the earlier work of another one.
+  void order(CUstream earlier, CUstream later) const {
+    need(driver().cuEventRecord(event, earlier));
+    need(driver().cuStreamWaitEvent(later, event, 0));
+  }
+  // Ends all work, so that the checker knows what kernels accessed. Returns the violated rules.
+  std::vector<std::string> found() {
+    need(driver().cuCtxSynchronize());
+    return rules();
+  }
+
   Running running{{.schedule = sim::Schedule::deferred}};
   Hazards checker{driver()};
   const CUstream a = running.stream(), b = running.stream();

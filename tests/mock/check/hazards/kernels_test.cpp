@@ -58,14 +58,11 @@ class KernelHazards : public HazardsFound {
     launch(set_, stream, {&to, &first, &value});
   }
   void copy(CUdeviceptr to, CUdeviceptr from, CUstream stream) const { launch(copy_, stream, {&to, &from}); }
-  void order(CUstream earlier, CUstream later) const {
-    need(driver().cuEventRecord(event, earlier));
-    need(driver().cuStreamWaitEvent(later, event, 0));
-  }
-  // Ends all work, so that the checker knows what the kernels accessed.
-  Names found() {
-    need(driver().cuCtxSynchronize());
-    return rules();
+  // Two kernels and a copy read the memory.
+  void read_by_three_streams() const {
+    copy(other, memory, a);
+    copy(running.memory(), memory, b);
+    need(driver().cuMemcpyDtoDAsync(running.memory(), memory, kSize, running.stream()));
   }
 
   CUfunction set_ = nullptr, copy_ = nullptr;
@@ -92,6 +89,28 @@ TEST_F(KernelHazards, A_kernel_and_a_copy_in_order_are_not_reported) {
   EXPECT_EQ(found(), kNone);
 }
 
+#if CUDA_VERSION >= 11080
+TEST_F(KernelHazards, A_kernel_and_a_copy_ordered_by_an_event_of_the_launch_are_not_reported) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+  attribute.value.programmaticEvent.event = running.event(CU_EVENT_DISABLE_TIMING);
+  CUlaunchConfig configuration{};
+  configuration.gridDimX = configuration.gridDimY = configuration.gridDimZ = 1;
+  configuration.blockDimX = kCount;
+  configuration.blockDimY = configuration.blockDimZ = 1;
+  configuration.hStream = a;
+  configuration.attrs = &attribute;
+  configuration.numAttrs = 1;
+  CUdeviceptr to = memory;
+  unsigned first = 0, value = 7;
+  void *parameters[] = {&to, &first, &value};
+  need(driver().cuLaunchKernelEx(&configuration, set_, parameters, nullptr));
+  need(driver().cuStreamWaitEvent(b, attribute.value.programmaticEvent.event, 0));
+  need(driver().cuMemcpyDtoDAsync(other, memory, kSize, b));
+  EXPECT_EQ(found(), kNone);
+}
+#endif
+
 TEST_F(KernelHazards, A_set_before_a_kernel_without_order_is_reported) {
   need(driver().cuMemsetD8Async(memory, 0, kSize, a));
   copy(other, memory, b);
@@ -110,10 +129,7 @@ TEST_F(KernelHazards, Two_kernels_of_which_one_writes_are_reported) {
   EXPECT_EQ(found(), kUnordered);
 }
 TEST_F(KernelHazards, Two_kernels_that_only_read_the_same_memory_are_not_reported) {
-  const CUdeviceptr third = running.memory();
-  copy(other, memory, a);
-  copy(third, memory, b);
-  need(driver().cuMemcpyDtoDAsync(running.memory(), memory, kSize, running.stream()));
+  read_by_three_streams();
   EXPECT_EQ(found(), kNone);
 }
 
@@ -191,10 +207,7 @@ TEST_F(CppKernels, A_pointer_that_is_not_to_const_is_a_write) {
 }
 TEST_F(CppKernels, A_pointer_to_const_is_a_read) {
   register_set();
-  const CUdeviceptr third = running.memory();
-  copy(other, memory, a);
-  copy(third, memory, b);
-  need(driver().cuMemcpyDtoDAsync(running.memory(), memory, kSize, running.stream()));
+  read_by_three_streams();
   EXPECT_EQ(rules(), kNone);
 }
 TEST_F(CppKernels, One_finding_tells_of_a_kernel_and_the_work_before_it) {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "set_kernel.hpp"
+
 namespace hazards {
 namespace {
 
@@ -164,29 +166,12 @@ TEST_P(Rule, A_pinned_source_is_changed_after_its_copy) {
 }
 
 // Writes its parameter's memory.
-constexpr const char *kSet = R"(
-.version 7.8
-.target sm_52
-.address_size 64
-.visible .entry set(.param .u64 to)
-{
-  .reg .u32 %r<2>;
-  .reg .u64 %d<3>;
-  ld.param.u64 %d0, [to];
-  mov.u32 %r0, %tid.x;
-  mul.wide.u32 %d1, %r0, 4;
-  add.u64 %d2, %d0, %d1;
-  st.global.u32 [%d2], %r0;
-  ret;
-}
-)";
-
 TEST_P(Rule, A_copy_is_ordered_after_a_kernel) {
   Hazards checker(driver());
   CUmodule module = nullptr;
   CUfunction set = nullptr;
   CUdeviceptr memory = 0;
-  NEED(cuModuleLoadData(&module, kSet));
+  NEED(cuModuleLoadData(&module, kSetKernel));
   NEED(cuModuleGetFunction(&set, module, "set"));
   NEED(cuMemAlloc(&memory, 512));
   void *parameters[] = {&memory};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <cushim/check/leaks.hpp>
 #include <cushim/check/misuse.hpp>
 
 #include <thread>
+#include <vector>
 
 #include "../fixture.hpp"
 
@@ -233,6 +235,29 @@ TEST_F(Misused, Memory_at_an_address_that_was_freed_is_alive) {
     need(driver().cuMemsetD8(used, 0, 1 << 20));
     need(driver().cuMemFree(used));
   }
+  EXPECT_TRUE(is_clean(misuse_.finish()));
+}
+
+TEST_F(Misused, Memory_of_a_graph_at_an_address_that_was_freed_is_alive) {
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  need(driver().cuGraphCreate(&graph, 0));
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  parameters.bytesize = 4096;
+  std::vector<CUdeviceptr> freed;
+  for (int i = 0; i < 4; ++i) freed.push_back(memory(32 << 20));
+  for (const CUdeviceptr address : freed) need(driver().cuMemFree(address));
+  need(driver().cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &parameters));
+  ASSERT_THAT(freed, ::testing::Contains(parameters.dptr));
+  CUgraphExec executable = nullptr;
+  need(driver().cuGraphInstantiate(&executable, graph, 0));
+  need(driver().cuGraphLaunch(executable, nullptr));
+  need(driver().cuMemsetD8(parameters.dptr, 1, 4096));
+  need(driver().cuMemFree(parameters.dptr));
+  need(driver().cuGraphExecDestroy(executable));
+  need(driver().cuGraphDestroy(graph));
   EXPECT_TRUE(is_clean(misuse_.finish()));
 }
 

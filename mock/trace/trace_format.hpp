@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of a recording: a header of one page, then chunks. Each chunk belongs to one thread and has
+// The layout of a trace: a header of one page, then chunks. Each chunk belongs to one thread and has
 // records, each a whole number of words.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace cushim::trace {
 
-inline constexpr std::uint64_t kMagic = 0x3165636172747563;  // "cutrace1"
+inline constexpr std::uint64_t kMagic = 0x3365636172747563;  // "cutrace3"
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kChunkSize = std::size_t{64} << 10;
 inline constexpr std::size_t kGrowth = 16 * kChunkSize;  // the file grows by this at once
@@ -37,13 +37,31 @@ struct ChunkHeader {
   std::int32_t system_thread = 0;
 };
 
-enum class RecordKind : std::uint16_t { begin = 1, end = 2 };
+// A begin becomes a call when the call returns, if it is the last record of its chunk then. Otherwise an end
+// follows later.
+enum class RecordKind : std::uint16_t {
+  begin = 1,
+  end = 2,
+  call = 3,
+  call_in_virtual_time = 4,
+  operation = 5,
+  note = 6
+};
 
 struct RecordHeader {
   std::uint32_t words = 0;  // of the record, this header included
   RecordKind kind = RecordKind::begin;
-  std::uint16_t slot = 0;  // of a begin
+  std::uint16_t slot =
+      0;  // of all but ends and notes; of an operation: of the call that enqueued it, or kNoSlot
   std::uint64_t ticks = 0;
+};
+
+// Follows the arguments of a call. In virtual time, the next word is the time. The values follow as in an
+// end.
+struct CallEnd {
+  std::uint64_t ticks = 0;
+  std::int32_t result = 0;
+  std::uint32_t padding = 0;
 };
 
 // Follows the header of an end. The values follow this: for each a ValueHeader and its bytes in whole words.
@@ -53,6 +71,23 @@ struct EndHeader {
   std::int32_t result = 0;
   std::uint32_t padding = 0;
 };
+
+// Follows the header of an operation of a simulated stream.
+struct OperationRecord {
+  std::uint64_t call = 0;  // the offset of the begin's record in the file; 0 if it is unknown
+  std::uint64_t number = 0;
+  std::uint64_t stream = 0;
+  std::int64_t begin = 0, end = 0;  // virtual time
+};
+// Follows the header of a note. The text follows this, in whole words.
+struct NoteRecord {
+  std::uint64_t call = 0;  // the offset of the begin's record in the file; 0 if no call ran on the thread
+  std::uint64_t size = 0;  // of the text, in bytes
+};
+inline constexpr std::size_t kMostNote = 2000;
+inline constexpr std::uint16_t kNoSlot = 0xffff;
+// The thread in the header of a chunk of operations.
+inline constexpr std::uint32_t kNoThread = 0xffffffff;
 
 struct ValueHeader {
   std::uint32_t argument = 0;
