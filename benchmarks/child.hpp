@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs each measurement in a new child process: a process opens its driver, and binds each call, only once.
+// Runs each measurement in a new child process, because a process opens its driver and binds each call only
+// once.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,16 +23,17 @@ inline void open_library(const char *name) {
   if (dlopen(name, RTLD_NOW | RTLD_LOCAL) == nullptr) std::abort();
 }
 
-// Relocation writes the default driver's table at program start. A fork makes its pages copy-on-write again;
-// this takes the page faults in advance, because a program that does not fork does not have them.
+// Writes to each page of the default driver's table. Relocation wrote them at program start, but fork() makes
+// them copy-on-write again: the measurement would have page faults that a program without fork() does not
+// have.
 inline void own_the_table() {
   volatile char *table = reinterpret_cast<volatile char *>(cushim_default_driver());
   for (std::size_t byte = 0; byte < sizeof(CushimDriver); byte += 1024) table[byte] = table[byte];
 }
 
 // Returns the seconds that the child measured. The parent must not have opened the driver. The child first
-// opens and loads the library warm_up, if not null, so that no code page is touched for the first time during
-// the measurement.
+// opens and loads the library warm_up, if not null, so that the measurement does not include the page faults
+// of the library's code.
 inline double in_child(double (*measure)(), const char *warm_up = "libfake_warm_up.so") {
   int ends[2];
   if (pipe(ends) != 0) std::abort();

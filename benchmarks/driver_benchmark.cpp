@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the installed driver: opening it, looking up all entry points in both ways, loading it through
-// cushim, cuInit, and the cheapest calls. Exits with 3 without a driver. Opens the driver in a new child
-// process for each measurement.
+// Measures the installed driver: opening it, looking up all entry points by dlsym and by cuGetProcAddress,
+// loading it through cushim, cuInit, and the cheapest calls. Exits with 3 without a driver. Opens the driver
+// in a new child process for each measurement except the calls.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

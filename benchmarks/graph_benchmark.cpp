@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures graphs of the simulated driver: time for each node of capture, instantiation, launch and
-// destruction, for 1,000 and 100,000 nodes in one run. Times are processor times of all threads.
+// Measures graphs of the simulated driver: the time per node for capture, instantiation, launch, update,
+// clone and destruction of graphs with 1,000 and 100,000 nodes, in one run. Times are processor times of all
+// threads.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -77,7 +78,8 @@ void chain(const Running &running, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) submit(running, running.stream);
 }
 
-// One node, on which one node in each of kForks streams depends, which the stream waits for; and again.
+// Repeats: submits one node to the stream, then one that depends on it to each of kForks streams, and lets
+// the stream wait for these.
 void fork_and_join(const Running &running, std::size_t count) {
   for (std::size_t i = 0; i < count; i += kForks + 1) {
     set(running, running.stream);
@@ -103,7 +105,7 @@ CUgraph capture(const Running &running, Submit submit, std::size_t count) {
   return graph;
 }
 
-// Makes a chain of empty nodes, which no stream can capture.
+// Makes a chain of empty nodes. They cannot be captured from a stream.
 CUgraph add_empty_nodes(const Running &, std::size_t count) {
   CUgraph graph = nullptr;
   CUgraphNode last = nullptr;
@@ -118,19 +120,21 @@ CUgraph add_empty_nodes(const Running &, std::size_t count) {
 
 // ---- Measurements ----
 
-enum class Part { creation, instantiation, launch, destruction };
+enum class Part { creation, instantiation, launch, update, clone, destruction };
+constexpr Part kParts[] = {Part::creation, Part::instantiation, Part::launch,
+                           Part::update,   Part::clone,         Part::destruction};
 
 struct Times {
-  double creation, instantiation, launch, destruction;
+  double creation, instantiation, launch, update, clone, destruction;
   double of(Part part) const {
-    const double all[] = {creation, instantiation, launch, destruction};
+    const double all[] = {creation, instantiation, launch, update, clone, destruction};
     return all[static_cast<int>(part)];
   }
 };
 
 using Make = std::function<CUgraph(const Running &, std::size_t count)>;
 
-// A launch includes the wait for its end.
+// Measures each part of a graph's life. The launch time includes the wait for the end of its work.
 Times use_graph(const Running &running, const Make &make, std::size_t count) {
   Times times{};
   CUgraph graph = nullptr;
@@ -142,6 +146,13 @@ Times use_graph(const Running &running, const Make &make, std::size_t count) {
     need(driver().cuGraphLaunch(executable, running.stream));
     need(driver().cuStreamSynchronize(running.stream));
   });
+  times.update = seconds_of([&] {
+    CUgraphExecUpdateResultInfo info = {};
+    need(driver().cuGraphExecUpdate(executable, graph, &info));
+  });
+  CUgraph copy = nullptr;
+  times.clone = seconds_of([&] { need(driver().cuGraphClone(&copy, graph)); });
+  need(driver().cuGraphDestroy(copy));
   times.destruction = seconds_of([&] {
     need(driver().cuGraphExecDestroy(executable));
     need(driver().cuGraphDestroy(graph));
@@ -149,7 +160,7 @@ Times use_graph(const Running &running, const Make &make, std::size_t count) {
   return times;
 }
 
-// Leaves the first round untimed: in it, the system clears the memory that is new to the process.
+// Does not time the first round, in which the kernel clears pages that are new to the process.
 void nodes(benchmark::State &state, const Make &make, Part part) {
   const auto count = static_cast<std::size_t>(state.range(0));
   const Running running;
@@ -173,8 +184,8 @@ int main(int argc, char **argv) {
                 {"empty chain", "creation", add_empty_nodes}};
   cushim::bench::Summary summary;
   for (const auto &[graph, creation, make] : graphs)
-    for (const Part part : {Part::creation, Part::instantiation, Part::launch, Part::destruction}) {
-      const char *const parts[] = {creation, "instantiation", "launch", "destruction"};
+    for (const Part part : kParts) {
+      const char *const parts[] = {creation, "instantiation", "launch", "update", "clone", "destruction"};
       const std::string name = std::string(graph) + ", " + parts[static_cast<int>(part)];
       for (const std::size_t count : {kLittle, kMuch})
         benchmark::RegisterBenchmark((name + ", " + std::to_string(count)).c_str(), nodes, make, part)

@@ -105,12 +105,12 @@ std::vector<std::byte> packed(const Parameters &...parameters) {
 }
 
 void measure(benchmark::State &state, std::string_view kernel, const LaunchShape &shape,
-             const std::vector<std::byte> &parameters, HostMemory &memory, unsigned workers) {
-  Limits limits;
-  limits.workers = workers;
+             const std::vector<std::byte> &parameters, HostMemory &memory, unsigned workers,
+             const Checks &checks = {}) {
+  const RunOptions options{.limits = {.workers = workers}, .checks = checks};
   std::uint64_t instructions = 0;
   for (auto _ : state) {
-    const LaunchResult result = run(program(), kernel, shape, parameters, memory, limits);
+    const LaunchResult result = run(program(), kernel, shape, parameters, memory, options);
     if (!result) state.SkipWithError("fault");
     instructions += result.thread_instructions;
   }
@@ -145,19 +145,39 @@ void vector_addition(benchmark::State &state) {
 }
 BENCHMARK(vector_addition)->ArgName("workers")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-void matrix_product(benchmark::State &state) {
-  HostMemory memory;
-  const std::uint32_t n = 256;
+// Measures the product of two matrices of n rows and columns. Writes it to the third vector.
+void measure_product(benchmark::State &state, HostMemory &memory, std::uint32_t n, unsigned workers,
+                     const Checks &checks = {}) {
   for (auto &one : memory.vectors) one.assign(n * n, 0.5f);
   LaunchShape shape;
   shape.grid = {n / 16, n / 16, 1};
   shape.block = {16, 16, 1};
   measure(state, "product", shape,
           packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n), memory,
-          static_cast<unsigned>(state.range(0)));
+          workers, checks);
+}
+
+void matrix_product(benchmark::State &state) {
+  HostMemory memory;
+  const std::uint32_t n = 256;
+  measure_product(state, memory, n, static_cast<unsigned>(state.range(0)));
   if (memory.vectors[2][n + 1] != 64.0f) state.SkipWithError("wrong result");
 }
 BENCHMARK(matrix_product)->ArgName("workers")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+// The same with one of the checks, or with all of them.
+void checked_matrix_product(benchmark::State &state) {
+  HostMemory memory;
+  Checks checks;
+  std::uint64_t findings = 0;
+  checks.report = [&findings](const KernelFinding &) { ++findings; };
+  const auto wanted = static_cast<std::size_t>(state.range(0));
+  for (std::size_t i = 0; i < check_count; ++i) checks.is_on[i] = i == wanted || wanted > check_count;
+  measure_product(state, memory, 64, 1, checks);
+  if (findings != 0) state.SkipWithError("a finding");
+}
+// 0 to 3: memory, races, init, barriers; 4: none; 5: all.
+BENCHMARK(checked_matrix_product)->ArgName("check")->DenseRange(0, 5)->Unit(benchmark::kMicrosecond);
 
 // The same computation compiled by the C++ compiler: an upper bound.
 void matrix_product_compiled(benchmark::State &state) {

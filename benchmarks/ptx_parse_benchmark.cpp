@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the speed of the PTX parser on a generated module of 10 MB and on a module written by nvcc.
+// Measures the speed of the PTX parser on a generated module of 10 MB and on a module written by nvcc, and
+// the time to parse and decode a module of 10,000 instructions.
+#include <cushim/ptx/execute.hpp>
 #include <cushim/ptx/module.hpp>
 
 #include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
 namespace {
 
-constexpr std::size_t wanted_size = 10'000'000;
+constexpr int instructions_in_function = 603;
 
 const std::string header = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
-std::string generated() {
+std::string generated(int functions) {
   std::string made = header;
-  for (int function = 0; made.size() < wanted_size; ++function) {
+  for (int function = 0; function < functions; ++function) {
     const std::string number = std::to_string(function);
     made += "\n.visible .entry kernel" + number + "(\n\t.param .u64 kernel" + number + "_param_0\n)\n{\n" +
             "\t.reg .pred \t%p<3>;\n\t.reg .f32 \t%f<200>;\n\t.reg .b32 \t%r<400>;\n\t.reg .b64 \t%rd<9>;\n" +
@@ -55,8 +58,18 @@ void parse(benchmark::State &state, const std::string &text) {
   state.counters["instructions"] = static_cast<double>(instructions);
 }
 
-void parse_generated(benchmark::State &state) { parse(state, generated()); }
+// 10 MB.
+void parse_generated(benchmark::State &state) { parse(state, generated(530)); }
 void parse_compiled(benchmark::State &state) { parse(state, compiled()); }
+void load(benchmark::State &state) {
+  const std::string text = generated(10'000 / instructions_in_function);
+  for (auto _ : state) {
+    const auto parsed = cushim::ptx::parse(text);
+    std::vector<cushim::ptx::Diagnostic> diagnostics;
+    benchmark::DoNotOptimize(cushim::ptx::compile(parsed.module, {}, diagnostics));
+  }
+}
+BENCHMARK(load)->Unit(benchmark::kMillisecond);
 BENCHMARK(parse_generated)->Unit(benchmark::kMillisecond);
 BENCHMARK(parse_compiled)->Unit(benchmark::kMillisecond);
 

@@ -21,6 +21,20 @@ endif()
 option(CUSHIM_TEST_GPU "Make tests of CTest for the NVIDIA GPU of this machine" ${gpu_default})
 unset(gpu_default)
 
+# cushim_read_tests(<program> <file>): lets CTest read the tests of a program from a file that its build writes. Until
+# then CTest has one test, which fails.
+function(cushim_read_tests program file)
+  set(include "${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake")
+  file(WRITE "${include}" "\
+if(EXISTS [==[${file}]==])
+  include([==[${file}]==])
+else()
+  add_test([==[${program}_was_not_built]==] [==[${program}_was_not_built]==])
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
+endfunction()
+
 function(cushim_discover_tests program)
   cmake_parse_arguments(PARSE_ARGV 1 discover "UNIT" "GPUS;DEVICES" "PROPERTIES")
   if(discover_UNPARSED_ARGUMENTS OR discover_KEYWORDS_MISSING_VALUES)
@@ -42,13 +56,5 @@ ${discover_UNPARSED_ARGUMENTS}${discover_KEYWORDS_MISSING_VALUES}")
     COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DFILE=${file}" "-DKINDS=${kinds}"
       "-DGPUS=${discover_GPUS}" "-DDEVICES=${discover_DEVICES}" "-DPROPERTIES=${discover_PROPERTIES}"
       "-DFOLDER=${CMAKE_CURRENT_BINARY_DIR}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/AddTests.cmake")
-  set(include "${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake")
-  file(WRITE "${include}" "\
-if(EXISTS [==[${file}]==])
-  include([==[${file}]==])
-else()
-  add_test([==[${program}_was_not_built]==] [==[${program}_was_not_built]==])
-endif()
-")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
+  cushim_read_tests(${program} "${file}")
 endfunction()

@@ -207,9 +207,20 @@ def pycuda_kernels(folder, python):
     need_ptx(report, "ptxas")
 
 
+def tinygrad(folder, python):
+    need_python_package(python, "tinygrad")
+    nvrtc = next(pathlib.Path(python).parent.parent.glob("lib/python*/site-packages/nvidia/cu13/lib"), folder)
+    output, report = run([python, HERE / "tinygrad_client.py"], folder, LD_LIBRARY_PATH=f"{folder}:{nvrtc}",
+                         CACHELEVEL="0")
+    need_output(output, r"(?m)^all is as it should be$")
+    need_calls(report, cuModuleLoadData=10, cuLaunchKernel=10, cuGraphAddKernelNode=2, cuGraphLaunch=2,
+               cuCtxEnablePeerAccess=2)
+    need_nothing_missing(report)
+
+
 CLIENTS = {function.__name__: function for function in
            (llvm_omp_device_info, hashcat, boinc, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, cuda_core_kernels, numba_cuda,
-            numba_kernels, pycuda, pycuda_kernels)}
+            numba_kernels, pycuda, pycuda_kernels, tinygrad)}
 
 if __name__ == "__main__":
     if not 3 <= len(sys.argv) <= 4 or sys.argv[1] not in CLIENTS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles a kernel by pycuda, which runs nvcc, and runs the kernel."""
+"""Compiles a kernel with pycuda, which calls nvcc, and runs it."""
 import shutil
 import sys
 

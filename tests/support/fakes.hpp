@@ -12,8 +12,8 @@ inline std::string fake_folder(const std::string &fake) { return CUSHIM_TEST_FAK
 
 inline std::string fake_path(const std::string &fake) { return fake_folder(fake) + "/libcuda.so.1"; }
 
-// Returns a function of a fake driver that this process has loaded, through which tests read the driver's
-// state (tests/support/fakes/fake.h).
+// Returns a function of a fake driver that this process has loaded; tests read the driver's state with it
+// (tests/support/fakes/fake.h). Throws std::runtime_error if there is none.
 template <class Function>
 Function *fake_function(const std::string &fake, const char *name) {
   void *handle = dlopen(fake_path(fake).c_str(), RTLD_NOW | RTLD_NOLOAD);

@@ -9,25 +9,14 @@
 #include <stdexcept>
 #include <vector>
 
+#include "support/sanitizers.hpp"
+
 namespace cushim::sim {
 
-// Whether a sanitizer has a thread of its own in the process, which might be the one that ends a wait.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kHasThreadOfTool = true;
-#elif defined(__has_feature)
-inline constexpr bool kHasThreadOfTool = __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kHasThreadOfTool = false;
-#endif
-
-// Whether a sanitizer allocates memory of its own in the process.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kIsSanitized = kHasThreadOfTool || __has_feature(address_sanitizer);
-#else
-inline constexpr bool kIsSanitized = kHasThreadOfTool;
-#endif
+// True if a sanitizer has a thread of its own in the process, which might be the one that ends a wait.
+inline constexpr bool kHasThreadOfTool = test::kHasThreadSanitizer;
+// True if a sanitizer allocates memory of its own in the process.
+inline constexpr bool kIsSanitized = test::kHasThreadSanitizer || test::kHasAddressSanitizer;
 
 inline void need(CUresult code) {
   if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
@@ -67,6 +56,13 @@ struct Running {
   Machine machine;
   ScopedDriver scope;
 };
+
+// Returns the free memory of the current device, in bytes.
+inline std::size_t free_memory() {
+  std::size_t free = 0, total = 0;
+  need(driver().cuMemGetInfo(&free, &total));
+  return free;
+}
 
 inline std::uint32_t word_at(CUdeviceptr address) {
   std::uint32_t word = 0;

@@ -11,7 +11,7 @@
 #include "replay/replay.hpp"
 #include "run/run.hpp"
 #include "symbols/symbols.hpp"
-#include "trace/recording.hpp"
+#include "trace/trace.hpp"
 
 int main(int argc, char **argv) {
   using namespace cushim::command;

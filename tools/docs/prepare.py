@@ -18,7 +18,7 @@ from hygiene import slug  # noqa: E402
 LICENCE = re.compile(r"^(//|<!--|/\*) SPDX-License-Identifier.*")
 
 
-# Headers that only other public headers include.
+# Headers that users do not include directly.
 INTERNAL = {"foreign_types.h", "around.hpp", "common_signatures.hpp", "expected.hpp", "method.hpp", "mutex.hpp",
             "printers.hpp", "signature.hpp", "text.hpp"}
 
@@ -129,7 +129,7 @@ def page(path, text):
             out.append(words if label(path, anchor) == "index" else f"{words} {{#{label(path, anchor)}}}")
         else:
             line = re.sub(r"(?<!!)\[((?:`[^`]*`|[^\]`])*)\]\(([\w./-]*)(#[\w-]+)?\)", lambda match: link(path, match), line)
-            # in Doxygen a quote ends code that begins with a single backtick
+            # Doxygen ends code that begins with a single backtick at a single quote.
             line = re.sub(r"`([^`]*'[^`]*)`", r"``\1``", line)
             out.append(re.sub(r"!\[([^\]]*)\]\([\w./-]*?([\w-]+\.(?:svg|png))\)", r"![\1](\2)", line))
     return "\n".join(out)

@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fidelity_page import NOT_IMPLEMENTED, page, picture, readme, totals
+from fidelity_page import DOCUMENTED_ONLY, NOT_IMPLEMENTED, page, picture, readme, totals
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "include/cushim/entry_points.inc"
@@ -29,6 +29,10 @@ NOT_SIMULATED = ROOT / "tests/conformance/not_simulated.txt"
 LACKS = ROOT / "tests/tools/fidelity/lacks.txt"
 WALKS = ROOT / "tests/differential/recorded"
 PROFILES = ROOT / "mock/sim/profile/devices"
+
+# The newest driver that is simulated, and a statement that is only asked to learn what it implements.
+NEWEST = "13050"
+ANY_STATEMENT = "ExternalSemaphores.Need_a_place"
 
 # Calls that only prepare the call whose answer a test records.
 PREPARATION = {"cuInit", "cuCtxSetCurrent", "cuCtxSynchronize", "cuStreamSynchronize"}
@@ -42,6 +46,7 @@ class Row:
     served: bool = False
     statements: set = field(default_factory=set)
     called: set = field(default_factory=set)
+    answered: set = field(default_factory=set)  # statements with a recorded answer
     equal: Counter = field(default_factory=Counter)    # by the driver's index
     recorded: Counter = field(default_factory=Counter)
     alike: int = 0
@@ -52,9 +57,11 @@ class Row:
     def state(self):
         if not self.served:
             return NOT_IMPLEMENTED
-        return "partial" if self.why_partial() else "complete"
+        if any(reason.startswith(DOCUMENTED_ONLY) for reason in self.reasons):
+            return DOCUMENTED_ONLY
+        return "partial" if self.why() else "complete"
 
-    def why_partial(self):
+    def why(self):
         reasons = list(self.reasons)
         if self.differing:
             more = f" and {len(self.differing) - 1} more" if len(self.differing) > 1 else ""
@@ -204,6 +211,7 @@ def compare(rows, place, driver, answers, asked, called, not_simulated, at_times
             continue
         for symbol in symbols:
             rows[symbol].recorded[place] += 1
+            rows[symbol].answered.add(test)
             if answers.get((test, key)) == value:
                 rows[symbol].equal[place] += 1
             elif test in not_simulated:
@@ -222,11 +230,23 @@ def note_lacks(rows):
         if not line or line.startswith("#"):
             continue
         pattern, _, reason = line.partition(": ")
-        served = [symbol for symbol in fnmatch.filter(rows, pattern) if rows[symbol].served]
-        if not served or not reason:
-            raise SystemExit(f"{LACKS}:{number}: not \"pattern: reason\" of an entry point that is served: {line}")
-        for symbol in served:
+        symbols = fnmatch.filter(rows, pattern)
+        if not symbols or not reason:
+            raise SystemExit(f"{LACKS}:{number}: not \"pattern: reason\" of an entry point: {line}")
+        for symbol in symbols:
             add(rows[symbol].reasons, reason)
+    unexplained = [symbol for symbol, row in rows.items() if not row.served and not row.reasons]
+    if unexplained:
+        raise SystemExit(f"{LACKS}: no reason why these are not implemented: {' '.join(unexplained)}")
+
+
+def count_wrapped(rows):
+    """Counts the names of entry points that the code of the typed wrappers mentions, ABI variants not counted."""
+    names, found = {row.base for row in rows.values()}, set()
+    for header in sorted((ROOT / "include/cushim").rglob("*.hpp")):
+        code = re.sub(r'//.*|"(?:\\.|[^"\\])*"', "", header.read_text())
+        found |= {re.sub(r"_v\d+(_pts[dz])?$", "", name) for name in re.findall(r"\bcu[A-Z]\w+", code)} & names
+    return len(found)
 
 
 def measure(options):
@@ -242,14 +262,24 @@ def measure(options):
             asked = note_calls(rows, calls + others)
             called = {(test, key) for test, key, _ in calls + others}
             compare(rows, place, driver, answers, asked, called, not_simulated, at_times)
+        newest = Driver(NEWEST, drivers[0].devices, NEWEST, [])
+        for symbol in ask(options.conformance, newest, ANY_STATEMENT, folder)[2]:
+            if not rows[symbol].served:
+                rows[symbol].served = True
+                rows[symbol].reasons.append("documented only: only in drivers newer than the recorded ones")
         walks = []
-        for path in sorted(WALKS.glob("*.txt")):
+        for path in sorted([*WALKS.glob("*.txt"), *WALKS.glob("data/*.txt.zst")]):
             counts = Path(folder, "walks.txt")
+            if path.suffix == ".zst":
+                status, output = run(["zstd", "-dqf", path, "-o", Path(folder, path.stem)])
+                if status != 0:
+                    raise SystemExit(f"zstd ended with {status}:\n{output}")
+                path = Path(folder, path.stem)
             status, output = run([options.differential, "--recorded", path, "--write-calls", counts, "--shown", "0",
                                   "--at-least", "0"])
             if status != 0:
                 raise SystemExit(f"{options.differential} ended with {status}:\n{output}")
-            walks.append(output.strip().splitlines()[-1])
+            walks.append(path.stem.rsplit("_", 1)[1] + ": " + output.strip().splitlines()[-1])
             for line in counts.read_text().splitlines():
                 symbol, alike, different = line.split()
                 rows[symbol].alike += int(alike)
@@ -279,7 +309,7 @@ def main():
         if not program.exists():
             raise SystemExit(f"{program} does not exist: build it, or name its path (--help)")
     rows, drivers, walks = measure(options)
-    written = {options.into / "docs/reference/fidelity.md": page(rows, drivers, walks),
+    written = {options.into / "docs/reference/fidelity.md": page(rows, drivers, walks, count_wrapped(rows)),
                options.into / "docs/reference/fidelity.svg": picture(rows)}
     written[options.into / "README.md"] = readme(options.into / "README.md", totals(rows, drivers))
     status = 0

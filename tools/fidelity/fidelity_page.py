@@ -4,8 +4,9 @@ import re
 from collections import Counter, defaultdict
 from xml.sax.saxutils import escape
 
+DOCUMENTED_ONLY = "documented only"
 NOT_IMPLEMENTED = "not implemented"
-STATES = ("complete", "partial", NOT_IMPLEMENTED)
+STATES = ("complete", "partial", DOCUMENTED_ONLY, NOT_IMPLEMENTED)
 MARK = "<!-- fidelity: written by tools/fidelity/fidelity.py -->\n"
 
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -19,8 +20,9 @@ random programs on the simulated driver, and fails if this page does not match t
   all their answers equal the recorded answers of a real driver; no random program gets another answer from it; no
   known gap is listed. Behaviour that no statement asks for is unknown.
 - **partial**: implemented, but one of these conditions does not hold. The last column says which.
+- **documented only**: implemented after NVIDIA's documentation, and never run on a real driver. The last column says why.
 - **not implemented**: calls return `CUDA_ERROR_NOT_SUPPORTED` (801), with one message on stderr. Lookups do not find the
-  entry point; `supports()` returns false.
+  entry point; `supports()` returns false. The last column says why.
 
 The columns:
 
@@ -52,7 +54,7 @@ def table_row(row, drivers):
                       if row.recorded[place])
     random = f"{row.alike} / {row.different}" if row.alike + row.different else ""
     return f"| {code(row.symbol)} | {row.state()} | {len(row.statements) or ''} | {equal} | {random} " \
-           f"| {'; '.join(row.why_partial())} |"
+           f"| {'; '.join(row.why())} |"
 
 
 def by_noun(rows):
@@ -62,17 +64,18 @@ def by_noun(rows):
     return sorted(nouns.items())
 
 
-def page(rows, drivers, walks):
+def page(rows, drivers, walks, wrapped):
     text = [HEAD]
-    text.append("![Complete, partial and not implemented entry points by noun](fidelity.svg)\n")
+    text.append("![Entry points by noun and state](fidelity.svg)\n")
     counts = Counter(row.state() for row in rows.values())
-    text.append("| Entry points | Complete | Partial | Not implemented |\n|---|---|---|---|")
-    text.append(f"| {len(rows)} | {counts['complete']} | {counts['partial']} | {counts[NOT_IMPLEMENTED]} |")
+    text.append(f"| Entry points | {' | '.join(state.capitalize() for state in STATES)} |\n|---|{'---|' * len(STATES)}")
+    text.append(f"| {len(rows)} | {' | '.join(str(counts[state]) for state in STATES)} |")
     bases = defaultdict(set)
     for row in rows.values():
         bases[row.base].add(row.state())
     text.append(f"\nABI variants not counted: {len(bases)} names, of which "
                 f"{sum(states != {NOT_IMPLEMENTED} for states in bases.values())} are implemented in at least one variant.\n")
+    text.append(f"Typed C++ wrappers call {wrapped} of these names.\n")
     text.append("Answers were recorded on these drivers:\n")
     for place, driver in enumerate(drivers):
         tests = len({test for test, _, _ in driver.answers})
@@ -82,26 +85,32 @@ def page(rows, drivers, walks):
                     f"the answers belong to an entry point; {equal} of these are equal ({percent(equal, recorded)}). "
                     f"{lookups_that_differ(rows, place)} of the others are lookups of entry points that are not "
                     "implemented, which differ by design.")
-    text.append("\nRandom programs: " + "; ".join(walks) + ".\n")
+    text.append("\n[Random programs](../evidence/gpu.md#random-programs), by subject:\n")
+    text.extend(f"- {one}" for one in walks)
+    text.append("\nNouns, with the statements that have an answer of one of the noun's entry points:\n")
+    text.append("| Noun | Entry points | Statements | with a recorded answer |\n|---|---|---|---|")
     for noun, members in by_noun(rows):
-        text.append(f"- [{noun}](#{re.sub(r'[^a-z0-9 -]', '', noun.lower()).replace(' ', '-')}) ({len(members)})")
+        link = re.sub(r"[^a-z0-9 -]", "", noun.lower()).replace(" ", "-")
+        statements = len(set().union(*(row.statements for row in members)))
+        answered = len(set().union(*(row.answered for row in members)))
+        text.append(f"| [{noun}](#{link}) | {len(members)} | {statements} | {answered} |")
     for noun, members in by_noun(rows):
-        text.append(f"\n## {noun}\n\n| Entry point | | Statements | Equal to | Random calls | Why partial |\n"
+        text.append(f"\n## {noun}\n\n| Entry point | | Statements | Equal to | Random calls | Why not complete |\n"
                     "|---|---|---|---|---|---|")
         not_implemented = defaultdict(list)
         for row in sorted(members, key=lambda row: (row.base, row.symbol)):
             if row.served:
                 text.append(table_row(row, drivers))
             else:
-                not_implemented[row.base].append(row.symbol)
-        for base, symbols in sorted(not_implemented.items()):
-            text.append(f"| {', '.join(code(symbol) for symbol in symbols)} | {NOT_IMPLEMENTED} | | | | |")
+                not_implemented[row.base, '; '.join(row.why())].append(row.symbol)
+        for (_, why), symbols in sorted(not_implemented.items()):
+            text.append(f"| {', '.join(code(symbol) for symbol in symbols)} | {NOT_IMPLEMENTED} | | | | {why} |")
     return "\n".join(text) + "\n"
 
 
 def picture(rows):
     """Draws one bar per noun; its length is the number of entry points."""
-    colours = {"complete": "#2e7d32", "partial": "#f9a825", NOT_IMPLEMENTED: "#bdbdbd"}
+    colours = {"complete": "#2e7d32", "partial": "#f9a825", DOCUMENTED_ONLY: "#5c6bc0", NOT_IMPLEMENTED: "#bdbdbd"}
     nouns = by_noun(rows)
     longest = max(len(members) for _, members in nouns)
     left, unit, height = 230, 520 / longest, 20
@@ -115,7 +124,7 @@ def picture(rows):
     for state in STATES:
         text.append(f'<rect x="{at}" y="10" width="12" height="12" fill="{colours[state]}"/>'
                     f'<text x="{at + 18}" y="20">{state}</text>')
-        at += 110
+        at += 130
     for number, (noun, members) in enumerate(nouns):
         top = 34 + number * height
         counts = Counter(row.state() for row in members)
@@ -142,6 +151,7 @@ def totals(rows, drivers):
     lines = ["| Entry points of the simulated driver, ABI variants counted | |", "|---|---|",
              f"| complete: all recorded answers of the real driver are equal | {counts['complete']} |",
              f"| partial: implemented, with a listed difference or an answer not recorded | {counts['partial']} |",
+             f"| documented only: implemented, never run on a real driver | {counts[DOCUMENTED_ONLY]} |",
              f"| not implemented: returns `CUDA_ERROR_NOT_SUPPORTED` (801) | {counts[NOT_IMPLEMENTED]} |"]
     for place, driver in enumerate(drivers):
         equal = sum(row.equal[place] for row in rows.values())

@@ -39,13 +39,13 @@ def read(path):
             raise SystemExit(f"{path}:{number}: not an answer: {line}")
         answers.setdefault(test, []).append((key, value))
     if any(line.startswith("driver ") and "SIMULATED" in line for line in head):
-        raise SystemExit(f"{path}: recorded on the simulated driver. The page is of real drivers only: "
+        raise SystemExit(f"{path}: recorded on the simulated driver. The page has answers of real drivers only: "
                          "record with --driver=real on a machine with a GPU")
     return head, answers
 
 
 def in_words(test):
-    """Returns a test's suite, a noun, and its name as a sentence."""
+    """Returns the suite of a test in words (a noun), and its name as a sentence."""
     suite, _, name = test.partition(".")
     suite = suite.rpartition("/")[2]
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", suite), name.replace("_", " ")

@@ -39,10 +39,12 @@ MAY_INCLUDE = {
     "mock/check/hazards": ["mock/check/core", "include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check"],
     "mock/check/deadlock": ["mock/check/core", "mock/check/hazards", "include", PUBLIC + "mock", PUBLIC + "detail",
                             PUBLIC + "check"],
+    "mock/check/kernels": ["mock/check/core", "mock/check/hazards", "include", PUBLIC + "mock", PUBLIC + "detail",
+                           PUBLIC + "check"],
     "mock/faults": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults"],
     "mock/trace": ["include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "trace"],
     "mock/replay": ["mock/trace", "include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "trace", PUBLIC + "replay"],
-    "mock/ptx": [PUBLIC + "ptx"],
+    "mock/ptx": [PUBLIC + "mock", PUBLIC + "ptx"],
     # The engine implements operations and time; it must not depend on driver calls or on the machine.
     "mock/sim/engine": [PUBLIC + "mock", PUBLIC + "sim"],
     "mock/sim": ["mock/sim/engine", "include", PUBLIC + "mock", PUBLIC + "detail", PUBLIC + "check", PUBLIC + "faults",

@@ -64,8 +64,8 @@ def broken_links(name, text):
 
 def violations(name):
     content = (ROOT / name).read_bytes()
-    if len(content) > 2_000_000:
-        yield 1, "the file is larger than 2 MB"
+    if len(content) > 3_000_000:
+        yield 1, "the file is larger than 3 MB"
     if INPUT.fullmatch(name):
         if len(content) > 16_000:
             yield 1, "a fuzzer input is larger than 16 kB"

@@ -5,8 +5,9 @@
 usage: tidy.py CLANG_TIDY BUILD_FOLDER [--jobs N] [FILE...]
 
 Parsing headers takes most of the time, so files of one directory with the same compile options are concatenated and
-analyzed as one translation unit, unless they declare the same name. Findings are printed with the original file and
-line. If a unit does not compile, its files are analyzed one by one. With FILE arguments, analyzes only these files.
+analyzed as one translation unit, unless they or headers of their directory declare the same name. A file without names
+of external linkage, such as a test, gets a namespace of its own. Findings are printed with the original file and line.
+If a unit does not compile, its files are analyzed one by one. With FILE arguments, analyzes only these files.
 """
 
 import argparse
@@ -23,6 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES_OF_A_UNIT = 8
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 MACRO_CALL = re.compile(r"([A-Z][A-Z0-9_]+)\((\w+), *(\w+)")
+INCLUDE = re.compile(r'^# *include "([^"]+)"', re.MULTILINE)
+# A named namespace, a C function, main() or a macro.
+LINKAGE = re.compile(r'^(inline )?namespace \w|extern "C"|^int main\(|^# *define', re.MULTILINE)
 FINDING = re.compile(r"^(/[^:\n]+):(\d+):(\d+): ", re.MULTILINE)
 DOES_NOT_COMPILE = "[clang-diagnostic-error"
 
@@ -43,18 +47,54 @@ def names_of(text):
     return names
 
 
+def headers_of(file):
+    """Returns the headers in the directory of a file that the file includes, also by another such header."""
+    found, left = set(), [file]
+    while left:
+        for name in INCLUDE.findall(left.pop().read_text()):
+            header = file.parent / name
+            if header not in found and header.exists():
+                found.add(header)
+                left.append(header)
+    return found
+
+
+def sources_of_names(file):
+    """Returns {name: file or header that declares it}, or None if the file must be analyzed alone."""
+    names = {}
+    for source in (*headers_of(file), file):
+        declared = names_of(source.read_text())
+        if declared is None and source == file:
+            return None
+        names |= dict.fromkeys(declared or (), source)
+    return names
+
+
+def in_own_namespace(text, number):
+    """Returns the text with all that follows its includes in a namespace, and as many lines, or None if that would
+    change its meaning or the line after the includes is not empty."""
+    lines = text.splitlines()
+    includes = [i for i, line in enumerate(lines) if re.match(r"# *include", line)]
+    if LINKAGE.search(text) or not includes or lines[includes[-1] + 1:includes[-1] + 2] != [""]:
+        return None
+    lines[includes[-1] + 1] = f"namespace file_{number} {{"
+    return "\n".join(lines) + f"\n}}  // namespace file_{number}"
+
+
 def units_of(files):
     """Groups files of one directory with the same options so that a group declares no name twice."""
     units = []
     for file in files:
-        names = names_of(file.read_text())
+        is_apart = in_own_namespace(file.read_text(), 0) is not None
+        names = {} if is_apart else sources_of_names(file)
         fits = [unit for unit in units if names is not None and unit["names"] is not None
-                and len(unit["files"]) < FILES_OF_A_UNIT and not unit["names"] & names]
+                and unit["is_apart"] == is_apart and len(unit["files"]) < FILES_OF_A_UNIT
+                and all(unit["names"].get(name, source) == source for name, source in names.items())]
         if fits:
             fits[0]["files"].append(file)
             fits[0]["names"] |= names
         else:
-            units.append({"files": [file], "names": names})
+            units.append({"files": [file], "names": names, "is_apart": is_apart})
     return [unit["files"] for unit in units]
 
 
@@ -91,9 +131,10 @@ class Tidy:
             if (ROOT / parent / ".clang-tidy").exists():
                 (self.units / parent / ".clang-tidy").write_bytes((ROOT / parent / ".clang-tidy").read_bytes())
         unit, text, starts = folder / f"unit_{number}.cpp", "", []
-        for file in files:
+        for index, file in enumerate(files):
             starts.append(text.count("\n"))
-            text += file.read_text() + "\n"
+            content = file.read_text()
+            text += (in_own_namespace(content, index) or content) + "\n"
         unit.write_text(text)
         status, output = self.run(unit, (*options, "-iquote", str(files[0].parent)))
         if DOES_NOT_COMPILE in output:

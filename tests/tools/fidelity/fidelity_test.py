@@ -58,7 +58,7 @@ class Fidelity(unittest.TestCase):
         rows = rows_after(calls, [(test, "cuEventQuery(e)", "0") for test, _, _ in calls],
                           [(test, "cuEventQuery(e)", "1") for test, _, _ in calls])
         self.assertEqual(rows["cuEventQuery"].state(), "partial")
-        self.assertEqual(rows["cuEventQuery"].why_partial(),
+        self.assertEqual(rows["cuEventQuery"].why(),
                          ["for a reason", f"an answer differs in the statement {TEST}"])
 
     def test_an_answer_that_is_missing_is_none_that_is_equal(self):
@@ -71,9 +71,22 @@ class Fidelity(unittest.TestCase):
         row.reasons.append("no statement asks it")
         self.assertEqual(row.state(), "not implemented")
 
-    def test_a_gap_of_an_entry_point_that_is_not_implemented_is_refused(self):
-        with self.assertRaises(SystemExit):
+    def test_an_entry_point_that_is_not_implemented_needs_a_reason(self):
+        with self.assertRaisesRegex(SystemExit, "cuGraphCreate"):
             fidelity.note_lacks(fidelity.read_rows())  # no entry point is implemented
+
+    def test_what_only_the_documentation_tells_has_a_state_of_its_own(self):
+        row = fidelity.read_rows()["cuGraphCreate"]
+        row.served = True
+        row.reasons += ["no statement asks it", "documented only: the GPU has no fabric"]
+        self.assertEqual(row.state(), "documented only")
+
+    def test_a_noun_counts_its_statements_and_those_with_a_recorded_answer(self):
+        calls = [(TEST, "cuEventQuery(e)", "cuEventQuery"), (TEST, "cuEventSynchronize(e)", "cuEventSynchronize"),
+                 ("Events.Two", "cuEventQuery(e)", "cuEventQuery")]
+        rows = rows_after(calls, [(TEST, key, "0") for _, key, _ in calls[:2]])
+        events = sum(row.noun == "Events" for row in rows.values())
+        self.assertIn(f"| [Events](#events) | {events} | 2 | 1 |\n", fidelity_page.page(rows, [], [], 0))
 
     def test_a_readme_without_a_place_for_the_totals_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/elf_file.hpp"
 
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <map>
 #include <unordered_set>
 #include <utility>
+
+#include "check/elf_classes.hpp"
 
 namespace cushim::command {
 namespace {
@@ -25,22 +26,6 @@ constexpr std::size_t most_versions = 4096;
 
 // A valid file has only a few note segments. Limits the time, like longest_name.
 constexpr int most_note_segments = 64;
-
-struct Elf32 {
-  using Header = Elf32_Ehdr;
-  using Segment = Elf32_Phdr;
-  using Section = Elf32_Shdr;
-  using Symbol = Elf32_Sym;
-  using Dynamic = Elf32_Dyn;
-};
-
-struct Elf64 {
-  using Header = Elf64_Ehdr;
-  using Segment = Elf64_Phdr;
-  using Section = Elf64_Shdr;
-  using Symbol = Elf64_Sym;
-  using Dynamic = Elf64_Dyn;
-};
 
 std::string machine_name(unsigned machine) {
   switch (machine) {

@@ -36,6 +36,8 @@ std::string text_of(const replay::Recording &recording, const replay::Report &re
     text += "the recording is not complete: the process did not end normally, or still runs\n";
   for (const replay::NotReplayed &one : report.not_replayed)
     text += fmt::format("not replayed: {} x {}: {}\n", one.count, one.symbol, printable(one.reason));
+  for (const replay::NotReplayed &one : report.partly_replayed)
+    text += fmt::format("partly replayed: {} x {}: {}\n", one.count, one.symbol, one.reason);
   if (report.stuck)
     text += fmt::format("call {} did not return: {}\n", *report.stuck,
                         cushim_entry(recording.calls()[*report.stuck].slot)->symbol);
@@ -49,13 +51,13 @@ std::string text_of(const replay::Recording &recording, const replay::Report &re
 }
 
 ReplayOutcome outcome_of(const replay::Recording &recording, const replay::Report &report) {
-  Json json{{"calls", recording.calls().size()},
-            {"complete", recording.is_complete()},
-            {"replayed", report.replayed},
-            {"not_replayed", Json::array()},
-            {"differences", Json::array()}};
+  Json json{{"calls", recording.calls().size()}, {"complete", recording.is_complete()},
+            {"replayed", report.replayed},       {"not_replayed", Json::array()},
+            {"partly_replayed", Json::array()},  {"differences", Json::array()}};
   for (const replay::NotReplayed &one : report.not_replayed)
     json["not_replayed"].push_back({{"symbol", one.symbol}, {"reason", one.reason}, {"count", one.count}});
+  for (const replay::NotReplayed &one : report.partly_replayed)
+    json["partly_replayed"].push_back({{"symbol", one.symbol}, {"reason", one.reason}, {"count", one.count}});
   for (const replay::Difference &one : report.differences)
     json["differences"].push_back(json_of(recording, one));
   if (report.stuck) json["stuck"] = *report.stuck;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the few calls of a recording that show a difference or an error as a C++ test.
+// Reduces a recording to the calls that show a difference or an error, and writes them as a C++ test.
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ replay::Report play_on_new_machine(const replay::Recording &recording, const rep
   return report;
 }
 
-// Writes a line about the work so far, at most once a second.
+// Prints the progress on stderr, at most once a second.
 class Progress {
  public:
   void operator()(std::size_t calls, std::size_t replays) {
@@ -68,8 +68,7 @@ void write(const std::string &file, const std::string &text) {
 int shrink_recording(const ReplayOptions &options) {
 #ifdef CUSHIM_WITH_SIM
   try {
-    if (options.driver != "sim")
-      return failure(Exit::usage, "--shrink makes the calls on the simulated driver only");
+    if (options.driver != "sim") return failure(Exit::usage, "--shrink works on the simulated driver only");
     const auto recording = replay::Recording::read(options.recording);
     const auto play = [&](const replay::PlayOptions &play_options) {
       return play_on_new_machine(recording, play_options);

@@ -24,7 +24,7 @@
 #include "common/text.hpp"
 #include "run/bypass.hpp"
 #include "run/record_ptx.hpp"
-#include "trace/recording.hpp"
+#include "trace/trace.hpp"
 
 namespace cushim::command {
 
@@ -220,12 +220,12 @@ bool write_traces(const RunOptions &options, const fs::path &folder) {
   for (const auto &file : fs::directory_iterator(folder, error)) {
     if (file.path().extension() != ".trace") continue;
     try {
-      if (options.has_summary) write_recording(file.path().string(), "summary", std::cerr);
+      if (options.has_summary) write_trace(file.path().string(), "summary", std::cerr);
       if (options.trace.empty()) continue;
       const std::string name = sim::report_file(options.trace, std::stoi(file.path().stem().string()));
       if (const auto format = trace_format_of(options.trace)) {
         std::ofstream to(name, std::ios::trunc);
-        write_recording(file.path().string(), *format, to);
+        write_trace(file.path().string(), *format, to);
         if (!to.flush())
           throw std::runtime_error(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
       } else {
@@ -296,11 +296,12 @@ Outcome run(const RunOptions &options) {
   }
   const bool has_machine_options = !options.devices.empty() || !options.driver_version.empty() ||
                                    !options.schedule.empty() || !options.seed.empty() ||
-                                   !options.kernels.empty() || options.skips_kernels;
+                                   !options.kernels.empty() || options.skips_kernels ||
+                                   !options.profile_kernels.empty() || !options.kernel_times.empty();
   if (has_machine_options && !driver.is_simulated())
     return failure(
-        "--devices, --driver-version, --schedule, --seed, --kernels and --skip-kernels are options of the "
-        "simulated driver");
+        "--devices, --driver-version, --schedule, --seed, --kernels, --skip-kernels, --profile-kernels and "
+        "--kernel-times are options of the simulated driver");
   const char *const before = std::getenv("LD_LIBRARY_PATH");
   const bool has_before = before != nullptr && *before != '\0';
   set("LD_LIBRARY_PATH", folder.string() + (has_before ? std::string(":") + before : std::string()));
@@ -317,9 +318,17 @@ Outcome run(const RunOptions &options) {
   set("CUSHIM_RECORD_DATA", options.record_data);
   set("CUSHIM_KERNELS", options.kernels);
   if (options.skips_kernels) set("CUSHIM_SKIP_KERNELS", "1");
+  // Processes may change their current directory.
+  const bool is_profile_file = !options.profile_kernels.empty() && options.profile_kernels != "stderr";
+  const std::string profile =
+      is_profile_file ? fs::absolute(options.profile_kernels).string() : options.profile_kernels;
+  set("CUSHIM_PROFILE_KERNELS", profile);
+  set("CUSHIM_KERNEL_TIMES", options.kernel_times);
   if (driver.is_simulated()) record_ptx(options.ptx_store, folder / "libcushim_ptx_recorder.so");
   for (const std::string &file : {options.report, options.trace, options.record})
     if (const auto why = write_problem(file)) return failure(*why);
+  if (is_profile_file)
+    if (const auto why = write_problem(sim::kernel_report_file(profile, getpid()))) return failure(*why);
   const bool has_driver_options =
       has_machine_options || !options.driver.empty() || !options.faults.empty() || !options.check.empty();
   if (has_driver_options && is_rejected(folder)) return {Exit::usage, "", {}};

@@ -45,9 +45,22 @@ Verb add_run(CLI::App &app) {
       "--skip-kernels", options->skips_kernels,
       "Launches of kernels without PTX that are not registered do nothing, and the report says so. "
       "Default: loading their cubin fails.");
-  verb->add_option("--check", options->check,
-                   "Checkers to enable, separated by commas: leaks, misuse, hazards, deadlock. See "
-                   "docs/guide/checkers.md. Default: none.");
+  verb->add_option(
+          "--kernel-times", options->kernel_times,
+          "Virtual time of kernels that run as PTX: fixed, 2 us each; or model, by what they do. See "
+          "docs/guide/kernel_time.md. Default: fixed.")
+      ->check(CLI::IsMember({"fixed", "model"}));
+  verb->add_flag(
+      "--profile-kernels{stderr}", options->profile_kernels,
+      "Count what each instruction of the kernels does that run as PTX, and print a summary of each "
+      "process on stderr: instructions, active lanes, bytes, sectors, bank conflicts, branches. "
+      "--profile-kernels=FILE.html also writes the listing of each kernel with its counts as a page, "
+      "=FILE.json as JSON (%p is replaced by the process id, or .PID is inserted). See "
+      "docs/guide/kernel_profile.md. Default: not counted.");
+  verb->add_option(
+      "--check", options->check,
+      "Checkers to enable, separated by commas. Of driver calls: leaks, misuse, hazards, deadlock; "
+      "inside kernels: memory, races, init, barriers. See docs/guide/checkers.md. Default: none.");
 #ifdef CUSHIM_WITH_TRACE
   verb->add_option(
       "--trace", options->trace,
@@ -82,8 +95,8 @@ Verb add_run(CLI::App &app) {
       "The options set variables of cushim's libcuda.so.1: CUSHIM_DRIVER, CUSHIM_DEVICES, "
       "CUSHIM_DRIVER_VERSION, "
       "CUSHIM_SCHEDULE, CUSHIM_SEED, CUSHIM_FAULTS, CUSHIM_REPORT, CUSHIM_CHECK, CUSHIM_RECORD, "
-      "CUSHIM_RECORD_DATA. Without an option, its "
-      "variable keeps its value.");
+      "CUSHIM_RECORD_DATA, CUSHIM_KERNELS, CUSHIM_SKIP_KERNELS, CUSHIM_PTX_STORE, CUSHIM_PROFILE_KERNELS, "
+      "CUSHIM_KERNEL_TIMES. Without an option, its variable keeps its value.");
   return {verb, [options] { return print(run(*options), false); }};
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf_recipe.hpp"
 
-#include <elf.h>
-
 #include <cstring>
+
+#include "check/elf_classes.hpp"
 
 namespace cushim::command {
 namespace {
@@ -11,22 +11,12 @@ namespace {
 // Not 0, so that addresses differ from file offsets.
 constexpr std::uint64_t base_address = 0x10000;
 
-struct Elf32 {
-  using Header = Elf32_Ehdr;
-  using Segment = Elf32_Phdr;
-  using Section = Elf32_Shdr;
-  using Symbol = Elf32_Sym;
-  using Dynamic = Elf32_Dyn;
+struct File32 : Elf32 {
   static constexpr unsigned char file_class = ELFCLASS32;
   static constexpr std::uint16_t machine = EM_386;
 };
 
-struct Elf64 {
-  using Header = Elf64_Ehdr;
-  using Segment = Elf64_Phdr;
-  using Section = Elf64_Shdr;
-  using Symbol = Elf64_Sym;
-  using Dynamic = Elf64_Dyn;
+struct File64 : Elf64 {
   static constexpr unsigned char file_class = ELFCLASS64;
   static constexpr std::uint16_t machine = EM_X86_64;
 };
@@ -202,7 +192,7 @@ class Writer {
 }  // namespace
 
 std::string make_elf(const ElfRecipe &recipe) {
-  return recipe.bits == 64 ? Writer<Elf64>(recipe).write() : Writer<Elf32>(recipe).write();
+  return recipe.bits == 64 ? Writer<File64>(recipe).write() : Writer<File32>(recipe).write();
 }
 
 }  // namespace cushim::command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trace/recording.hpp"
+#include "trace/trace.hpp"
 
 #include <cushim/trace/trace.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Format {
   const char *name;
-  const char *extension;  // empty: no file name means it
+  const char *extension;  // empty: no file name selects it
   void (*write)(const trace::Trace &trace, std::ostream &to);
 };
 constexpr Format formats[] = {
@@ -41,30 +41,30 @@ std::optional<std::string> trace_format_of(std::string_view file) {
   return std::nullopt;
 }
 
-void write_recording(const std::string &recording, const std::string &format, std::ostream &to) {
+void write_trace(const std::string &file, const std::string &format, std::ostream &to) {
   for (const Format &one : formats)
-    if (format == one.name) return one.write(trace::Trace(recording), to);
+    if (format == one.name) return one.write(trace::Trace(file), to);
 }
 
 Verb add_trace(CLI::App &app) {
   struct Options {
-    std::string recording;
+    std::string file;
     std::string format = "text";
   };
   const auto options = std::make_shared<Options>();
-  CLI::App *verb = app.add_subcommand(
-      "trace",
-      "Write a recording of driver calls (cushim run --trace FILE.trace) in words on standard output.");
+  CLI::App *verb = app.add_subcommand("trace",
+                                      "Print a trace of driver calls (cushim run --trace FILE.trace) as "
+                                      "text, JSON, a timeline or a summary.");
   verb->add_option("--format", options->format,
                    "text, jsonl (one JSON object a line), chrome (a timeline for Perfetto), html (a timeline "
                    "as a page) or "
                    "summary (calls, copies, "
                    "memory, streams, advice). Default: text.")
       ->check(CLI::IsMember(trace_formats()));
-  verb->add_option("RECORDING", options->recording, "The recording.")->required();
+  verb->add_option("TRACE", options->file, "The trace.")->required();
   return {verb, [options] {
             try {
-              write_recording(options->recording, options->format, std::cout);
+              write_trace(options->file, options->format, std::cout);
             } catch (const std::runtime_error &error) {
               std::fprintf(stderr, "cushim trace: %s\n", printable(error.what()).c_str());
               return static_cast<int>(Exit::usage);

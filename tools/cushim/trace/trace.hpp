@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cushim trace: writes a recording of driver calls in words.
+// cushim trace: writes a trace of driver calls in words.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace cushim::command {
 
-// The formats of a recording in words.
+// The formats of a trace in words.
 std::vector<std::string> trace_formats();
 
 // Returns the format that the end of a file's name means: .txt text, .jsonl JSON lines, .json and .html a
 // timeline; nullopt for any other.
 std::optional<std::string> trace_format_of(std::string_view file);
 
-// Writes a recording in one of trace_formats(). Throws std::runtime_error if it cannot be read.
-void write_recording(const std::string &recording, const std::string &format, std::ostream &to);
+// Writes a trace in one of trace_formats(). Throws std::runtime_error if it cannot be read.
+void write_trace(const std::string &file, const std::string &format, std::ostream &to);
 
 // Adds the verb trace.
 Verb add_trace(CLI::App &app);

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structures of <cuda.h> with the members that tests set.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+
+namespace cushim::test {
+
+// ---- Arrays and memory ----
+
+inline CUDA_ARRAY3D_DESCRIPTOR array_shape(std::size_t width, std::size_t height = 0, std::size_t depth = 0,
+                                           CUarray_format format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                           unsigned channels = 1, unsigned flags = 0) {
+  CUDA_ARRAY3D_DESCRIPTOR shape{};
+  shape.Width = width;
+  shape.Height = height;
+  shape.Depth = depth;
+  shape.Format = format;
+  shape.NumChannels = channels;
+  shape.Flags = flags;
+  return shape;
+}
+
+// The properties of physical memory of a device.
+inline CUmemAllocationProp device_memory(int device = 0) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = device;
+  return properties;
+}
+
+// ---- Copies: the ends and the extent of a CUDA_MEMCPY2D or CUDA_MEMCPY3D ----
+
+template <class Copy>
+void set_source(Copy &copy, const void *host) {
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = host;
+}
+template <class Copy>
+void set_source(Copy &copy, CUdeviceptr address) {
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = address;
+}
+template <class Copy>
+void set_source(Copy &copy, CUarray array) {
+  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.srcArray = array;
+}
+
+template <class Copy>
+void set_target(Copy &copy, void *host) {
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = host;
+}
+template <class Copy>
+void set_target(Copy &copy, CUdeviceptr address) {
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = address;
+}
+template <class Copy>
+void set_target(Copy &copy, CUarray array) {
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.dstArray = array;
+}
+
+// Returns a copy of a plane between two places: pointers of the host, device addresses, arrays.
+template <class To, class From>
+CUDA_MEMCPY2D copy_of_plane(To to, From from, std::size_t width_in_bytes, std::size_t height) {
+  CUDA_MEMCPY2D copy{};
+  set_source(copy, from);
+  set_target(copy, to);
+  copy.WidthInBytes = width_in_bytes;
+  copy.Height = height;
+  return copy;
+}
+
+// Returns a copy of a box between two places.
+template <class To, class From>
+CUDA_MEMCPY3D copy_of_box(To to, From from, std::size_t width_in_bytes, std::size_t height = 1,
+                          std::size_t depth = 1) {
+  CUDA_MEMCPY3D copy{};
+  set_source(copy, from);
+  set_target(copy, to);
+  copy.WidthInBytes = width_in_bytes;
+  copy.Height = height;
+  copy.Depth = depth;
+  return copy;
+}
+
+// ---- Stream memory operations ----
+
+inline CUstreamBatchMemOpParams write_of_word(CUdeviceptr address, unsigned value, unsigned flags = 0) {
+  CUstreamBatchMemOpParams operation{};
+  operation.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operation.writeValue.address = address;
+  operation.writeValue.value = value;
+  operation.writeValue.flags = flags;
+  return operation;
+}
+
+// ---- Launches and nodes ----
+
+// A launch of one thread with one attribute, which must exist as long as the configuration.
+inline CUlaunchConfig launch_of_one_thread(CUstream stream, CUlaunchAttribute &attribute) {
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return config;
+}
+
+inline CUDA_KERNEL_NODE_PARAMS node_of_one_thread(CUfunction kernel, void **arguments) {
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  parameters.func = kernel;
+  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+  parameters.kernelParams = arguments;
+  return parameters;
+}
+
+inline CUDA_MEM_ALLOC_NODE_PARAMS allocation_node(std::size_t bytes) {
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  parameters.bytesize = bytes;
+  return parameters;
+}
+
+}  // namespace cushim::test
