@@ -10,7 +10,7 @@
 namespace cushim {
 inline namespace v1 {
 
-// Which calls that are unsafe during capture (cuMemAlloc, for example) fail and invalidate the capture.
+// The unsafe calls (cuMemAlloc, for example) that fail during a capture and invalidate it.
 enum class CaptureMode : int {
   global = CU_STREAM_CAPTURE_MODE_GLOBAL,             // those of any thread
   this_thread = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,  // those of the thread that captures
@@ -21,7 +21,7 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 
 // Calls function(), and returns a graph of the work that it submits to the stream, and to streams that it
 // makes wait for the stream (they must join it again). Nothing runs. The capture always ends: if the function
-// throws, the graph is destroyed and the exception passed on. Throws an Error if a call in the function
+// throws, the graph is destroyed and the exception is passed on. Throws an Error if a call in the function
 // invalidated the capture. The legacy default stream cannot be captured. Driver calls: cuStreamBeginCapture,
 // those of the function, cuStreamEndCapture; at the end cuGraphDestroy.
 template <std::invocable Function>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of nodes, as the driver's structures: what a node has, and other parameters for it. The type
-// of the node decides the structure.
+// Reads and sets the parameters of nodes as the driver's structures. The type of the node decides the
+// structure.
 //
 //   CUDA_MEMCPY3D parameters = parameters_of(copy);
 //   parameters.WidthInBytes /= 2;
@@ -16,7 +16,7 @@ namespace cushim {
 inline namespace v1 {
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// ---- What a node has ------------------------------------------------------------------------------
+// ---- Reading parameters ---------------------------------------------------------------------------
 
 // Return the parameters of a node. Driver calls: cuGraph<type>NodeGetParams, for example
 // cuGraphMemcpyNodeGetParams.
@@ -106,7 +106,7 @@ inline CUgraphNodeParams parameters_of(const GraphNode &node, Where where = Wher
 }
 #endif
 
-// ---- Other parameters for a node ------------------------------------------------------------------
+// ---- Setting parameters ---------------------------------------------------------------------------
 
 // Set the parameters of a node. Driver calls: cuGraph<type>NodeSetParams.
 inline void set_parameters(const KernelNode &node, const CUDA_KERNEL_NODE_PARAMS &parameters,

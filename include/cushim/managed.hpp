@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managed memory: where its pages shall be, and where they are.
+// Managed memory: advice, prefetches and discards for ranges, and queries of what was advised.
 //
 //   advise(data, MemoryAdvice::read_mostly, device);
 //   prefetch(data, device, stream);

@@ -33,7 +33,7 @@ class ChosenDriver {
   // Counts calls from now on, by a hook on each entry point if the driver itself does not count. Calls that
   // hooks installed before make are not counted.
   virtual void count_calls() = 0;
-  // Returns what the program did. Behind a path() only counted calls and injected faults are known.
+  // Returns what the program did; for a driver with a path(), only counted calls and injected faults.
   virtual Usage usage() const = 0;
   // Returns what the kernels did; only the simulated driver knows it.
   virtual std::vector<KernelProfile> kernel_profiles() const { return {}; }

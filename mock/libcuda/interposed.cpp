@@ -45,7 +45,7 @@ class CallCounts final : public hook::Around {
 };
 
 // Returns the entry point for which the driver has this library's own function; null if there is none. Calls
-// of it would go round in a circle. This happens if the driver resolves its own functions by name and the
+// of it would recurse endlessly. This happens if the driver resolves its own functions by name and the
 // dynamic linker finds this library first.
 const CushimEntryInfo *find_circle(Driver &driver) {
   const CushimEntryInfo *found = nullptr;

@@ -55,7 +55,7 @@ bool is_behind_another() {
 
 // CUSHIM_DRIVER: the driver that receives the calls. Empty or "sim": the simulated one in this file, else the
 // absolute path of a library. A library that is named by its own path is the simulated driver; if it is
-// behind an interposed one, then checkers, faults, trace and report are the business of that one.
+// behind an interposed one, then the interposed library applies checkers, faults, trace and report.
 struct Choice {
   std::string path{};  // empty: simulated
   bool is_behind_another = false;

@@ -53,7 +53,7 @@ EXPORTED unsigned la_objclose(std::uintptr_t *cookie) {
 
 EXPORTED std::uintptr_t la_symbind64(ElfW(Sym) * symbol, unsigned, std::uintptr_t *from, std::uintptr_t *to,
                                      unsigned *, const char *name) {
-  if (*from == *to || !is_maker(library_of(to))) return symbol->st_value;  // the maker's calls of itself
+  if (*from == *to || !is_maker(library_of(to))) return symbol->st_value;  // calls within the library itself
   void *function = replace_nvrtc(library_of(to), name);
   if (function == nullptr) function = replace_nvjitlink(library_of(to), name);
   return function != nullptr ? reinterpret_cast<std::uintptr_t>(function) : symbol->st_value;

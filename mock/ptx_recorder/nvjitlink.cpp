@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nvJitLink returns no PTX of what it links, except with the option -ptx if all inputs are LTO IR. So this
-// keeps the inputs of a link. PTX and cubins whose PTX is known are its PTX; for LTO IR, a second link of
-// these inputs alone with -ptx makes it.
+// keeps the inputs of a link. The PTX of a link is that of its inputs: PTX, and cubins whose PTX is known;
+// for inputs of LTO IR, a second link of these alone, with -ptx.
 #include <exception>
 #include <mutex>
 #include <unordered_map>

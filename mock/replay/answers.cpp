@@ -24,14 +24,14 @@ using Content = Buffer::Content;
 using Kind = trace::Type::Kind;
 using mock::EntryTraits;
 
-// Calls that are not matched, since loaders make them where and how often they like.
+// Calls that are not matched, because loaders make them at any time and any number of times.
 bool is_lookup(std::string_view base) { return base == "cuGetProcAddress" || base == "cuDriverGetVersion"; }
 
 std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
 
 std::string name_of_slot(int slot) { return cushim_entry(slot)->symbol; }
 
-// Returns a call of a recording in words.
+// Returns a call of a recording as text.
 std::string text_of(const Recording &recording, std::size_t wanted) {
   std::string text;
   std::size_t number = 0;
@@ -48,8 +48,8 @@ std::string text_of(const Recording &recording, std::size_t wanted) {
   return text;
 }
 
-// Returns an argument of a successful call that leads to memory of which nothing is recorded although the
-// call wrote it; empty if there is none.
+// Returns the name of an argument through which a successful call wrote memory that the recording lacks;
+// empty if there is none.
 std::string_view unrecorded_output(const RecordedCall &call) {
   for (std::size_t i = 0; i < trace::row_of(call.slot).parameters.size(); ++i) {
     const trace::Parameter &parameter = trace::row_of(call.slot).parameters[i];
@@ -118,8 +118,8 @@ CUresult Answers::answer(const GivenCall &call) {
   return recorded.result;
 }
 
-// Returns the recorded thread of this thread; null if there are not so many. Of the threads that are not
-// matched, takes the first whose next call is this one, else the first.
+// Returns the recorded thread that is matched with this thread; null if all recorded threads are matched with
+// others. Of those that are not matched, takes the first whose next call is this one, else the first.
 Answers::Thread *Answers::thread_of(const GivenCall &call) {
   Thread *&found = matched_[trace::number_of_this_thread()];
   if (found != nullptr) return found;
@@ -209,7 +209,7 @@ std::optional<Deviation> Answers::give(const RecordedCall &recorded, const Given
   return std::nullopt;
 }
 
-// Gives the bodies of a conditional node, of which the program has the array until the driver ends.
+// Writes the array of the bodies of a conditional node, which is valid until the driver ends.
 void Answers::give_handles_made(const Buffer &buffer, const RecordedCall &recorded, char *structure) {
   const Item *const written = item_of(recorded.after, buffer.argument);
   if (!buffer.is_written() || written == nullptr || written->bytes.size() < buffer.element) return;
@@ -224,7 +224,7 @@ void Answers::give_handles_made(const Buffer &buffer, const RecordedCall &record
   }
 }
 
-// Writes rows of host memory to which a structure leads. Returns false if they were not recorded.
+// Writes rows of host memory to which a structure points. Returns false if they were not recorded.
 bool Answers::give_rows(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call) {
   const std::uint64_t structure = argument_of(call.slot, call.words, buffer.argument);
   if (structure == 0 || buffer.has_count) return true;
@@ -280,8 +280,7 @@ bool Answers::give_buffer(const Buffer &buffer, const RecordedCall &recorded, st
   return true;
 }
 
-// Writes the values of cuPointerGetAttributes or cuMemRangeGetAttributes, which have been compared up to
-// there.
+// Writes the recorded values of cuPointerGetAttributes or cuMemRangeGetAttributes to the program's arrays.
 bool Answers::give_attribute_values(const Buffer &buffer, const RecordedCall &recorded,
                                     const GivenCall &call) {
   const Item *const item = item_of(recorded.after, buffer.argument);

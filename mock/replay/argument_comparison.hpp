@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the arguments of a program's call, and the memory that they lead to, with those of a recorded
+// Compares the arguments of a program's call, and the memory that they point to, with those of a recorded
 // call.
 #pragma once
 
@@ -40,7 +40,8 @@ class ArgumentComparison {
   Difference compare_pointees(const Buffer &buffer, std::size_t at, const char *given);
   Difference compare_kernel_parameters(const Item &item, std::uint64_t given);
   Difference compare_launch_options(const Item &item, std::uint64_t given);
-  // Compares bytes of unknown type: up to 8 as a value; of more, the addresses of recorded memory in them.
+  // Compares bytes of unknown type: up to 8 bytes as a value; of more bytes, only the addresses of recorded
+  // memory in them.
   Difference compare_bytes(std::string_view recorded, const char *given, const std::string &name);
   Difference compare_value(const trace::Type &type, const char *recorded, const char *given,
                            std::string_view name);

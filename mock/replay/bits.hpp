@@ -15,7 +15,7 @@ inline std::uint64_t bits_at(const void *at, std::size_t size) {
   return bits;
 }
 
-// Returns them as a number with a sign.
+// Returns the bytes as a signed number.
 inline std::int64_t signed_bits_at(const void *at, std::size_t size) {
   const std::size_t unused = 64 - 8 * std::min<std::size_t>(size, 8);
   return static_cast<std::int64_t>(bits_at(at, size) << unused) >> unused;

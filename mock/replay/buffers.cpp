@@ -67,7 +67,7 @@ std::uint64_t size_of_pool_attribute(std::uint64_t attribute) {
   return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES ? 4 : 8;
 }
 
-// The memory that a void * leads to; nullopt if it is unknown.
+// The memory that a void * points to; nullopt if it is unknown.
 std::optional<Buffer> untyped(const EntryTraits &traits, const Row &row, std::size_t argument) {
   const std::string_view name = row.parameters[argument].name;
   if (name == "image" || name == "fatCubin" || name == "code")
@@ -121,7 +121,7 @@ std::optional<Buffer> typed(const Row &row, std::size_t argument) {
     const auto count = find(row, array.count);
     if (!array.count.empty() && !count) continue;
     if (count) set_count(buffer, row, *count);
-    // Where the call writes the count, it writes the array.
+    // A call that writes the count also writes the array.
     if (!type.is_input) buffer.direction = buffer.is_count_behind_pointer ? Direction::out : array.direction;
     break;
   }
@@ -182,7 +182,7 @@ const Buffer *buffer_of(int slot, std::size_t argument) {
 }
 
 std::size_t kernel_argument_of(int slot) {
-  // The one argument with such a handle.
+  // At most one argument is a CUfunction.
   const Row &row = trace::row_of(slot);
   constexpr std::string_view kNoun = mock::noun_of<CUfunction>;
   return static_cast<std::size_t>(std::ranges::find_if(row.parameters,

@@ -20,9 +20,9 @@ struct Buffer {
     text_out,
     returned_text,      // the call writes a pointer to a text
     image,              // a module: its headers or its NUL tell where it ends
-    kernel_parameters,  // a pointer to each
+    kernel_parameters,  // an array of pointers, one to each parameter
     launch_options,     // the argument `extra` of a launch
-    attribute_values,   // a pointer to each
+    attribute_values,   // an array of pointers, one to each value
   };
   enum class Direction : std::uint8_t { in, out, both };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what a call of a test is expected to have written.
+// Writes statements that compare what a call of a test wrote with the recording.
 #include "bits.hpp"
 #include "cpp_text.hpp"
 #include "created_memory.hpp"

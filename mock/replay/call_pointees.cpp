@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what pointers in the structures of a call lead to.
+// Writes the declarations of memory that pointers in the structures of a call point to.
 #include "cpp_text.hpp"
 #include "created_memory.hpp"
 #include "pointees.hpp"
@@ -7,7 +7,7 @@
 
 namespace cushim::replay {
 
-// Declares what the pointers of a structure lead to, and sets them.
+// Declares the memory that the pointers of a structure point to, and sets the pointers.
 void CallWriter::put_pointees(const Buffer &buffer, const Item &structure, std::uint64_t at,
                               const std::string &object) {
   using PointeeContent = Pointee::Content;

@@ -43,7 +43,7 @@ std::string CallWriter::argument(std::size_t index) {
   return parameter.type->kind == Kind::address ? "0" : "nullptr";
 }
 
-// An argument that leads to no memory of the program.
+// An argument that points to no memory of the program.
 std::string CallWriter::plain(std::size_t index) {
   const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[index];
   const auto created = memory_created_by(call_);

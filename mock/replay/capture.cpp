@@ -164,7 +164,7 @@ void Capture::copy_data(std::uint8_t argument, bool is_data, std::uint64_t addre
   if (size == 0 || (is_data && data_ == RecordData::none)) return;
   const bool is_hash = is_data && data_ == RecordData::hashes;
   std::array<char, kHashedPiece> piece;
-  // Nothing is recorded of memory that does not exist; where only its rest does not, zeros.
+  // Records nothing for memory that is not mapped; if only its end is not mapped, zeros for the end.
   if (!read(piece.data(), address, std::min<std::uint64_t>(size, piece.size()))) return;
   stream_.put(item_tag(argument, is_hash));
   stream_.put(size);

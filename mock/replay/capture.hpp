@@ -44,7 +44,7 @@ class Capture {
   // Returns the handle of the stream in this argument; the legacy or per-thread stream for 0.
   std::uint64_t stream_in(std::size_t argument) const;
   void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);
-  // Copies what the pointers in structures lead to; before the call, only the program's data.
+  // Copies the memory that pointers in structures point to; before the call, only the program's data.
   void copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels);
   void put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data, std::string_view bytes);
   // Returns the parameters of the kernel that the call launches, as an item has them; nullopt if their sizes

@@ -12,7 +12,7 @@ namespace cushim::replay {
 
 struct CreatedMemory {
   std::uint64_t address = 0, size = 0;
-  std::size_t argument = 0;         // has the address, or leads to it
+  std::size_t argument = 0;         // has the address, or points to it
   bool is_written_address = false;  // whether the call wrote the address; else the program passed it
   bool is_host_accessible = false;  // pinned, registered or managed
 };
@@ -24,7 +24,7 @@ const Item *item_of(std::span<const Item> items, std::size_t argument);
 // is none.
 const Item *pointee_item_of(std::span<const Item> items, std::size_t argument, std::uint64_t offset);
 
-// Returns the size that the arguments tell; 1 if they do not.
+// Returns the size that the arguments specify; 1 if they specify none.
 std::uint64_t size_of_created_memory(const RecordedCall &call);
 
 // Returns the memory or address range whose lifetime the call began; nullopt if there is none, or if its

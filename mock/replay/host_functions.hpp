@@ -16,7 +16,7 @@ class HostFunctions {
   HostFunctions() = default;
   HostFunctions(const HostFunctions &) = delete;
   HostFunctions &operator=(const HostFunctions &) = delete;
-  // Runs the rest.
+  // Runs the remaining functions.
   ~HostFunctions() {
     {
       const std::lock_guard lock(mutex_);

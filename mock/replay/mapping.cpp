@@ -15,7 +15,7 @@ using trace::Field;
 using trace::Type;
 using Kind = Type::Kind;
 
-// Replaces host functions of the program, which does not run.
+// Takes the place of host functions, because the recorded program does not run.
 void do_nothing(void *) {}
 void CUDA_CB do_nothing_in_stream(CUstream, CUresult, void *) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects and the memory of a recording, and those that stand for them in a replay.
+// Maps the objects and the memory of a recording to those of the replay.
 #pragma once
 
 #include <cstdint>

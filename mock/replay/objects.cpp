@@ -20,7 +20,8 @@ using mock::EntryTraits;
 
 constexpr std::uint64_t kMostFreed = std::uint64_t{256} << 30;
 constexpr std::uint64_t kAlignment = std::uint64_t{2} << 20;
-// Handles of objects whose recorded handle had meant another object before. No driver has such addresses.
+// The first of the values that stand for a reused handle: for a later object whose recorded handle had
+// identified another object before. No driver returns such values.
 constexpr std::uint64_t kFirstLaterHandle = std::uint64_t{0x7c} << 56;
 
 }  // namespace
@@ -89,7 +90,7 @@ void Objects::end_memory(const RecordedCall &call) {
   if (found != memory_.end() && !found->second.empty()) found->second.back().freed = call.begin;
 }
 
-// Returns the memory that existed at the time; if there is none, that which was created last before.
+// Returns the memory that existed at the time; if there is none, the memory that was created last before it.
 const Objects::Memory *Objects::memory_at(std::uint64_t recorded, std::uint64_t time) const {
   const Memory *last = nullptr;
   for (auto next = memory_.upper_bound(recorded); next != memory_.begin();) {

@@ -17,8 +17,8 @@
 
 namespace cushim::replay {
 
-// Address space of the process that stands for memory of a recording. Keeps the place in 2 MiB of the
-// recorded address. Memory of a device is not accessible.
+// Address space of the process that stands for memory of a recording. Its address modulo 2 MiB is that of the
+// recorded one. Memory of a device is not accessible.
 class Area {
  public:
   // Throws std::bad_alloc.

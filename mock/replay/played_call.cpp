@@ -97,7 +97,7 @@ void PlayedCall::set_host_function() {
     else
       lacks_ = "the memory that its host function wrote is unknown";
   }
-  // A function that writes nothing need not keep the recorded order.
+  // A host function that writes nothing need not run in the recorded order.
   if (writes.empty()) return;
   words_[1] = base == "cuLaunchHostFunc" ? reinterpret_cast<std::uint64_t>(&PlayedFunctions::run)
                                          : reinterpret_cast<std::uint64_t>(&PlayedFunctions::run_in_stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a recording, made again.
+// Replays one call of a recording.
 #pragma once
 
 #include <cushim/driver.hpp>
@@ -61,12 +61,12 @@ class PlayedCall {
 
   // Makes the arguments. Returns the reason if that is not possible.
   std::optional<std::string> prepare();
-  // Returns what the call is made without; empty if it is made with everything.
+  // Returns the data that the call is made without; empty if none is missing.
   const std::string &lacks() const noexcept { return lacks_; }
   CUresult make(cushim::Driver &driver) const;
   // Returns whether the call that was made had no current context although the recorded one had.
   bool lacks_context(CUresult result) const;
-  // Compares, and adds the objects that the call made to the mapping.
+  // Compares the call with the recording, and adds the objects that it created to the mapping.
   std::optional<Difference> finish(CUresult result, bool compares_values);
 
  private:
@@ -79,8 +79,8 @@ class PlayedCall {
   char *make_launch_options(std::string_view bytes);
   // Returns an array of pointers to memory for each value.
   char *make_attribute_values(std::string_view item);
-  // Provides what the pointers in a structure lead to, and sets them to null so that Mapping::replace() takes
-  // no notice of them. `offset` is that of the structure in the argument's memory.
+  // Provides the memory that pointers in a structure point to, and sets the pointers to null so that
+  // Mapping::replace() ignores them. `offset` is that of the structure in the argument's memory.
   std::optional<std::string> provide_pointees(const Buffer &buffer, char *structure, std::uint64_t offset);
   std::optional<std::string> provide_pointee(const Pointee &pointee, const Item *item, char *&to);
   void set_pointers();
@@ -111,7 +111,7 @@ class PlayedCall {
   HostMemory own_;
   std::vector<std::uint64_t> words_;
   std::string lacks_;
-  // A pointer in a structure, and what it is set to.
+  // A pointer in a structure, and its new value.
   struct Pointer {
     char *at;
     const char *value;

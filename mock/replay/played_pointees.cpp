@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that pointers in structures and in arrays lead to, for a call that is made again.
+// Provides the memory behind pointers in structures and in arrays, for a call that is replayed.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>

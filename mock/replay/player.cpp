@@ -45,13 +45,15 @@ class Player : public std::enable_shared_from_this<Player> {
         if (item.argument == kHostFunction) replay_.recorded_functions[item.function].push_back(&item);
   }
 
-  // Lets host functions wait for the calls before them. Not for a constructor.
+  // Makes host functions wait for the calls before them. Not in the constructor, where weak_from_this() is
+  // empty.
   void set_order_of_functions() {
     replay_.wait_for = [player = weak_from_this()](std::uint64_t count) {
       const auto self = player.lock();
       if (self == nullptr) return;
       std::unique_lock lock(self->mutex_);
-      // Not longer: here a call may wait for the function that did not when it was recorded.
+      // Only half of the patience: a call of the replay may wait for this function although the recorded one
+      // did not.
       self->changed_.wait_for(lock, self->options_.patience / 2, [&] {
         return self->is_stopped_ || self->next_ == self->played_.size() ||
                self->calls_[self->played_[self->next_]].begin > count;
@@ -144,8 +146,8 @@ class Player : public std::enable_shared_from_this<Player> {
     }
   }
 
-  // Writes what the host wrote while a running call waited for it, when all calls have ended that had ended
-  // before that call, so that no other call comes between.
+  // Writes the bytes by which the host released a call that is running. Does so only when all calls that had
+  // ended before this call have ended, so that no other call runs between.
   void release_waits() {
     for (const std::size_t index : running_) {
       const RecordedCall &waiting = calls_[index];

@@ -37,7 +37,7 @@ HostRows rows_of(const Copy &copy, std::uint64_t x, std::uint64_t y, std::uint64
           .pitch = pitch != 0 ? pitch : copy.WidthInBytes + x};
 }
 
-// Sets what a copy of three dimensions has in addition.
+// Sets the members that only copies of three dimensions have.
 template <class Copy>
 HostRows with_slices(HostRows rows, const Copy &copy, std::uint64_t z, std::uint64_t height) {
   rows.slices = copy.Depth;
@@ -144,8 +144,8 @@ std::vector<Pointee> pointees_of(const WaitNode &node) {
 }
 
 #if CUDA_VERSION >= 12020
-// The structures of the types of nodes: what the pointers in them lead to is that of the first versions,
-// which have the same members at the same places.
+// The members of CUgraphNodeParams are read as the first versions of the structures, which have the same
+// members at the same offsets.
 std::vector<Pointee> pointees_of_any(const CUgraphNodeParams &node) {
   std::vector<Pointee> all;
   std::size_t offset = 0;
@@ -239,7 +239,7 @@ std::vector<Pointee> pointees_of(const trace::Type &type, const void *object) {
     return pointees_of(node, node.func);
   }
 #if CUDA_VERSION >= 12000
-  // Begins as the first version does.
+  // Begins with the members of the first version.
   if (is<CUDA_KERNEL_NODE_PARAMS_v2>(type)) {
     const auto node = copied<CUDA_KERNEL_NODE_PARAMS_v2>(object);
     return pointees_of(copied<CUDA_KERNEL_NODE_PARAMS_v1>(object),

@@ -16,15 +16,15 @@ namespace cushim::replay {
 
 // Rows of host memory that a copy of two or three dimensions reads or writes.
 struct HostRows {
-  std::uint64_t address = 0;  // to which the pointer in the structure leads
-  std::uint64_t first = 0;    // from there to the first byte of the first row
+  std::uint64_t address = 0;  // value of the pointer in the structure
+  std::uint64_t first = 0;    // bytes from the address to the first row
   std::uint64_t width = 0, rows = 0, slices = 1;
-  std::uint64_t pitch = 0, slice_pitch = 0;  // from row to row, from slice to slice
+  std::uint64_t pitch = 0, slice_pitch = 0;  // bytes from row to row and from slice to slice
 
-  // The bytes of all rows.
+  // Returns the number of bytes of all rows.
   std::uint64_t size() const noexcept { return width * rows * slices; }
-  // From the address to the end of the last row; 0 if there is no byte. Throws std::bad_alloc if it does not
-  // fit in 64 bits.
+  // Returns the number of bytes from the address to the end of the last row; 0 if the rows are empty. Throws
+  // std::bad_alloc if it does not fit in 64 bits.
   std::uint64_t extent() const;
   // Returns whether visit(address of the row) returns true for all rows; stops where it does not.
   template <class Visit>
@@ -48,11 +48,11 @@ struct Pointee {
     launch_options,
     rows_read,
     rows_written,
-    handles_made,  // an array of the driver, to which the call sets the pointer
+    handles_made,  // an array of the driver: the call writes its address to the pointer
   };
   Content content = Content::objects;
   std::size_t offset = 0;             // of the pointer in the structure
-  std::uint64_t address = 0;          // to which it leads; not 0
+  std::uint64_t address = 0;          // value of the pointer; not 0
   std::uint64_t size = 0;             // bytes of objects
   const trace::Type *type = nullptr;  // of an object
   CUfunction kernel = nullptr;        // whose parameters they are
@@ -61,7 +61,7 @@ struct Pointee {
   bool is_data() const noexcept { return content == Content::rows_read || content == Content::rows_written; }
 };
 
-// Returns the pointers in an object of this type; none in types that have none.
+// Returns the pointers in an object of this type.
 std::vector<Pointee> pointees_of(const trace::Type &type, const void *object);
 
 // Returns whether objects of the type may have such pointers.

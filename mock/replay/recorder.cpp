@@ -108,7 +108,7 @@ class Recorder::State final : public trace::CallObserver {
   }
 
  private:
-  // Puts what host functions have written since the last call that ended.
+  // Appends the bytes that host functions have written since the last call ended.
   void put_runs(ThreadStream &stream) {
     for (HostFunctionRun &run : functions_->take()) {
       if (run.changes.empty()) run.changes.emplace_back();

@@ -93,19 +93,20 @@ inline char *put_number(char *to, std::uint64_t value) noexcept {
   return to;
 }
 
-// Stands for an argument in an item with what an earlier asynchronous copy wrote.
+// The argument number of an item with the bytes that an earlier asynchronous copy wrote.
 inline constexpr std::uint8_t kCompletedCopy = 255;
 
-// Stands for an argument in an item with the memory behind a pointer in a structure.
+// The argument number of an item with the memory behind a pointer in a structure.
 inline constexpr std::uint8_t kPointee = 254;
 
-// Stands for an argument in an item with memory that the host and devices access.
+// The argument number of an item with pinned, registered or managed memory.
 inline constexpr std::uint8_t kHostMemory = 253;
 
-// Stands for an argument in an item with what a host function wrote to such memory.
+// The argument number of an item with the bytes that a host function wrote to such memory.
 inline constexpr std::uint8_t kHostFunction = 252;
 
-// Stands for an argument in an item with what the host wrote to such memory while the call waited for it.
+// The argument number of an item with the bytes that the host wrote to such memory while the call waited for
+// them.
 inline constexpr std::uint8_t kReleasingWrite = 251;
 inline constexpr std::uint8_t kFirstSpecial = kReleasingWrite;
 

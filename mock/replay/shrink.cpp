@@ -76,8 +76,8 @@ class Shrinker {
                         trace::result_name(recording_.calls()[target_].result));
   }
 
-  // Returns whether the last of these calls shows the same. If so, they become calls_, without those that
-  // need an object of a call that is not among them.
+  // Returns whether the last of these calls still shows the difference or error. If so, they become calls_,
+  // without those that need an object of a call that is not among them.
   bool keeps(const Calls &calls, bool on_one_thread = false) {
     const Report report = replay(&calls, on_one_thread);
     const bool is_same = shows_the_same(report);

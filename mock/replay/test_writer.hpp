@@ -17,7 +17,7 @@
 
 namespace cushim::replay {
 
-// Bytes of data in a test at most.
+// The most bytes of data in a test.
 inline constexpr std::size_t kMostTestData = std::size_t{4} << 20;
 
 // Variables of the test that have the handles and addresses of the recording.

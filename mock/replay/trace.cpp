@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings as traces, which other functions write in words.
+// Converts recordings to traces, which other functions write as text.
 #include <algorithm>
 
 #include <cushim/replay/recording.hpp>

@@ -86,7 +86,7 @@ void WatchedMemory::create(const CallOfProgram &call) {
   is_empty_ = false;
 }
 
-// Requires the mutex. Returns true if that is unknown.
+// Returns whether the call may let a device use the memory; true if that is unknown. Requires the mutex.
 bool WatchedMemory::may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
                             KernelParameters &kernels) {
   const auto is_inside = [&](std::uint64_t word) { return word - base < memory.size; };
@@ -226,7 +226,7 @@ std::vector<WatchedMemory::Change> WatchedMemory::copy() {
 }
 
 std::vector<WatchedMemory::Change> WatchedMemory::changes_since(const std::vector<Change> &copy) {
-  // Ranges with fewer equal bytes between them are one.
+  // Ranges with fewer equal bytes between them are merged.
   constexpr std::size_t kGap = 32;
   std::vector<Change> changes;
   for (const auto &[address, before, is_releasing] : copy) {

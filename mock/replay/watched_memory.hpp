@@ -44,15 +44,15 @@ class WatchedMemory {
 
   // Returns what is in the memory now, up to kMostCopied bytes.
   std::vector<Change> copy();
-  // Returns the ranges whose bytes are others now.
+  // Returns the ranges whose bytes have changed since.
   static std::vector<Change> changes_since(const std::vector<Change> &copy);
   static constexpr std::uint64_t kMostCopied = std::uint64_t{16} << 20;
 
  private:
   struct Use {
     std::uint64_t stream = 0, begin = 0;
-    // Of a stream that only waits for a value: its address and the value, so that others wrote it if it
-    // changes. The address is 0 for other uses.
+    // If the stream only waits for a value: the address and the last seen value of the word. The stream does
+    // not write it, so a change is a write of the host. The address is 0 for other uses.
     std::uint64_t word = 0, value = 0;
   };
   struct Memory {

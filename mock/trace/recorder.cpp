@@ -48,7 +48,7 @@ ClockPair clocks() { return {ticks(), monotonic()}; }
 // Copies texts and single objects behind pointers to a record.
 class ValueWriter {
  public:
-  // After a failed call, only inputs have a meaning. A pointer that is not null leads to an object if the
+  // After a failed call, only inputs have a meaning. A pointer that is not null points to an object if the
   // driver has accessed it: the call succeeded and has no arrays, which may be empty.
   ValueWriter(std::uint64_t *at, bool has_succeeded, bool has_arrays)
       : at_(at), has_succeeded_(has_succeeded), is_valid_(has_succeeded && !has_arrays) {}

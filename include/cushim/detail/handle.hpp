@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of nouns whose reference has no functions of its own, and of functions that only ask the driver.
+// Base classes of references and owners without functions of their own, and a helper for queries of the
+// driver.
 #pragma once
 
 #include <cushim/detail/owner.hpp>

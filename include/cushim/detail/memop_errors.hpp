@@ -31,7 +31,7 @@ inline const char *support_remark(unsigned flags, std::size_t size) {
   return nullptr;
 }
 
-// An operation that may be the reason of an error.
+// An operation that may have caused an error.
 struct Suspect {
   CUdeviceptr address;
   std::size_t size;  // bytes of its word; 0 if it has none

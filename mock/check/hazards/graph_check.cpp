@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for nodes of a graph that access the same memory without order.
+// Finds nodes of a graph that access the same memory without order.
 #include <algorithm>
 
 #include "hazards/graph_work.hpp"
@@ -7,7 +7,8 @@
 namespace cushim::check {
 namespace {
 
-// Nodes that no path orders have clocks of as many numbers; together, the clocks must stay below this.
+// The limit of the numbers in all clocks that are kept. A clock has one number for each stream, and nodes
+// that no path orders are in different streams.
 constexpr std::size_t kMostNumbers = std::size_t{1} << 25;
 
 // Distributes the nodes over streams: a node continues a stream if it follows the stream's last node.

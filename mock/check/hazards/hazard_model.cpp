@@ -163,7 +163,7 @@ void HazardModel::refused_work(const StreamRef &stream, Access access, std::span
 namespace {
 
 // If there is a conflict with a kernel whose extent is a guess, removes the conflicts with earlier work of
-// the kernel's stream: one event after the kernel mends them all, and the kernel may use the same bytes.
+// the kernel's stream: one event after the kernel removes all of them, and the kernel may use the same bytes.
 void drop_older_conflicts(std::vector<Conflict> &conflicts) {
   std::vector<Epoch> kernels;
   for (const Conflict &conflict : conflicts)

@@ -23,7 +23,8 @@ void add(CallView &call, const StreamRef &stream, void *const *pointers, void *c
   add(call, stream, call.kernels.ask(call.handle<CUfunction>(function), pointers, extra));
 }
 
-// Adds the events that a launch records by its attributes. Their last legal time is the end of the kernel.
+// Adds the events that a launch records by its attributes. The latest time at which the driver may record
+// them is the end of the kernel.
 void add_events(CallView &call, const StreamRef &stream, const CUlaunchConfig &configuration) {
   constexpr int kProgrammatic = 7, kCompletion = 12;  // CU_LAUNCH_ATTRIBUTE_*_EVENT
   for (const CUlaunchAttribute &attribute : std::span(configuration.attrs, configuration.numAttrs)) {

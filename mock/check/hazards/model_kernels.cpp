@@ -64,7 +64,7 @@ void HazardModel::use_pointer(const Access &given, const PointerUse &pointer) {
   std::deque<Access> &launches = launches_[begin];
   if (!launches.empty() && launches.back().epoch.stream_index == access.epoch.stream_index &&
       launches.back().epoch.sequence == access.epoch.sequence && launches.back().work == access.work)
-    return;  // another parameter leads to the same allocation
+    return;  // another parameter points into the same allocation
   access.kind = Kind::unknown;
   conflicts_.clear();
   const ByteRange whole{begin, memory.end};

@@ -88,17 +88,17 @@ class KernelChecker {
   std::uint32_t where_of(const Path &path, const Op *op) const;
   const InstructionSource &source_at(std::uint32_t where) const;
   InstructionTraits traits_at(std::uint32_t where) const;
-  // Returns a number of the source line, so that a finding in an unrolled loop is one; without .loc, of the
-  // instruction.
+  // Returns a number that identifies the source line, so that findings in an unrolled loop are merged;
+  // without .loc, a number that identifies the instruction.
   std::uint64_t line_of(std::uint32_t where) const;
   std::uint64_t thread_of(const Warp &, unsigned lane) const;
   ThreadPosition position_of(const Place &) const;
   Knowledge &knowledge_of(Warp &, unsigned lane);
-  // Adds what lanes know, and their accesses so far.
+  // Joins the clocks of lanes, and their accesses so far, into `to`.
   void arrive(Warp &, std::uint32_t lanes_mask, Knowledge &to);
 
-  // Counts a finding if there is one of the same rule and lines. Returns whether it needs no other
-  // one.
+  // Returns whether a finding of the same rule and lines exists or too many findings are kept. Increments the
+  // count of an existing one.
   bool is_known(Check check, std::string_view rule, std::uint32_t first, std::uint32_t second);
   void add_barrier(std::string_view rule, std::string what, std::vector<KernelFinding::Act> acts);
   void add_race(const RaceDetector::Record &earlier, const Place &place, std::uint64_t address,

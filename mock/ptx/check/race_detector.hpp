@@ -39,7 +39,7 @@ class RaceDetector {
   };
   // The clocks of a thread.
   struct Knowledge {
-    SharedClock now, fenced;  // now: all; fenced: what its next strong write releases
+    SharedClock now, fenced;  // now: its clock; fenced: the clock that its next strong write releases
     // The addresses of the last strong reads, and their times. The thread is ordered after the earlier strong
     // accesses of the same address: a counter that the last thread resets by a plain write is no race.
     struct {
@@ -54,21 +54,22 @@ class RaceDetector {
 
   explicit RaceDetector(const Shape &shape) : shape_(shape) {}
 
-  // Forgets the accesses to memory that a new owner gets.
+  // Forgets the accesses to memory that gets a new owner.
   void reset(std::uint64_t host, std::uint64_t bytes);
 
   // Notes an access to host memory. Returns the earlier access that it conflicts with, or a record without
   // bytes.
   Record note(const Access &access, const Knowledge &knowledge, std::uint64_t host, std::uint64_t bytes);
 
-  // A strong read, and a strong write, of an address.
+  // Record a strong read and a strong write of an address, and a fence.
   void acquire(Knowledge &knowledge, std::uint64_t host);
   void release(std::uint64_t thread, const Knowledge &knowledge, std::uint64_t host, bool is_fenced);
   void fence(std::uint64_t thread, Knowledge &knowledge);
 
-  // Adds what threads know, and their accesses so far, to `to`. `group` stands for the threads.
+  // Joins the clocks of the threads in `group`, and their accesses so far, into `to`.
   void arrive(VectorClock::Group group, const Knowledge &knowledge, Knowledge &to);
-  // Completes what all threads of a block know after they met.
+  // In the clock that all threads of a block share after a barrier, replaces the entries of these threads and
+  // of their warps by one entry for the block.
   void meet_in_block(std::uint64_t block, Knowledge &met);
 
  private:

@@ -31,7 +31,7 @@ struct InstructionCost {
 
 InstructionCost cost_of(const Module &, const Function &, const Instruction &);
 
-// A point in time of a warp, if reads that miss the first cache hit the second one, and if they do not.
+// A point in time of a warp, if reads that miss the L1 cache also hit the L2 cache, and if they miss it.
 struct Times {
   std::uint32_t in_l2 = 0, in_memory = 0;
 };
@@ -54,7 +54,7 @@ struct WarpCosts {
   void end_block(std::uint32_t stall);
 };
 
-// The reads of a block that hit the first cache.
+// The reads of a block that hit the L1 cache.
 struct BlockCosts {
   std::unordered_set<std::uint64_t> sectors;
 

@@ -9,7 +9,7 @@ namespace {
 
 // Cycles until the result of a read is there: of shared memory, the two caches, and memory.
 constexpr std::uint32_t shared_latency = 23, l1_latency = 38, l2_latency = 282, memory_latency = 661;
-constexpr std::uint64_t line_bytes = 128;  // of the first cache
+constexpr std::uint64_t line_bytes = 128;  // of the L1 cache
 constexpr std::uint64_t burst_bytes = 64;  // that memory transfers at least
 // Cycles of a multiprocessor for a line of a request.
 constexpr double tag = 0.25, missed_line = 1.04, written_line = 4, whole_written_line = 2;
@@ -23,7 +23,7 @@ void extend(Extent &extent, std::uint64_t begin, std::uint64_t end, bool is_atom
   extent.is_atomic = is_atomic;
 }
 
-// Returns the cycles that a part of the second cache takes for an atomic request: lanes with one address take
+// Returns the cycles that a part of the L2 cache takes for an atomic request: lanes with one address take
 // turns, others of the sector do not.
 double atomic_cycles(const Request &request) {
   std::uint64_t sorted[lanes];

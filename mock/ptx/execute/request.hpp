@@ -43,7 +43,7 @@ struct Request {
   }
 };
 
-// Counts the passes over the banks of shared memory, or of the first cache, which are the same.
+// Counts the passes over the banks of shared memory, or of the L1 cache, which are the same.
 void count_passes(const Request &, bool is_load, AccessCounts &to);
 // Adds what a request of a sampled block costs.
 void cost_request(Warp &, const Request &, const CountedAccess &, CountedSpace);

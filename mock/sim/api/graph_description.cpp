@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuGraphDebugDotPrint: a description of a graph in the DOT language. The text differs from that of a real
-// driver; which flag adds which values is that of the documentation, cuda.h.
+// driver; the values that each flag adds are those of the documentation, cuda.h.
 #include <cstdint>
 #include <cstdio>
 #include <iterator>

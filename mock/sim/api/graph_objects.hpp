@@ -139,7 +139,7 @@ struct Refusal {
 // in a body.
 Refusal refusal_of(Call &call, const Graph &graph);
 
-// Gives a launch, which replaces that of a kernel node, the attributes of the node. Returns the errors of
+// Copies the attributes of a kernel node to a launch that replaces the node's launch. Returns the errors of
 // cuLaunchKernelEx.
 void keep_attributes(Call &call, const KernelLaunch &before, KernelLaunch &after);
 

@@ -34,7 +34,7 @@ void add_line(std::string &log, const std::string &line) {
   log += line;
 }
 
-// The code of an input, or of a part of it, and what the call says of it.
+// The code of an input, or of a part of it, and its description by the call.
 struct Input {
   std::string_view bytes;
   CUjitInputType type;

@@ -301,7 +301,7 @@ CUresult get_flags(Call &call, unsigned *out, CUtexref handle) {
   return get(call, out, handle, [](const CUDA_TEXTURE_DESC &sampling) { return sampling.flags; });
 }
 
-// The references of a module are known to its kernels: nothing is to be set.
+// Has no effect: the kernels of a module know its references.
 CUresult set_parameter(Call &call, CUfunction function, int unit, CUtexref handle) {
   call.function(function);
   texture(call, handle);

@@ -9,7 +9,7 @@
 namespace cushim::sim {
 namespace {
 
-// Returns the number of an enumerator that the program has set, valid or not.
+// Returns an enumeration as a number, because the program may have set an invalid value.
 template <class Enum>
 unsigned number_of(const Enum &value) {
   unsigned number;
@@ -30,7 +30,7 @@ struct Limit {
   }
 };
 
-// Checks memory of elements of a format and returns its format.
+// Checks linear memory of a format, and that the context can access it. Returns the format of its elements.
 ptx::TexelFormat require_memory(Call &call, const Context &context, CUdeviceptr address, std::size_t bytes,
                                 CUarray_format format, unsigned channels, unsigned flags) {
   const Limit limit{*context.device};

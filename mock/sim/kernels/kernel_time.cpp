@@ -16,10 +16,12 @@ constexpr double wave_start = 650;      // cycles of a block beyond the path of 
 constexpr double idle_wave_start = 60;  // the same, if it does not
 // The sectors and lines that the L2 cache serves in a cycle, for each multiprocessor.
 constexpr double l2_sectors = 1.086, l2_lines = 0.684;
-// Parts of the second cache that change values for atomics, and the bytes that belong to one of them.
+// The number of parts of the L2 cache that execute atomic operations, and the bytes of adjacent memory that
+// belong to one part.
 constexpr double atomic_parts = 32, atomic_part_bytes = 2048;
 constexpr double memory_efficiency = 0.85;  // of the bandwidth of the memory's clock and width
-// Data of less than this part of the second cache is there; data of more than the second part is not.
+// Data below the first fraction of the size of the L2 cache is in the cache; data above the second fraction
+// is not.
 constexpr double fits_l2 = 0.48, exceeds_l2 = 1.11;
 constexpr double sharpness = 3;  // of the transition between two limits
 
@@ -73,7 +75,7 @@ std::int64_t kernel_time(const ptx::SampledCosts &costs, const ptx::LaunchShape 
   const double resident = device.resident(shape, shared_bytes);
   const double slots = device.multiprocessors * resident;
 
-  // The bytes that the kernel uses, and the part of them that is not in the second cache.
+  // The bytes that the kernel uses, and the part of them that is not in the L2 cache.
   const double bursts = all_blocks(static_cast<double>(costs.read_bursts)),
                read = all_blocks(static_cast<double>(costs.read_sectors)),
                written = all_blocks(static_cast<double>(costs.written_sectors));

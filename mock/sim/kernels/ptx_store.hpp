@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that keeps the PTX from which cubins were made, found by the cubin's content. Compilers' companion
+// A folder that keeps the PTX from which cubins were made, found by the cubin's content. The PTX recorder
 // (mock/ptx_recorder) writes it, the simulated driver reads it.
 #pragma once
 

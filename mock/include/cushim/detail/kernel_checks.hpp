@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a driver of this process that executes kernels tells checkers what it finds in them.
+// The interface by which an in-process driver that executes kernels reports their defects to checkers.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class EnabledKernelCheck {
   EnabledKernelCheck(const EnabledKernelCheck &) = delete;
   EnabledKernelCheck &operator=(const EnabledKernelCheck &) = delete;
 
-  // For drivers.
+  // Called by drivers.
   static bool is_on(KernelCheck check) noexcept { return count(check) != 0; }
   static bool is_any_on() noexcept;
 
@@ -42,7 +42,7 @@ struct KernelDefect {
   KernelCheck check = KernelCheck::memory;
   std::string rule;
   std::string what;                                       // one sentence, with the kernel, address and memory
-  std::vector<std::pair<std::string, std::string>> acts;  // a role, and line and thread
+  std::vector<std::pair<std::string, std::string>> acts;  // role; line and thread
   std::uint64_t count = 0;                                // occurrences
   std::uint64_t bytes = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a driver of this process tells checkers about the kernels of a call: their parameters, and the memory
-// that they access when they run.
+// The interface by which an in-process driver reports the kernels of a call to checkers: their parameters,
+// and the memory that they access when they run.
 #pragma once
 
 #include <cuda.h>
@@ -32,8 +32,8 @@ class KernelRecord {
   void finish();
   bool is_finished() const;
 
-  // Return the first granule from `begin` to `end` that the kernel has accessed in this way, and the other
-  // kernel in that way, as the addresses of its begin and its end.
+  // Return the begin and the end of the first granule from `begin` to `end` that this kernel has accessed in
+  // the way `kind`; with `other`, also the other kernel in the way `kind_of_other`.
   using Range = std::pair<std::uint64_t, std::uint64_t>;
   std::optional<Range> find(std::uint64_t begin, std::uint64_t end, Kind kind) const;
   std::optional<Range> find(std::uint64_t begin, std::uint64_t end, Kind kind, const KernelRecord &other,
@@ -79,7 +79,7 @@ class LaunchWatch {
   LaunchWatch(const LaunchWatch &) = delete;
   LaunchWatch &operator=(const LaunchWatch &) = delete;
 
-  // For drivers.
+  // Called by drivers.
   static bool is_on() noexcept { return innermost_ != nullptr; }
   static bool wants_records() noexcept {
     for (const LaunchWatch *watch = innermost_; watch != nullptr; watch = watch->outer_)

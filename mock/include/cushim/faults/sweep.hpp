@@ -24,7 +24,7 @@ namespace cushim::mock {
 // that create or map something, LAUNCH_FAILED for calls that enqueue or wait for work, else UNKNOWN.
 CUresult usual_failure(Entry entry);
 
-// Which calls fail, and with which error.
+// Selects the calls that fail, and their errors.
 struct SweepOptions {
   std::function<CUresult(Entry)> failure = &usual_failure;
   // Returns whether calls of an entry point are left alone. They are not counted either.
@@ -61,10 +61,10 @@ struct Sweep {
 // Runs the body with the driver that `make` returns as the current driver; `make` may return the same
 // driver each time. An exception from the body is an expected reaction to a failure and not a finding. A
 // call that releases something (destroys, frees, closes, releases, pops, ends a capture) does its work even
-// in the round in which it returns an error, because the caller cannot do better than call it once. Leaks are
-// those of check::Leaks: objects that the body creates must not outlive its run. On a crash (SIGSEGV, SIGBUS,
-// SIGFPE, SIGILL, SIGABRT), writes the round and the call to stderr before the program ends with that
-// signal. Only one sweep may run at a time. Throws as mock::DriverSlot::over(), and what `make` throws.
+// in the round in which it returns an error, because a caller cannot repeat a failed release. Leaks are those
+// of check::Leaks: objects that the body creates must not outlive its run. On a crash (SIGSEGV, SIGBUS,
+// SIGFPE, SIGILL, SIGABRT), writes the round and the call to stderr before the program ends with that signal.
+// Only one sweep may run at a time. Throws as mock::DriverSlot::over(), and what `make` throws.
 Sweep sweep(const std::function<std::shared_ptr<Driver>()> &make, const std::function<void()> &body,
             const SweepOptions &options = {});
 

@@ -60,7 +60,7 @@ struct KernelFinding {
   std::string what;       // one sentence, which follows "kernel NAME: "
   std::vector<Act> acts;  // in the order of their execution
   MemorySpace space = MemorySpace::none;
-  Access access = Access::read;  // of the last act
+  Access access = Access::read;  // of the last element of `acts`
   std::uint64_t address = 0;     // without a space: none
   std::uint64_t bytes = 0;       // 0: not known
   std::uint64_t count = 1;       // occurrences with the same lines

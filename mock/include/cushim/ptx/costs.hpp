@@ -6,7 +6,7 @@
 
 #include "cushim/ptx/execute.hpp"
 
-// What a model of a kernel's time needs, from a sample of its blocks. A launch that is sampled runs most
+// The input of a model of a kernel's time, from a sample of its blocks. A launch that is sampled runs most
 // blocks by the program without counts, at full speed.
 namespace cushim::ptx {
 
@@ -29,12 +29,12 @@ struct SampledCosts {
   // Cycles for which the blocks occupy each unit of a multiprocessor.
   std::array<double, pipes> pipe_cycles{};
   // The longest path of a warp of each block, in cycles: each instruction waits for its operands. Reads that
-  // miss the first cache wait for the second one, or for memory.
+  // miss the L1 cache wait for the L2 cache, or for memory.
   double path_in_l2 = 0, path_in_memory = 0;
-  // Sectors of 32 bytes between multiprocessors and the second cache.
+  // Sectors of 32 bytes between multiprocessors and the L2 cache.
   std::uint64_t read_sectors = 0, written_sectors = 0;
   std::uint64_t read_bursts = 0;  // of 64 bytes that contain the read sectors
-  double atomic_cycles = 0;       // that atomics of global memory occupy a part of the second cache
+  double atomic_cycles = 0;       // that atomics of global memory occupy a part of the L2 cache
   // Bytes between the lowest and the highest address of each instruction, overlaps counted once: of reads,
   // writes and atomics of global memory.
   std::uint64_t extent = 0, atomic_extent = 0;

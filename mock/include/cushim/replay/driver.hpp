@@ -22,7 +22,7 @@
 
 namespace cushim::replay {
 
-// A call of the program that is not the recorded one.
+// A call of the program that differs from the recorded one.
 struct Deviation {
   std::size_t call = 0;    // index in Recording::calls() of the recorded call; their number if there is none
   unsigned thread = 0;     // recorded; 0 if the recording has no such thread
@@ -47,10 +47,10 @@ struct DriverOptions {
   CUresult answer = CUDA_ERROR_NOT_SUPPORTED;
 };
 
-// Handles and device addresses are compared by the objects that they mean, numbers and texts by their value,
-// memory that the call reads by its bytes (by their hash with RecordData::hashes, not with RecordData::none).
-// Not compared: addresses of pageable memory, ids, padding. Parameters of kernels of more than 8 bytes are
-// compared only in the addresses of recorded memory that they contain.
+// Handles and device addresses are compared by the objects that they identify, numbers and texts by their
+// value, memory that the call reads by its bytes (by their hash with RecordData::hashes, not with
+// RecordData::none). Not compared: addresses of pageable memory, ids, padding. Parameters of kernels of more
+// than 8 bytes are compared only in the addresses of recorded memory that they contain.
 //
 // A program's thread is matched with the first recorded thread, of those that are not yet matched, whose
 // first call is the same. A thread makes its calls in the recorded order, and does not wait for other

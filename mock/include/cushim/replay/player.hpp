@@ -17,8 +17,8 @@ namespace cushim::replay {
 
 // Options of play().
 struct PlayOptions {
-  // Entry points whose values are not compared, by base name; a name that ends with * means all that begin
-  // so. Results are compared anyway.
+  // Base names of entry points whose values are not compared; "cuMem*" means all names with this prefix.
+  // Results are compared anyway.
   std::vector<std::string> ignored{};
   // Play ends if a call does not return for this time.
   std::chrono::milliseconds patience{10'000};
@@ -28,7 +28,7 @@ struct PlayOptions {
   bool on_one_thread = false;
 };
 
-// A call whose result, or a value or memory that it wrote, was another one than in the recording.
+// A call whose result, or a value or memory that it wrote, differs from the recording.
 struct Difference {
   std::size_t call = 0;  // index in Recording::calls()
   std::string what{};    // "result", or the name of the argument
@@ -54,10 +54,11 @@ struct Report {
 };
 
 // Makes the calls in the order in which they were made: each recorded thread has a thread here, calls begin
-// in the recorded order, and each after the calls that had returned before it began. Handles and addresses
-// are replaced by those that the calls made here returned. Values are compared by their type: numbers and
-// texts must be equal, handles and addresses must be those of the same objects, floating-point numbers
-// (times) and ids are not compared, nor is whether work was complete when a call asked (cuEventQuery).
+// in the recorded order, and each waits for the calls that had returned before it began in the recording.
+// Handles and addresses are replaced by those that the calls made here returned. Values are compared by their
+// type: numbers and texts must be equal, handles and addresses must be those of the same objects,
+// floating-point numbers (times) and ids are not compared, nor is whether work was complete when a call asked
+// (cuEventQuery).
 //
 // A call is not made if something that it needs is unknown: memory that was not recorded, a handle of a call
 // that was not made, pointers inside structures that are not recorded. A host function is replaced by a

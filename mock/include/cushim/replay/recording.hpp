@@ -27,7 +27,7 @@ class RecordingError : public std::runtime_error {
   std::uint64_t offset_;
 };
 
-// Memory that an argument leads to.
+// Memory that an argument points to.
 struct Item {
   std::uint8_t argument = 0;
   bool is_hash = false;
@@ -36,7 +36,7 @@ struct Item {
   // RecordedCall::begin of the asynchronous copy whose destination this is, in a call that waited for it; 0
   // if the item belongs to an argument.
   std::uint64_t completed = 0;
-  // For memory behind a pointer in a structure, whose `argument` is 254: the argument that leads to the
+  // For memory behind a pointer in a structure, whose `argument` is 254: the argument that points to the
   // structure, and the offset of the pointer in the memory of that argument.
   std::uint8_t structure = 0;
   // For pinned, registered or managed memory as the host saw it, whose `argument` is 251 to 253: its address.
@@ -46,7 +46,7 @@ struct Item {
   std::uint64_t function = 0, function_end = 0;
 };
 
-// A call with its arguments and the memory that they lead to.
+// A call with its arguments and the memory that they point to.
 struct RecordedCall {
   int slot = 0;         // of the entry point
   unsigned thread = 0;  // number in order of the threads' first calls, from 1

@@ -25,7 +25,7 @@ struct Usage {
     std::size_t bytes = 0;  // of memory
   };
 
-  // Machine code that the program loaded without PTX of its own.
+  // Machine code without PTX that the program loaded.
   struct Cubin {
     std::string ptx_from;     // who made it and left its PTX: "NVRTC", "nvJitLink", "ptxas"; empty: no PTX
     unsigned long loads = 0;  // calls that loaded it

@@ -84,7 +84,7 @@ class Gpu {
   }
 
  private:
-  CUdeviceptr buffers_[4] = {};  // a, b, c, and one to fill the second cache with
+  CUdeviceptr buffers_[4] = {};  // a, b, c, and one to fill the L2 cache with
   CUstream stream_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;
 };
