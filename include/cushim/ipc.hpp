@@ -40,7 +40,7 @@ inline const char *import_remark(CUresult result) {
       return "a handle opens only in another process than the one that made it";
     case CUDA_ERROR_MAP_FAILED:
     case CUDA_ERROR_INVALID_VALUE:
-      return "the handle is none, or what it names is gone";
+      return "the handle is invalid, or the exported object no longer exists";
     default:
       return nullptr;
   }

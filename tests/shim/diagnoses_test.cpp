@@ -251,7 +251,7 @@ TEST(Diagnosis, Init_failed_for_every_other_code) {
   EXPECT_THAT(initialize(12345), StartsWith("cushim[init-failed]: the driver returned 12345, unknown code"));
 }
 
-TEST(Diagnosis, Init_failed_because_nobody_initialized) {
+TEST(Diagnosis, Init_failed_without_a_call_of_cuInit) {
   EXPECT_EQ(
       probe({"load", "explain", "3"}, {{"CUSHIM_LIBRARY", kDriver}}).out,
       "cushim[ok]: the driver is usable (CUSHIM_LIBRARY: " + kDriver +

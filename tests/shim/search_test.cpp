@@ -38,20 +38,20 @@ TEST(Search, The_first_of_several_on_the_path_is_taken) {
       kUsable + " (soname: " + fake_path("12040") + ").\n12040\n");
 }
 
-TEST(Search, A_library_that_somebody_loaded_before_is_used_whatever_the_path_says) {
+TEST(Search, A_library_that_is_already_loaded_is_used_regardless_of_the_path) {
   EXPECT_EQ(
       probe({"preload", fake_path("12040"), "load", "name"}, {{"LD_LIBRARY_PATH", fake_folder("13000")}}),
       lines({kUsable + " (soname: libcuda.so.1).", fake_path("12040")}));
 }
 
-TEST(Search, So_it_is_when_a_broken_file_lies_on_the_path) {
+TEST(Search, A_loaded_library_is_used_although_a_broken_file_is_on_the_path) {
   const Folder folder;
   folder.write("libcuda.so.1", "no library\n");
   EXPECT_EQ(probe({"preload", fake_path("12040"), "load", "name"}, {{"LD_LIBRARY_PATH", folder.path()}}),
             lines({kUsable + " (soname: libcuda.so.1).", fake_path("12040")}));
 }
 
-TEST(Search, A_pipe_on_the_path_is_passed_over_and_nobody_waits_for_its_writer) {
+TEST(Search, A_pipe_on_the_path_is_skipped_without_a_wait_for_its_writer) {
   const Folder folder;
   ASSERT_EQ(mkfifo(folder.path("libcuda.so.1").c_str(), 0600), 0);
   EXPECT_EQ(
@@ -83,7 +83,7 @@ TEST(Search, A_driver_in_a_folder_with_a_long_path_has_its_whole_path_as_its_nam
   EXPECT_EQ(probe({"call", "cuInit", "name"}, {{"CUSHIM_LIBRARY", path}}), lines({"0", path}));
 }
 
-TEST(Search, Of_a_driver_with_a_long_path_that_cannot_be_loaded_the_reason_is_told) {
+TEST(Search, The_reason_is_reported_if_a_driver_with_a_long_path_cannot_be_loaded) {
   const Folder folder;
   const std::string path = long_folder(folder) + "/libcuda.so.1";
   fs::create_symlink(fake_path("unresolved"), path);
@@ -159,7 +159,7 @@ TEST(Search, A_path_that_the_program_sets_itself_changes_nothing_as_for_the_link
 }
 
 // If no driver follows on the path, the diagnosis is about the broken file.
-TEST(Search, A_fault_of_a_file_on_the_path_is_told_if_there_is_no_driver) {
+TEST(Search, A_fault_of_a_file_on_the_path_is_reported_if_there_is_no_driver) {
   if (probe({"preload", "libcuda.so.1"}) == lines({})) GTEST_SKIP() << "this machine has a driver";
   for (const BrokenFile &file : broken_files()) {
     const Folder folder;
@@ -170,7 +170,7 @@ TEST(Search, A_fault_of_a_file_on_the_path_is_told_if_there_is_no_driver) {
   }
 }
 
-TEST(Search, A_link_to_itself_is_told) {
+TEST(Search, A_link_to_itself_is_reported) {
   if (probe({"preload", "libcuda.so.1"}) == lines({})) GTEST_SKIP() << "this machine has a driver";
   const Folder folder;
   const std::string path = folder.path("libcuda.so.1");
@@ -329,7 +329,7 @@ TEST(CushimLibrary, Empty_is_as_good_as_unset) {
             lines({kUsable + " (soname: " + fake_path("13000") + ")."}));
 }
 
-TEST(CushimLibrary, None_switches_the_driver_off_though_there_is_one) {
+TEST(CushimLibrary, None_disables_an_installed_driver) {
   EXPECT_EQ(probe({"load", "call", "cuInit"},
                   {{"CUSHIM_LIBRARY", "none"}, {"LD_LIBRARY_PATH", fake_folder("13000")}}),
             lines({"cushim[driver-disabled]: CUSHIM_LIBRARY=none disables the driver (CUSHIM_LIBRARY: "
@@ -356,7 +356,7 @@ TEST(CushimLibrary, A_relative_path_is_refused_though_it_exists) {
              "absolute path, or a library name without a slash."}));
 }
 
-TEST(CushimLibrary, A_pipe_is_refused_and_nobody_waits_for_its_writer) {
+TEST(CushimLibrary, A_pipe_is_refused_without_a_wait_for_its_writer) {
   const Folder folder;
   ASSERT_EQ(mkfifo(folder.path("libcuda.so.1").c_str(), 0666), 0);
   EXPECT_THAT(probe({"load"}, {{"CUSHIM_LIBRARY", folder.path("libcuda.so.1")}}).out,

@@ -72,7 +72,7 @@ TEST(Memory, In_a_stream_page_locked_and_managed_memory_is_copied) {
                                              "cuMemcpy2DAsync_v2(&, 0x5000)"));
 }
 
-TEST(Memory, Spans_of_different_sizes_are_refused_before_the_driver_sees_them) {
+TEST(Memory, Spans_of_different_sizes_are_refused_without_a_driver_call) {
   Recording recording;
   std::vector<int> host(5);
   const DeviceSpan<int> device(DevicePtr<int>(0x1000), 4);

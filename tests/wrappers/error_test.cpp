@@ -31,13 +31,13 @@ TEST(Error, Tells_routine_code_name_text_words_and_place) {
                 std::to_string(where.line()) + ")");
 }
 
-TEST(Error, Of_a_result_that_nobody_knows_still_tells_its_number) {
+TEST(Error, Of_an_unknown_result_has_its_number) {
   const Error error(static_cast<CUresult>(998), "cuInit", "");
   EXPECT_EQ(error.name(), "");
   EXPECT_STREQ(error.what(), "cuInit: unknown result 998");
 }
 
-TEST(Error, Advises_where_the_reason_lies_elsewhere_than_in_the_call) {
+TEST(Error, Has_advice_if_the_failed_call_is_not_the_cause) {
   EXPECT_THAT(Error(CUDA_ERROR_NOT_INITIALIZED, "cuCtxGetCurrent", "").what(),
               HasSubstr("(3, not initialized). Call cuInit(0) and check its result"));
   EXPECT_THAT(Error(CUDA_ERROR_INVALID_CONTEXT, "cuMemAlloc", "bytes 8").what(),
@@ -58,7 +58,7 @@ TEST(Error, Is_a_system_error_of_its_own_category) {
   }
 }
 
-TEST(Error, Results_with_a_namesake_compare_with_it) {
+TEST(Error, Results_with_an_equivalent_errc_compare_equal_to_it) {
   EXPECT_EQ(make_error_code(CUDA_ERROR_INVALID_VALUE), std::errc::invalid_argument);
   EXPECT_EQ(make_error_code(CUDA_ERROR_NOT_SUPPORTED), std::errc::not_supported);
   EXPECT_EQ(make_error_code(CUDA_ERROR_NOT_PERMITTED), std::errc::operation_not_permitted);
@@ -106,7 +106,7 @@ TEST(Error, Of_a_raw_call_tells_routine_place_and_why_the_driver_lacks_it) {
               HasSubstr(old.why_missing(Entry::cuStreamGetId_v12000)));
 }
 
-TEST(UnreportedHandler, Gets_what_a_destructor_cannot_throw_and_can_be_put_back) {
+TEST(UnreportedHandler, Receives_errors_of_destructors_and_can_be_restored) {
   Recording recording;
   static std::string seen;
   seen.clear();
@@ -121,7 +121,7 @@ TEST(UnreportedHandler, Gets_what_a_destructor_cannot_throw_and_can_be_put_back)
       seen, StartsWith("cuStreamDestroy: CUDA_ERROR_ILLEGAL_ADDRESS (700, illegal address): stream 0x1000"));
 }
 
-TEST(UnreportedHandler, Is_at_first_a_line_on_stderr) {
+TEST(UnreportedHandler, Prints_a_line_to_stderr_by_default) {
   Recording recording;
   const UnreportedHandler before = set_unreported_handler(nullptr);
   testing::internal::CaptureStderr();

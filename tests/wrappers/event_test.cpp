@@ -151,7 +151,7 @@ TEST(Event, A_timeout_longer_than_the_clock_lasts_is_no_timeout) {
   EXPECT_TRUE(EventRef::from_handle(event_handle(0xe0)).synchronize_for(std::chrono::hours::max()));
 }
 
-TEST(Event, A_negative_timeout_is_refused_before_the_driver_sees_it) {
+TEST(Event, A_negative_timeout_is_refused_without_a_driver_call) {
   Recording recording;
   const EventRef event = EventRef::from_handle(event_handle(0xe0));
   const Error error = error_of([&] { event.synchronize_for(milliseconds(-1)); });
@@ -267,7 +267,7 @@ TEST(Event, Close_throws_what_the_destructor_would_only_report) {
   EXPECT_THAT(Recording::unreported(), ElementsAre(HasSubstr("cuEventDestroy: CUDA_ERROR_INVALID_HANDLE")));
 }
 
-TEST(Event, A_driver_or_context_that_is_gone_is_no_news_to_a_destructor) {
+TEST(Event, A_destructor_does_not_report_that_the_driver_or_context_is_gone) {
   Recording recording;
   for (CUresult result : {CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_CONTEXT_IS_DESTROYED}) {
     const Event event = Event::create();
@@ -298,7 +298,7 @@ TEST(Event, Is_destroyed_through_the_driver_that_made_it_whatever_is_current_the
   EXPECT_THAT(recording.live(), IsEmpty());
 }
 
-TEST(Event, An_empty_one_fails_in_words_and_without_a_driver_call_where_it_leads) {
+TEST(Event, An_empty_one_fails_with_a_message_and_without_a_driver_call) {
   Recording recording;
   const Event event;
   const Error error = error_of([&] { event.synchronize(); });

@@ -64,7 +64,7 @@ TEST(Ipc, A_handle_survives_being_sent_as_bytes) {
   EXPECT_EQ(std::memcmp(&seen, sent.data(), 64), 0);
 }
 
-TEST(Ipc, A_handle_of_63_bytes_is_refused_before_the_driver_sees_it) {
+TEST(Ipc, A_handle_of_63_bytes_is_refused_without_a_driver_call) {
   Recording recording;
   const std::vector<std::byte> cut(63);
   const Error error = error_of([&] { event::ipc::handle_t::from_bytes(cut); });
@@ -136,7 +136,7 @@ TEST(Ipc, Repeated_openings_are_each_closed_once) {
   EXPECT_THAT(recording.wrong_releases(), IsEmpty());
 }
 
-TEST(Ipc, A_released_mapping_is_closed_by_whoever_adopts_it) {
+TEST(Ipc, A_released_mapping_is_closed_by_its_adopter) {
   Recording recording;
   auto mapping = memory::ipc::import(device_3(), memory::ipc::handle_t{{}, 16, 16});
   const CUdeviceptr base = mapping.release();

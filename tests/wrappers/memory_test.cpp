@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 // ---- Buffers -----------------------------------------------------------------------------------
 
-TEST(Memory, Each_kind_is_one_call_to_get_and_one_to_give_back) {
+TEST(Memory, Each_kind_is_allocated_and_freed_by_one_call_each) {
   Recording recording;
   int host[4];
   { const auto buffer = DeviceBuffer<int>::create(4); }
@@ -36,7 +36,7 @@ TEST(Memory, Each_kind_is_one_call_to_get_and_one_to_give_back) {
   EXPECT_THAT(recording.live(), IsEmpty());
 }
 
-TEST(Memory, Got_in_a_context_it_is_given_back_in_it) {
+TEST(Memory, Allocated_in_a_context_it_is_freed_in_it) {
   Recording recording;
   {
     const auto device = DeviceBuffer<int>::create(context_c1(), 4);
@@ -50,7 +50,7 @@ TEST(Memory, Got_in_a_context_it_is_given_back_in_it) {
                           "cuCtxPushCurrent_v2(0xc1)", "cuMemFreeHost(0x2000)", "cuCtxPopCurrent_v2(&)"));
 }
 
-TEST(Memory, Got_on_a_device_it_holds_the_primary_context_until_the_end) {
+TEST(Memory, Allocated_on_a_device_it_retains_the_primary_context_until_the_end) {
   Recording recording;
   const Device device = Device::from_handle(3);
   int host[4];
@@ -72,7 +72,7 @@ TEST(Memory, Got_on_a_device_it_holds_the_primary_context_until_the_end) {
   EXPECT_EQ(recording.calls(), around("cuMemAllocPitch_v2(&, &, 16, 5, 4)", "cuMemFree_v2(0x4000)"));
 }
 
-TEST(Memory, Every_kind_is_got_in_a_context) {
+TEST(Memory, Every_kind_can_be_allocated_in_a_context) {
   Recording recording;
   int host[4];
   RegisteredBuffer<int>::create(context_c1(), host).close();
@@ -171,7 +171,7 @@ TEST(Memory, Ordered_memory_can_be_freed_in_another_stream) {
   EXPECT_THAT(recording.calls(), ElementsAre("cuMemFreeAsync(0x1000, null)"));
 }
 
-TEST(Memory, A_count_beyond_the_address_space_is_refused_before_the_driver_sees_it) {
+TEST(Memory, A_count_beyond_the_address_space_is_refused_without_a_driver_call) {
   Recording recording;
   const std::size_t count = std::numeric_limits<std::size_t>::max() / 2;
   EXPECT_THAT(error_of([=] { DeviceBuffer<int>::create(count); }).what(), HasSubstr("count is larger"));
@@ -284,7 +284,7 @@ TEST(Memory, The_range_of_an_address_is_one_call) {
 
 // ---- Memory resources --------------------------------------------------------------------------
 
-TEST(MemoryResource, Each_kind_is_one_call_to_get_and_one_to_give_back) {
+TEST(MemoryResource, Each_kind_is_allocated_and_freed_by_one_call_each) {
   Recording recording;
   DeviceMemoryResource device_memory;
   device_memory.deallocate_sync(device_memory.allocate_sync(4), 4);

@@ -142,7 +142,7 @@ TYPED_TEST(Move, Construction_leaves_the_source_empty) {
   EXPECT_EQ(this->recording.live(), live);
 }
 
-TYPED_TEST(Move, Assignment_gives_back_what_the_target_had) {
+TYPED_TEST(Move, Assignment_releases_the_object_of_the_target) {
   TypeParam source = make<TypeParam>(0);
   const auto live = this->recording.live();
   TypeParam target = make<TypeParam>(1);
@@ -172,7 +172,7 @@ TYPED_TEST(Move, From_an_empty_one_makes_an_empty_one) {
   EXPECT_TRUE(still.is_empty());
 }
 
-TYPED_TEST(Move, Swap_exchanges_and_gives_nothing_back) {
+TYPED_TEST(Move, Swap_exchanges_and_releases_nothing) {
   TypeParam first = make<TypeParam>(0);
   TypeParam second = make<TypeParam>(1);
   TypeParam empty;
@@ -184,7 +184,7 @@ TYPED_TEST(Move, Swap_exchanges_and_gives_nothing_back) {
   EXPECT_FALSE(second.is_empty() || empty.is_empty());
 }
 
-TYPED_TEST(Move, Close_gives_back_once) {
+TYPED_TEST(Move, Close_releases_once) {
   TypeParam owner = make<TypeParam>(0);
   owner.close();
   EXPECT_TRUE(owner.is_empty());

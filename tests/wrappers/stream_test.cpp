@@ -92,7 +92,7 @@ TEST(Stream, Is_done_answers_and_throws_only_on_errors) {
   EXPECT_EQ(error_of([] { default_stream().is_done(); }).result(), CUDA_ERROR_LAUNCH_FAILED);
 }
 
-TEST(Stream, A_negative_timeout_is_refused_before_the_driver_sees_it) {
+TEST(Stream, A_negative_timeout_is_refused_without_a_driver_call) {
   Recording recording;
   EXPECT_THAT(error_of([] { default_stream().synchronize_for(std::chrono::seconds(-1)); }).what(),
               HasSubstr("the default stream, timeout is negative"));

@@ -330,7 +330,7 @@ void Call::report_misuse(const void *handle, Kind wanted) {
   std::fprintf(stderr, "cushim[sim]: %s: the %s %p %s; the real driver's behaviour is undefined\n", name,
                name_of(wanted), handle, system.handles.reason_not_found(handle, wanted).c_str());
   if (!system.handles.was_made(handle) || std::exchange(system.has_recommended_checker, true)) return;
-  std::fprintf(stderr, "cushim[sim]: where handles are made and destroyed: %s tells\n",
+  std::fprintf(stderr, "cushim[sim]: %s reports where handles are created and destroyed\n",
                system.options.is_library ? "CUSHIM_CHECK=misuse" : "check::Misuse");
 }
 

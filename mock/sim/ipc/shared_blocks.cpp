@@ -51,7 +51,7 @@ class PoisonerWait {
       report_at_ = Clock::duration::max();
       std::fprintf(stderr,
                    "cushim[sim]: process %lld was stopped while it touched shared memory; this process waits "
-                   "until it goes on or ends\n",
+                   "until it continues or ends\n",
                    static_cast<long long>(process_.id));
     }
     if (waited < look_at_) return false;

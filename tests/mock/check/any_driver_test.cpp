@@ -93,7 +93,7 @@ class OnAnyDriver : public ::testing::Test {
   Driver &driver_ = fake();
 };
 
-TEST_F(OnAnyDriver, A_misuse_does_not_reach_it) {
+TEST_F(OnAnyDriver, A_misuse_does_not_reach_the_driver) {
   Misuse misuse(driver_);
   const CUevent used = event();
   EXPECT_EQ(driver_.cuEventDestroy(used), CUDA_SUCCESS);
@@ -104,7 +104,7 @@ TEST_F(OnAnyDriver, A_misuse_does_not_reach_it) {
   EXPECT_EQ(misuse.finish().size(), 2u) << words_of(misuse.findings());
 }
 
-TEST_F(OnAnyDriver, A_handle_that_it_gives_again_is_alive_again) {
+TEST_F(OnAnyDriver, A_handle_that_the_driver_reuses_is_alive_again) {
   Misuse misuse(driver_);
   Leaks leaks(driver_);
   for (int i = 0; i < 3; ++i) {
@@ -116,7 +116,7 @@ TEST_F(OnAnyDriver, A_handle_that_it_gives_again_is_alive_again) {
   EXPECT_TRUE(is_clean(leaks.finish()));
 }
 
-TEST_F(OnAnyDriver, The_last_1024_that_were_destroyed_are_remembered) {
+TEST_F(OnAnyDriver, The_last_1024_destroyed_objects_are_remembered) {
   Misuse misuse(driver_);
   const CUevent first = event();
   EXPECT_EQ(driver_.cuEventDestroy(first), CUDA_SUCCESS);
@@ -127,7 +127,7 @@ TEST_F(OnAnyDriver, The_last_1024_that_were_destroyed_are_remembered) {
   EXPECT_EQ(misuse.finish().size(), 1u) << words_of(misuse.findings());
 }
 
-TEST_F(OnAnyDriver, What_lives_is_not_forgotten_with_what_had_its_handle_before) {
+TEST_F(OnAnyDriver, A_living_object_is_not_forgotten_with_a_destroyed_one_of_its_handle) {
   Misuse misuse(driver_);
   Leaks leaks(driver_);
   EXPECT_EQ(driver_.cuEventDestroy(event()), CUDA_SUCCESS);
@@ -139,7 +139,7 @@ TEST_F(OnAnyDriver, What_lives_is_not_forgotten_with_what_had_its_handle_before)
   EXPECT_EQ(driver_.cuEventQuery(again), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(OnAnyDriver, A_handle_that_it_gives_again_may_be_of_another_kind) {
+TEST_F(OnAnyDriver, A_reused_handle_may_be_of_another_kind) {
   Misuse misuse(driver_);
   EXPECT_EQ(driver_.cuEventDestroy(event()), CUDA_SUCCESS);
   CUstream stream = nullptr;
@@ -150,7 +150,7 @@ TEST_F(OnAnyDriver, A_handle_that_it_gives_again_may_be_of_another_kind) {
   EXPECT_TRUE(is_only(misuse.finish(), "wrong-kind"));
 }
 
-TEST_F(OnAnyDriver, What_it_refuses_to_destroy_is_alive) {
+TEST_F(OnAnyDriver, An_object_whose_destruction_fails_is_alive) {
   Misuse misuse(driver_);
   Leaks leaks(driver_);
   const CUevent kept = event();
@@ -161,7 +161,7 @@ TEST_F(OnAnyDriver, What_it_refuses_to_destroy_is_alive) {
   EXPECT_TRUE(is_only(leaks.finish(), "never-destroyed"));
 }
 
-TEST_F(OnAnyDriver, Memory_that_it_refuses_to_close_is_open_as_often_as_before) {
+TEST_F(OnAnyDriver, Memory_whose_close_fails_keeps_its_open_count) {
   Misuse misuse(driver_);
   Leaks leaks(driver_);
   CUdeviceptr opened = 0;
@@ -177,7 +177,7 @@ TEST_F(OnAnyDriver, Memory_that_it_refuses_to_close_is_open_as_often_as_before) 
   EXPECT_TRUE(is_only(misuse.finish(), "double-free"));
 }
 
-TEST_F(OnAnyDriver, What_was_made_before_the_checker_may_be_used_and_destroyed) {
+TEST_F(OnAnyDriver, Objects_older_than_the_checker_may_be_used_and_destroyed) {
   const CUevent before = event();
   Misuse misuse(driver_);
   EXPECT_EQ(driver_.cuEventQuery(before), CUDA_SUCCESS);
@@ -202,7 +202,7 @@ class Table : public OnAnyDriver {
   void *entry(Entry entry) { return entries_of(driver_)[static_cast<std::size_t>(entry)]; }
 };
 
-TEST_F(Table, Leads_straight_to_the_driver_s_functions_once_no_checker_is_on) {
+TEST_F(Table, Contains_the_driver_s_functions_once_no_checker_is_enabled) {
   const std::vector<void *> before = entries_of(driver_);
   {
     const Leaks leaks(driver_);
@@ -213,7 +213,7 @@ TEST_F(Table, Leads_straight_to_the_driver_s_functions_once_no_checker_is_on) {
   EXPECT_EQ(entry(Entry::cuEventQuery), reinterpret_cast<void *>(&use));
 }
 
-TEST_F(Table, Leads_straight_to_functions_that_a_checker_does_not_need) {
+TEST_F(Table, Contains_the_driver_s_functions_where_no_checker_needs_a_hook) {
   const Leaks leaks(driver_);
   EXPECT_EQ(entry(Entry::cuEventQuery), reinterpret_cast<void *>(&use));
   EXPECT_EQ(entry(Entry::cuCtxGetCurrent), reinterpret_cast<void *>(&current));

@@ -9,7 +9,7 @@
 namespace cushim::mock {
 namespace {
 
-TEST(Mutexes, Let_one_thread_in_at_a_time_and_all_in_at_last) {
+TEST(Mutexes, Admit_one_thread_at_a_time_and_all_finally) {
   constexpr int kThreads = 4, kTimes = 20'000;
   Mutex mutex;
   int count = 0;  // not atomic: without mutual exclusion, increments are lost
@@ -26,7 +26,7 @@ TEST(Mutexes, Let_one_thread_in_at_a_time_and_all_in_at_last) {
   EXPECT_EQ(count, kThreads * kTimes);
 }
 
-TEST(Mutexes, Are_refused_while_another_thread_has_them_also_one_that_had_no_others_when_it_took_them) {
+TEST(Mutexes, Cannot_be_locked_while_the_first_thread_of_the_process_holds_them) {
   Mutex mutex;
   mutex.lock();
   bool was_free = true;
@@ -40,7 +40,7 @@ TEST(Mutexes, Are_refused_while_another_thread_has_them_also_one_that_had_no_oth
   EXPECT_TRUE(was_free);
 }
 
-TEST(Mutexes, Wake_those_who_sleep) {
+TEST(Mutexes, Wake_sleeping_threads) {
   Mutex mutex;
   bool was_in = false;
   mutex.lock();

@@ -35,7 +35,7 @@ TEST(Pool, Drivers_that_live_at_once_are_different) {
   EXPECT_GE(mocks.size(), 8u);
 }
 
-TEST(Pool, When_it_is_full_the_error_says_who_is_in_it) {
+TEST(Pool, The_error_of_a_full_pool_names_the_owners) {
   const auto mocks = fill();
   try {
     MockDriver one_too_many;
@@ -45,13 +45,13 @@ TEST(Pool, When_it_is_full_the_error_says_who_is_in_it) {
   }
 }
 
-TEST(Pool, A_place_that_became_free_is_taken_again) {
+TEST(Pool, A_slot_that_became_free_is_taken_again) {
   auto mocks = fill();
   mocks.pop_back();
   EXPECT_NO_THROW(MockDriver());
 }
 
-TEST(Pool, The_place_that_was_left_longest_ago_is_taken_first) {
+TEST(Pool, The_slot_that_was_retired_longest_ago_is_taken_first) {
   std::optional<MockDriver> first;
   first.emplace();
   Driver *const left = &first->driver();

@@ -25,7 +25,7 @@ TEST(FaultsOfAnyDriver, End_with_their_object) {
   EXPECT_EQ(allocate(), CUDA_SUCCESS);
 }
 
-TEST(FaultsOfAnyDriver, Tell_where_the_call_was_made) {
+TEST(FaultsOfAnyDriver, Have_the_call_stack_of_the_call) {
   const Running running;
   const Faults faults(running.machine.driver(), parse_fault_rules("cuMemAlloc:1=OUT_OF_MEMORY"));
   EXPECT_EQ(allocate(), CUDA_ERROR_OUT_OF_MEMORY);
@@ -61,7 +61,7 @@ TEST(FaultsOfAnyDriver, Stick_until_the_primary_context_is_reset) {
   EXPECT_EQ(allocate(), CUDA_SUCCESS);
 }
 
-TEST(FaultsOfAnyDriver, Are_told_late) {
+TEST(FaultsOfAnyDriver, Are_returned_late) {
   const Running running;
   const Faults faults(running.machine.driver(), parse_fault_rules("cuEventRecord:1=ILLEGAL_ADDRESS,late"));
   const CUevent event = running.event();
@@ -72,7 +72,7 @@ TEST(FaultsOfAnyDriver, Are_told_late) {
   EXPECT_EQ(faults.injected().at(0).returned_by, "cuEventQuery");
 }
 
-TEST(FaultsOfAnyDriver, Are_about_calls_alone) {
+TEST(FaultsOfAnyDriver, Reject_rules_about_memory_and_devices) {
   const Running running;
   for (const char *rule : {"memory:1MiB", "device0:lost@call1"})
     EXPECT_THROW(Faults(running.machine.driver(), parse_fault_rules(rule)), std::invalid_argument) << rule;

@@ -71,7 +71,7 @@ TEST(CallFaults, By_probability_strike_the_same_calls_for_the_same_seed) {
   EXPECT_EQ(struck("cuEventQuery:p1=UNKNOWN").size(), 1000U);
 }
 
-TEST(CallFaults, With_a_sticky_result_are_answered_by_all_later_calls_in_the_context) {
+TEST(CallFaults, With_a_sticky_result_are_returned_by_all_later_calls_in_the_context) {
   const Running running({.faults = "cuEventQuery:1=LAUNCH_FAILED"});
   const CUevent event = running.event();
   const CUstream stream = running.stream();
@@ -101,14 +101,14 @@ TEST(CallFaults, Leave_other_contexts_as_they_are) {
   EXPECT_EQ(allocate(), CUDA_SUCCESS);
 }
 
-TEST(CallFaults, That_are_to_be_answered_once_leave_the_context_as_it_is) {
+TEST(CallFaults, With_the_option_once_do_not_affect_later_calls) {
   const Running running({.faults = "cuEventQuery:1=LAUNCH_FAILED,once"});
   const CUevent event = running.event();
   EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_LAUNCH_FAILED);
   EXPECT_EQ(driver().cuEventQuery(event), CUDA_SUCCESS);
 }
 
-TEST(LateFaults, Are_told_by_the_next_call_that_synchronizes) {
+TEST(LateFaults, Are_returned_by_the_next_call_that_synchronizes) {
   const Running running({.faults = "cuMemsetD32Async:2=ILLEGAL_ADDRESS,late"});
   const CUstream stream = running.stream();
   const CUevent event = running.event();
@@ -149,7 +149,7 @@ TEST(LateFaults, Are_of_their_context) {
   EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
-TEST(MemoryLimits, Are_met_by_memory_of_every_kind_that_lies_on_the_device) {
+TEST(MemoryLimits, Count_every_kind_of_device_memory) {
   constexpr std::size_t mega = 1 << 20;
   const Running running({.devices = "h200x2", .faults = "device0:memory:2MiB"});
   CUdeviceptr memory = 0;
@@ -177,7 +177,7 @@ TEST(MemoryLimits, Are_met_by_memory_of_every_kind_that_lies_on_the_device) {
   EXPECT_EQ(faults[2].number, 3U);
 }
 
-TEST(LostDevicesByRule, Go_at_a_call_and_stay_lost) {
+TEST(LostDevicesByRule, Are_lost_at_a_call_and_stay_lost) {
   const Running running({.faults = "device0:lost@call5=LAUNCH_FAILED"});  // calls 1 to 3 are Running's
   EXPECT_EQ(allocate(), CUDA_SUCCESS);
   EXPECT_EQ(allocate(), CUDA_ERROR_LAUNCH_FAILED);
@@ -193,7 +193,7 @@ TEST(LostDevicesByRule, Go_at_a_call_and_stay_lost) {
   EXPECT_EQ(faults[0].number, 5U);
 }
 
-TEST(LostDevicesByRule, Go_at_a_virtual_time_also_while_the_program_waits_for_them) {
+TEST(LostDevicesByRule, Are_lost_at_a_virtual_time_also_while_the_program_waits_for_them) {
   for (const Schedule schedule : {Schedule::eager, Schedule::deferred, Schedule::background}) {
     const Running running({.schedule = schedule, .faults = "device0:lost@40us"});
     constexpr std::size_t bytes = 4 << 20;  // takes longer than 40 us

@@ -76,7 +76,7 @@ TEST(Sweep, Finds_what_an_error_path_forgets) {
   EXPECT_THAT(swept.text(), HasSubstr("cuEventCreate"));
 }
 
-TEST(Sweep, Says_a_leak_once_however_many_rounds_have_it) {
+TEST(Sweep, Reports_a_leak_once_for_all_rounds_that_have_it) {
   const auto swept = sim::sweep([] {
     const Primary primary;
     CUevent event = nullptr;
@@ -91,7 +91,7 @@ TEST(Sweep, Says_a_leak_once_however_many_rounds_have_it) {
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 60) << text;
 }
 
-TEST(Sweep, Says_leaks_of_two_places_apart) {
+TEST(Sweep, Reports_leaks_of_two_call_stacks_separately) {
   const auto swept = sim::sweep([] {
     const Primary primary;
     CUevent one = nullptr, other = nullptr;
@@ -128,7 +128,7 @@ TEST(Sweep, Finds_a_body_that_fails_by_itself) {
             "threw: by itself\n");
 }
 
-TEST(Sweep, Answers_what_it_is_told_and_spares_what_it_is_told) {
+TEST(Sweep, Injects_the_given_error_and_spares_the_given_calls) {
   std::vector<CUresult> answers;
   const auto swept = sim::sweep(
       [&] {
@@ -169,7 +169,7 @@ TEST(Sweep, Runs_on_one_driver_that_stays) {
   EXPECT_EQ(swept.rounds, 8U);
 }
 
-TEST(SweepDeathTest, Says_the_call_before_a_crash) {
+TEST(SweepDeathTest, Prints_the_call_before_a_crash) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(sim::sweep([] {
                  int count = 0;
@@ -179,7 +179,7 @@ TEST(SweepDeathTest, Says_the_call_before_a_crash) {
                ".injected.");
 }
 
-TEST(UsualFailures, Are_such_as_the_calls_have) {
+TEST(UsualFailures, Are_errors_that_the_calls_can_return) {
   EXPECT_EQ(mock::usual_failure(Entry::cuInit_v2000), CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(mock::usual_failure(Entry::cuMemAlloc_v3020), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(mock::usual_failure(Entry::cuMemcpyHtoD_v3020), CUDA_ERROR_LAUNCH_FAILED);

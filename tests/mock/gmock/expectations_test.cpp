@@ -122,7 +122,7 @@ TEST(Expectation, The_typed_wrappers_make_their_calls_on_the_mock) {
   event.record(cushim::StreamRef(kStream));
 }
 
-TEST(Expectation, What_is_missing_at_the_end_fails_the_test_by_name) {
+TEST(Expectation, A_missing_call_fails_the_test_at_the_end_with_its_name) {
   const std::string text = failures_of([] {
     MockDriver mock;
     EXPECT_CALL(mock, cuMemFree(0x1000));
@@ -255,7 +255,7 @@ TEST(Expectation, A_failure_inside_an_action_reaches_the_test_and_leaves_the_ans
   EXPECT_THAT(text, HasSubstr("in the action"));
 }
 
-TEST(Expectation, What_an_action_throws_the_caller_gets_and_failures_before_it_are_kept) {
+TEST(Expectation, An_exception_of_an_action_reaches_the_caller_and_earlier_failures_are_kept) {
   MockDriver mock;
   EXPECT_CALL(mock, cuInit).WillOnce([](unsigned) -> CUresult {
     ADD_FAILURE() << "before the throw";

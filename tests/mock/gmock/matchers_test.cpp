@@ -20,7 +20,7 @@ using testing::_;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Matchers, HasFlags_wants_all_of_them_and_minds_no_others) {
+TEST(Matchers, HasFlags_requires_its_flags_and_allows_others) {
   EXPECT_THAT(6u, HasFlags(CU_EVENT_DISABLE_TIMING));
   EXPECT_THAT(6u, HasFlags(6u));
   EXPECT_THAT(4u, Not(HasFlags(CU_EVENT_DISABLE_TIMING)));

@@ -82,7 +82,7 @@ TEST(Ended, A_mock_that_ends_inside_its_own_call_ends_the_program) {
       "the mock driver is destroyed by a thread that is inside one of its calls");
 }
 
-TEST(OlderDriver, It_does_not_have_what_came_later) {
+TEST(OlderDriver, It_lacks_later_entry_points) {
   MockDriver mock(11020);
   EXPECT_EQ(mock.driver().version(), 11020);
   EXPECT_TRUE(mock.driver().supports("cuMemAllocAsync", 11020));
@@ -91,7 +91,7 @@ TEST(OlderDriver, It_does_not_have_what_came_later) {
             CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
 }
 
-TEST(OlderDriver, Expecting_what_came_later_fails_the_test_at_once) {
+TEST(OlderDriver, Expecting_a_later_entry_point_fails_the_test_at_once) {
   MockDriver mock(11020);
   const std::string text = failures_of([&] { EXPECT_CALL(mock, cuCtxGetExecAffinity).Times(0); });
   EXPECT_THAT(text,

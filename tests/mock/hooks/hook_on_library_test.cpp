@@ -39,7 +39,7 @@ TEST_F(HookOnLibrary, Entries_without_a_hook_keep_the_driver_s_own_functions) {
   }
 }
 
-TEST_F(HookOnLibrary, When_the_last_one_is_gone_the_table_is_as_it_was) {
+TEST_F(HookOnLibrary, Removing_the_last_hook_restores_the_table) {
   {
     const auto hooked = hook::before<&cuInit>(driver_, [](unsigned) {});
   }
@@ -49,7 +49,7 @@ TEST_F(HookOnLibrary, When_the_last_one_is_gone_the_table_is_as_it_was) {
   }
 }
 
-TEST_F(HookOnLibrary, One_on_an_entry_that_the_driver_lacks_can_stand_in_for_it) {
+TEST_F(HookOnLibrary, A_hook_can_implement_an_entry_that_the_driver_lacks) {
   Driver &incomplete = *Driver::load({.library = fake_path("incomplete").c_str()});
   {
     const auto watched = hook::before<&cuMemAllocAsync>(incomplete, [](auto...) {});
@@ -71,14 +71,14 @@ Function *look_up(Driver &driver, const char *base, int version, cuuint64_t flag
   return function;
 }
 
-TEST_F(HookOnLibrary, A_pointer_that_was_looked_up_does_not_go_past_it) {
+TEST_F(HookOnLibrary, A_pointer_that_was_looked_up_does_not_bypass_the_hook) {
   int calls = 0;
   const auto hooked = hook::before<&cuInit>(driver_, [&](unsigned) { ++calls; });
   EXPECT_EQ(look_up<CUresult(unsigned)>(driver_, "cuInit", 2000)(0), CUDA_SUCCESS);
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(HookOnLibrary, Nor_does_one_that_was_looked_up_while_another_hook_was_on) {
+TEST_F(HookOnLibrary, A_pointer_that_was_looked_up_while_another_hook_was_on_does_not_bypass_it) {
   const auto other = hook::before<&cuCtxSynchronize>(driver_, [] {});
   auto *const init = look_up<CUresult(unsigned)>(driver_, "cuInit", 2000);
   int calls = 0;
@@ -87,7 +87,7 @@ TEST_F(HookOnLibrary, Nor_does_one_that_was_looked_up_while_another_hook_was_on)
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(HookOnLibrary, A_pointer_that_was_looked_up_stays_good_when_the_hooks_are_gone) {
+TEST_F(HookOnLibrary, A_pointer_that_was_looked_up_stays_valid_after_the_hooks_are_removed) {
   CUresult (*init)(unsigned) = nullptr;
   {
     const auto hooked = hook::before<&cuInit>(driver_, [](unsigned) { return CUDA_ERROR_UNKNOWN; });
@@ -98,7 +98,7 @@ TEST_F(HookOnLibrary, A_pointer_that_was_looked_up_stays_good_when_the_hooks_are
   EXPECT_EQ(fake_function<int()>("13000", "fake_calls")(), before + 1);
 }
 
-TEST_F(HookOnLibrary, What_the_driver_does_not_find_stays_unfound) {
+TEST_F(HookOnLibrary, A_name_that_the_driver_does_not_find_is_not_found) {
   const auto hooked = hook::before<&cuInit>(driver_, [](unsigned) {});
   void *found = &found;
   CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
@@ -108,7 +108,7 @@ TEST_F(HookOnLibrary, What_the_driver_does_not_find_stays_unfound) {
   EXPECT_EQ(driver_.cuGetProcAddress("cuInit", &found, 99000, 0, &status), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(HookOnLibrary, A_hook_on_the_lookup_itself_sees_each_and_leaves_with_the_others) {
+TEST_F(HookOnLibrary, A_hook_on_the_lookup_sees_each_name_until_it_is_removed) {
   std::string asked;
   hook::Hook on_lookup =
       hook::before<&cuGetProcAddress>(driver_, [&](const char *base, auto...) { asked += base; });
@@ -123,7 +123,7 @@ TEST_F(HookOnLibrary, A_hook_on_the_lookup_itself_sees_each_and_leaves_with_the_
 }
 #endif
 
-TEST_F(HookOnLibrary, The_lookup_of_an_older_driver_does_not_go_past_it) {
+TEST_F(HookOnLibrary, The_lookup_of_an_older_driver_does_not_bypass_the_hook) {
   Driver &older = *Driver::load({.library = fake_path("11040").c_str()});
   int calls = 0;
   const auto hooked = hook::before<&cuInit>(older, [&](unsigned) { ++calls; });

@@ -51,7 +51,7 @@ TEST_F(Hooks, Replace_runs_instead) {
   EXPECT_EQ(driver_.cuInit(0), CUDA_ERROR_NO_DEVICE);
 }
 
-TEST_F(Hooks, Replace_may_call_what_lies_below_with_other_arguments_and_more_than_once) {
+TEST_F(Hooks, Replace_may_call_the_driver_with_other_arguments_and_more_than_once) {
   EXPECT_CALL(mock_, cuMemFree(2)).WillOnce(Returns(CUDA_ERROR_NOT_READY)).WillOnce(Returns(CUDA_SUCCESS));
   const auto replaced = hook::replace<&cuMemFree>(driver_, [](const auto &next, CUdeviceptr pointer) {
     while (next(pointer * 2) == CUDA_ERROR_NOT_READY) {
@@ -78,7 +78,7 @@ TEST_F(Hooks, After_may_change_the_result) {
   EXPECT_EQ(driver_.cuInit(0), CUDA_ERROR_NO_DEVICE);
 }
 
-TEST_F(Hooks, The_newest_runs_first_and_they_may_go_in_any_order) {
+TEST_F(Hooks, The_newest_runs_first_and_they_may_be_removed_in_any_order) {
   EXPECT_CALL(mock_, cuCtxSynchronize).Times(3);
   std::string order;
   const auto note = [&](const char *name) { return [&order, name] { order += name; }; };
@@ -98,7 +98,7 @@ TEST_F(Hooks, The_newest_runs_first_and_they_may_go_in_any_order) {
   EXPECT_EQ(order, "");
 }
 
-TEST_F(Hooks, A_row_is_named_by_enumerator_where_cuda_h_has_no_name_for_it) {
+TEST_F(Hooks, An_entry_point_that_cuda_h_does_not_name_is_named_by_enumerator) {
   int calls = 0;
   const auto counted = hook::replace<Entry::cuCtxCreate_v2000>(driver_, [&](CUcontext *, unsigned, CUdevice) {
     ++calls;
@@ -122,7 +122,7 @@ TEST_F(Hooks, State_that_a_hook_owns_lives_as_long_as_the_hook) {
   EXPECT_EQ(owned.use_count(), 1);
 }
 
-TEST_F(Hooks, One_that_is_moved_goes_on_under_its_new_name) {
+TEST_F(Hooks, A_moved_hook_stays_installed) {
   EXPECT_CALL(mock_, cuInit).Times(3);
   int calls = 0;
   hook::Hook first = hook::before<&cuInit>(driver_, [&](unsigned) { ++calls; });
@@ -135,7 +135,7 @@ TEST_F(Hooks, One_that_is_moved_goes_on_under_its_new_name) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(Hooks, An_object_that_exists_already_is_covered) {
+TEST_F(Hooks, Calls_of_existing_objects_run_a_new_hook) {
   EXPECT_CALL(mock_, cuEventCreate).WillOnce(Gives(kEvent));
   EXPECT_CALL(mock_, cuEventQuery(kEvent));
   EXPECT_CALL(mock_, cuEventDestroy(kEvent));
@@ -155,7 +155,7 @@ TEST_F(Hooks, They_are_on_one_driver_only) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST_F(Hooks, What_a_hook_throws_the_caller_gets_and_the_hook_can_be_removed_then) {
+TEST_F(Hooks, An_exception_of_a_hook_reaches_the_caller_and_the_hook_can_be_removed_then) {
   auto throwing = hook::before<&cuInit>(driver_, [](unsigned) { throw std::string("thrown"); });
   EXPECT_THROW(driver_.cuInit(0), std::string);
   throwing.remove();
@@ -163,7 +163,7 @@ TEST_F(Hooks, What_a_hook_throws_the_caller_gets_and_the_hook_can_be_removed_the
   EXPECT_EQ(driver_.cuInit(0), CUDA_SUCCESS);
 }
 
-TEST_F(Hooks, Removing_one_from_inside_itself_is_refused) {
+TEST_F(Hooks, Removing_a_hook_inside_itself_throws) {
   EXPECT_CALL(mock_, cuInit).Times(2);
   std::string refusal;
   int calls = 0;
@@ -183,7 +183,7 @@ TEST_F(Hooks, Removing_one_from_inside_itself_is_refused) {
   EXPECT_EQ(calls, 2) << "it is still installed";
 }
 
-TEST_F(Hooks, One_that_ends_inside_itself_ends_the_program) {
+TEST_F(Hooks, A_hook_that_is_destroyed_inside_itself_aborts_the_program) {
   EXPECT_DEATH(
       {
         auto *self = new hook::Hook;

@@ -93,7 +93,7 @@ TEST_F(DriverOfRecording, A_deviation_fails_the_running_test) {
                           "at call 0, thread 1: Flags: recorded 0, given 1");
 }
 
-TEST_F(DriverOfRecording, The_end_of_the_recording_is_told) {
+TEST_F(DriverOfRecording, The_end_of_the_recording_is_reported) {
   const auto deviation = deviation_of([](cushim::Driver &driver) { driver.cuInit(0); },
                                       [](cushim::Driver &driver) {
                                         driver.cuInit(0);
@@ -156,7 +156,7 @@ TEST_F(DriverOfRecording, Two_threads_are_matched_by_their_first_call_whatever_t
   EXPECT_EQ(driver.calls_left(), 0U);
 }
 
-TEST_F(DriverOfRecording, A_thread_that_the_recording_lacks_is_told) {
+TEST_F(DriverOfRecording, A_thread_that_the_recording_lacks_is_reported) {
   const auto deviation = deviation_of([](cushim::Driver &driver) { driver.cuInit(0); },
                                       [](cushim::Driver &driver) {
                                         driver.cuInit(0);
@@ -196,7 +196,7 @@ TEST_F(DriverOfRecording, Export_tables_are_refused) {
             "the call returned functions of NVIDIA's driver, which no recording can answer");
 }
 
-TEST_F(DriverOfRecording, Data_that_was_not_recorded_is_told) {
+TEST_F(DriverOfRecording, Data_that_was_not_recorded_is_reported) {
   const auto program = [](cushim::Driver &driver) {
     make_context(driver);
     CUdeviceptr memory = 0;

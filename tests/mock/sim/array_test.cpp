@@ -21,7 +21,7 @@ TEST(Arrays, Take_their_devices_memory_and_give_it_back) {
   EXPECT_EQ(free_memory(), before);
 }
 
-TEST(Arrays, Go_with_their_context) {
+TEST(Arrays, Are_destroyed_with_their_context) {
   const Running running;
   const std::size_t before = free_memory();
   CUcontext other = nullptr;
@@ -60,14 +60,14 @@ TEST(MipmappedArrays, Have_memory_that_no_call_frees_by_its_address) {
   EXPECT_EQ(running.memory(64 << 10), address) << "it was there";
 }
 
-TEST(Arrays, That_nobody_wrote_are_not_zero) {
+TEST(Arrays, Are_not_zero_before_they_are_written) {
   const Running running;
   unsigned char byte = 0;
   need(driver().cuMemcpyAtoH(&byte, array(16), 0, 1));
   EXPECT_NE(byte, 0);
 }
 
-TEST(Arrays, That_were_destroyed_are_found_out) {
+TEST(Arrays, That_were_destroyed_are_detected) {
   const Running running;
   const CUarray made = array(16);
   need(driver().cuArrayDestroy(made));
@@ -89,7 +89,7 @@ TEST(Arrays, Are_destroyed_after_the_copies_that_use_them) {
   EXPECT_NE(to[0], 0);
 }
 
-TEST(Arrays, That_are_left_are_reported) {
+TEST(Arrays, That_are_not_destroyed_are_reported) {
   const Running running;
   array(4096, 4096);
   const auto alive = running.machine.usage().alive;
@@ -114,7 +114,7 @@ TEST(BoxCopies, Run_when_their_stream_comes_to_them) {
   EXPECT_EQ(byte, 1) << "the writer has not been waited for";
 }
 
-TEST(BoxCopies, Cost_what_a_copy_of_as_many_bytes_costs) {
+TEST(BoxCopies, Take_the_time_of_a_1D_copy_of_as_many_bytes) {
   const Running running;
   const CUstream stream = running.stream();
   const CUdeviceptr memory = running.memory(1 << 20), other = running.memory(1 << 20);
@@ -135,7 +135,7 @@ TEST(BoxCopies, Cost_what_a_copy_of_as_many_bytes_costs) {
   EXPECT_EQ(box, line);
 }
 
-TEST(BoxCopies, That_leave_their_memory_are_refused) {
+TEST(BoxCopies, That_exceed_their_memory_are_refused) {
   const Running running;
   const CUarray made = array(64, 16);
   const CUDA_MEMCPY2D fits = test::copy_of_plane(made, running.memory(1024), 64, 16),

@@ -184,7 +184,7 @@ void use_128_MiB_and_ask_for_more() {
     throw std::runtime_error("memory is not out");
 }
 
-TEST_F(ContainerDeathTest, Whose_memory_a_rule_keeps_answers_that_memory_is_out) {
+TEST_F(ContainerDeathTest, With_a_memory_rule_returns_out_of_memory) {
   const Container container(256 * kMiB);
   if (!container.reason_not_found().empty()) GTEST_SKIP() << container.reason_not_found();
   EXPECT_EXIT(container.run(use_128_MiB_and_ask_for_more), ::testing::ExitedWithCode(0), "");

@@ -38,7 +38,7 @@ TEST_P(DeadlockIn, Streams_that_wait_for_each_other_are_an_error_at_once) {
   EXPECT_EQ(driver().cuStreamSynchronize(one), CUDA_SUCCESS);
 }
 
-TEST_P(DeadlockIn, A_wait_for_the_host_goes_on_and_is_reported_after_the_patience) {
+TEST_P(DeadlockIn, A_wait_for_the_host_continues_and_is_reported_after_the_patience) {
   std::string said;
   std::uint32_t *word = nullptr;
   int reports = 0;

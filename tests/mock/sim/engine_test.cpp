@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(, EngineIn,
 
 constexpr unsigned long kConstant = 8;  // maximum number of examinations per operation
 
-TEST_P(EngineIn, Drains_any_number_of_records_and_waits_with_a_constant_number_of_looks_each) {
+TEST_P(EngineIn, Drains_any_number_of_records_and_waits_and_examines_a_constant_number_of_tasks_for_each) {
   constexpr std::size_t kStreams = 64;
   for (const unsigned long count : {1'000UL, 100'000UL}) {
     Streams streams(GetParam(), kStreams);
@@ -75,7 +75,7 @@ TEST_P(EngineIn, Drains_any_number_of_records_and_waits_with_a_constant_number_o
   }
 }
 
-TEST_P(EngineIn, Answers_a_query_of_any_number_of_held_operations_with_a_constant_number_of_looks) {
+TEST_P(EngineIn, Examines_a_constant_number_of_tasks_for_a_query_of_any_number_of_held_operations) {
   for (const std::size_t count : {10UL, 100'000UL}) {
     Streams streams(GetParam(), 2);
     std::atomic<int> word{0};
@@ -91,7 +91,7 @@ TEST_P(EngineIn, Answers_a_query_of_any_number_of_held_operations_with_a_constan
   }
 }
 
-TEST_P(EngineIn, Runs_beside_any_number_of_streams_that_wait_for_memory_with_a_bounded_number_of_looks) {
+TEST_P(EngineIn, Examines_a_bounded_number_of_tasks_beside_any_number_of_streams_that_wait_for_memory) {
   constexpr std::size_t kHeld = 10'000;
   Streams streams(GetParam(), kHeld + 1);
   std::atomic<int> word{0};
@@ -134,7 +134,7 @@ TEST_P(EngineIn, A_chain_of_a_million_operations_ends_without_recursion) {
   }
 }
 
-TEST_P(EngineIn, Abandons_what_it_holds_of_an_owner_and_lets_others_go_on) {
+TEST_P(EngineIn, Abandons_the_held_operations_of_an_owner_and_runs_those_of_others) {
   const int owner = 0;
   Streams streams(GetParam(), 2);
   std::atomic<int> word{0};
@@ -173,7 +173,7 @@ TEST(EngineOrder, Of_a_seed_is_the_same_in_every_run) {
   EXPECT_EQ(run(), run());
 }
 
-TEST(EngineConditions, That_ended_before_their_operation_ran_hold_it_again) {
+TEST(EngineConditions, That_become_false_before_their_operation_runs_hold_it_again) {
   Streams streams(Schedule::stepped, 2);
   std::atomic<int> word{0};
   const Work first = streams.hold(0, word), second = streams.hold(1, word);
@@ -209,7 +209,7 @@ TEST(UsersOfMemory, Of_many_streams_are_few_of_each_and_the_last) {
     EXPECT_NE(std::ranges::find(allocation.users, last), allocation.users.end());
 }
 
-TEST(UsersOfMemory, That_are_complete_go) {
+TEST(UsersOfMemory, That_are_complete_are_removed) {
   Streams streams(Schedule::eager, 100);
   Allocation allocation;
   std::atomic<int> word{0};

@@ -26,7 +26,7 @@ std::string said_of(const char *variable, const char *value) {
   return "";
 }
 
-TEST(Environment, Says_what_a_machine_is) {
+TEST(Environment, Sets_the_options_of_a_machine) {
   const Variable devices("CUSHIM_DEVICES", "l4x2"), schedule("CUSHIM_SCHEDULE", "seeded"),
       seed("CUSHIM_SEED", "18446744073709551615"), patience("CUSHIM_PATIENCE", "250"),
       version("CUSHIM_DRIVER_VERSION", "12.4");
@@ -38,30 +38,30 @@ TEST(Environment, Says_what_a_machine_is) {
   EXPECT_EQ(options.driver_version, 12040);
 }
 
-TEST(Environment, Leaves_what_it_does_not_say) {
+TEST(Environment, Keeps_options_whose_variables_are_not_set) {
   const Variable empty("CUSHIM_SCHEDULE", "");
   EXPECT_EQ(options_from_environment({.schedule = Schedule::deferred}).schedule, Schedule::deferred);
 }
 
-TEST(Environment, Has_a_nearest_word_for_a_schedule) {
+TEST(Environment, Suggests_the_nearest_schedule) {
   EXPECT_EQ(
       said_of("CUSHIM_SCHEDULE", "eger"),
       "CUSHIM_SCHEDULE: there is no schedule \"eger\"; did you mean \"eager\"? Schedules: eager, deferred, "
       "seeded, stepped, background");
 }
 
-TEST(Environment, Has_a_nearest_word_for_devices) {
+TEST(Environment, Suggests_the_nearest_device) {
   EXPECT_NE(said_of("CUSHIM_DEVICES", "h20").find("there is no device \"h20\"; did you mean \"h200\"?"),
             std::string::npos)
       << said_of("CUSHIM_DEVICES", "h20");
 }
 
-TEST(Environment, Wants_a_version_of_the_driver_that_there_is) {
+TEST(Environment, Requires_an_existing_version_of_the_driver) {
   EXPECT_EQ(said_of("CUSHIM_DRIVER_VERSION", "9.2"),
             "CUSHIM_DRIVER_VERSION: \"9.2\" is not a CUDA version from 11.0 to 13.99; an example is 12.4");
 }
 
-TEST(Environment, Wants_whole_numbers_that_fit) {
+TEST(Environment, Requires_integers_that_fit) {
   for (const char *value : {"many", "-1", "1.5", " 1", "0x10", "18446744073709551616"})
     EXPECT_EQ(
         said_of("CUSHIM_SEED", value),

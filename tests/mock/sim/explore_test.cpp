@@ -68,7 +68,7 @@ TEST(Explore, Runs_each_seed_once_and_finds_nothing_where_nothing_is_missing) {
   EXPECT_EQ(runs, 52) << "eager, deferred and 50 seeds";
 }
 
-TEST(Explore, Tells_what_the_body_threw) {
+TEST(Explore, Reports_the_exception_of_the_body) {
   ::testing::internal::CaptureStderr();
   const auto failing = explore(1, [](Machine &) -> bool { throw std::runtime_error("no frame came"); });
   ::testing::internal::GetCapturedStderr();
@@ -111,14 +111,14 @@ TEST_P(GateIn, Holds_a_stream_and_no_other_until_the_test_opens_it) {
   EXPECT_EQ(word_at(memory), 2u);
 }
 
-TEST(Gates, Open_at_their_end) {
+TEST(Gates, Open_when_they_are_destroyed) {
   Running running({.schedule = Schedule::deferred});
   const CUstream stream = running.stream();
   { const Gate gate = running.machine.gate(stream); }
   EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_SUCCESS);
 }
 
-TEST(Gates, Want_a_stream) {
+TEST(Gates, Need_a_stream) {
   Running running;
   ::testing::internal::CaptureStderr();
   EXPECT_THROW(running.machine.gate(reinterpret_cast<CUstream>(0xdead0)), std::invalid_argument);

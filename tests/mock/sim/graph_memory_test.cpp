@@ -66,7 +66,7 @@ TEST(GraphMemory, That_is_allocated_outlives_the_graph) {
   EXPECT_EQ(driver().cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(GraphMemory, Of_destroyed_graphs_does_not_pile_up) {
+TEST(GraphMemory, Of_destroyed_graphs_is_returned) {
   const Running running;
   const std::size_t before = free_memory();
   std::size_t least = before;

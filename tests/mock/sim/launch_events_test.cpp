@@ -61,7 +61,7 @@ TEST_F(LaunchEvents, Of_another_context_or_of_other_processes_are_refused) {
   EXPECT_EQ(launch(stream, which, event), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(LaunchEvents, Are_ports_of_the_captured_kernel) {
+TEST_F(LaunchEvents, Of_a_captured_kernel_are_edges_from_its_port) {
   const CUevent event = running.event(CU_EVENT_DISABLE_TIMING);
   const CUstream stream = running.stream(), other = running.stream();
   need(driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));

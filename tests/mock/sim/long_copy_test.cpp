@@ -112,7 +112,7 @@ TEST_F(LongCopy, Other_threads_calls_and_copies_go_on_meanwhile) {
   EXPECT_EQ(bytes(), std::vector<unsigned char>(kSize, 1));
 }
 
-TEST_F(LongCopy, What_another_thread_puts_behind_it_runs_behind_it) {
+TEST_F(LongCopy, Work_that_another_thread_submits_behind_it_runs_behind_it) {
   CUevent event = nullptr;
   EXPECT_EQ(on.cuEventCreate(&event, 0), CUDA_SUCCESS);
   EXPECT_EQ(on.cuMemsetD8Async(device, 7, kSize / 2, stream), CUDA_SUCCESS);
@@ -172,7 +172,7 @@ TEST_F(LongCopy, Memory_that_is_exported_meanwhile_keeps_all_bytes) {
 
 // Only work behind the copy in its stream can end the wait, and that work is not yet among the runnable
 // operations.
-TEST(ALongCopy, Is_no_deadlock_for_who_waits_for_what_is_behind_it) {
+TEST(ALongCopy, Is_no_deadlock_for_a_wait_for_the_work_behind_it) {
   Machine machine({.devices = "small", .schedule = Schedule::background});
   Driver &on = machine.driver();
   constexpr std::size_t size = 64 << 20;

@@ -9,7 +9,7 @@ class LostDevice : public ::testing::TestWithParam<CUresult> {};
 INSTANTIATE_TEST_SUITE_P(, LostDevice,
                          ::testing::Values(CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED));
 
-TEST_P(LostDevice, Answers_its_fault_to_every_later_call_in_its_contexts) {
+TEST_P(LostDevice, Returns_its_fault_from_every_later_call_in_its_contexts) {
   Running running;
   const CUresult fault = GetParam();
   CUstream stream = running.stream();
@@ -42,7 +42,7 @@ TEST_P(LostDevice, Is_revived_by_a_reset_of_its_primary_context_whose_handle_is_
   EXPECT_EQ(driver().cuMemsetD32(running.memory(), 1, 1), CUDA_SUCCESS);
 }
 
-TEST_P(LostDevice, Leaves_other_devices_as_they_are_and_lets_those_who_waited_for_it_go_on) {
+TEST_P(LostDevice, Does_not_affect_other_devices_and_ends_waits_for_its_work) {
   Running running({.devices = "h200x2", .schedule = Schedule::deferred});
   const CUstream lost = running.stream();
   const CUevent event = running.event();
@@ -59,7 +59,7 @@ TEST_P(LostDevice, Leaves_other_devices_as_they_are_and_lets_those_who_waited_fo
   EXPECT_EQ(driver().cuStreamQuery(lost), GetParam());
 }
 
-TEST(LostDevices, Are_devices_of_the_machine) {
+TEST(LostDevices, Must_exist_in_the_machine) {
   Running running;
   EXPECT_THROW(running.machine.lose_device(1), std::out_of_range);
 }

@@ -34,7 +34,7 @@ struct Page : Running {
   CUdeviceptr memory = 0;
 };
 
-TEST(ManagedMemory, Lists_all_who_access_it) {
+TEST(ManagedMemory, Lists_all_locations_that_access_it) {
   const Page page;
   EXPECT_EQ(page.accessors(), (Three{kNone, kNone, kNone}));
   page.advise(CU_MEM_ADVISE_SET_ACCESSED_BY, kHost);
@@ -57,7 +57,7 @@ TEST(ManagedMemory, Is_attached_to_one_stream_unless_that_is_null) {
   EXPECT_EQ(attach(page.stream()), CUDA_SUCCESS);
 }
 
-TEST(ManagedMemory, Knows_its_places_by_type_and_id) {
+TEST(ManagedMemory, Has_locations_by_type_and_id) {
   const Page page;
   EXPECT_EQ(page.attribute(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_INVALID);
   page.advise(CU_MEM_ADVISE_SET_PREFERRED_LOCATION, on(1));
@@ -67,7 +67,7 @@ TEST(ManagedMemory, Knows_its_places_by_type_and_id) {
   EXPECT_EQ(page.attribute(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE), CU_MEM_LOCATION_TYPE_HOST);
 }
 
-TEST(ManagedMemory, Takes_the_first_NUMA_node_of_the_host_and_does_not_tell_it) {
+TEST(ManagedMemory, Accepts_the_first_NUMA_node_of_the_host_and_does_not_return_it) {
   const Page page;
   constexpr CUmemLocation node{.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0};
   constexpr CUmemLocation other{.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 99};
@@ -80,7 +80,7 @@ TEST(ManagedMemory, Takes_the_first_NUMA_node_of_the_host_and_does_not_tell_it) 
             CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(ManagedMemory, Tells_several_attributes_at_once) {
+TEST(ManagedMemory, Returns_several_attributes_at_once) {
   const Page page;
   page.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, on(0));
   page.advise(CU_MEM_ADVISE_SET_ACCESSED_BY, on(1));
@@ -100,7 +100,7 @@ TEST(ManagedMemory, Tells_several_attributes_at_once) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(ManagedMemory, Is_told_to_synchronize_copies) {
+TEST(ManagedMemory, Can_be_set_to_synchronize_copies) {
   const Page page;
   const int on = 1;
   int is_on = 0;

@@ -13,7 +13,7 @@
 namespace cushim::sim {
 namespace {
 
-TEST(DeviceMemory, That_nobody_wrote_is_not_zero) {
+TEST(DeviceMemory, Is_not_zero_before_it_is_written) {
   const Running running;
   EXPECT_NE(word_at(running.memory()), 0u);
 }
@@ -35,7 +35,7 @@ TEST(DeviceMemoryDeathTest, Cannot_be_touched_by_the_host) {
   EXPECT_DEATH(*reinterpret_cast<volatile int *>(memory) = 1, "");
 }
 
-TEST(DeviceMemory, Is_out_at_the_devices_last_byte) {
+TEST(DeviceMemory, Is_exhausted_at_the_devices_last_byte) {
   const Running running;
   std::size_t free = 0, total = 0;
   need(driver().cuMemGetInfo(&free, &total));
@@ -49,7 +49,7 @@ TEST(DeviceMemory, Is_out_at_the_devices_last_byte) {
   EXPECT_EQ(driver().cuMemAlloc(&more, 1), CUDA_SUCCESS);
 }
 
-TEST(DeviceMemory, Has_what_is_free_in_one_piece) {
+TEST(DeviceMemory, Can_be_allocated_in_one_piece_if_it_is_free) {
   const Running running({.devices = "small"});
   std::vector<CUdeviceptr> pieces;
   for (CUdeviceptr piece = 0; driver().cuMemAlloc(&piece, 64 << 20) == CUDA_SUCCESS;) pieces.push_back(piece);
@@ -120,7 +120,7 @@ TEST(RegisteredMemory, Does_not_go_beyond_the_last_address) {
 }
 
 // Measured on an H200, driver 580.
-TEST(HostMemory, Needs_a_context_to_have_a_device_pointer_before_it_needs_an_address) {
+TEST(HostMemory, Is_checked_for_a_current_context_before_its_address) {
   const Running running;
   CUdeviceptr found = 1;
   EXPECT_EQ(driver().cuMemHostGetDevicePointer(&found, static_cast<char *>(nullptr), 0),
@@ -138,7 +138,7 @@ unsigned long long used_of(CUmemoryPool pool) {
 }
 
 // Behind a wait, so that no schedule can have run the free when the bytes are counted.
-TEST(StreamOrderedMemory, Is_not_in_use_of_its_pool_once_its_free_has_returned_in_any_schedule) {
+TEST(StreamOrderedMemory, Does_not_count_as_used_once_the_call_of_its_free_has_returned) {
   for (const Schedule schedule :
        {Schedule::eager, Schedule::deferred, Schedule::seeded, Schedule::stepped, Schedule::background}) {
     SCOPED_TRACE(static_cast<int>(schedule));
@@ -191,7 +191,7 @@ TEST(StreamOrderedMemory, Of_no_bytes_is_the_null_pointer) {
   EXPECT_EQ(driver().cuMemFreeAsync(memory, nullptr), CUDA_SUCCESS);
 }
 
-TEST(MemoryOperations, Of_32_bits_may_end_beyond_the_last_byte_in_its_granule) {
+TEST(MemoryOperations, Of_32_bits_may_exceed_the_allocation_within_its_granule) {
   const Running running;
   const CUstream stream = running.stream();
   const CUdeviceptr memory = running.memory(510);
@@ -201,7 +201,7 @@ TEST(MemoryOperations, Of_32_bits_may_end_beyond_the_last_byte_in_its_granule) {
   EXPECT_EQ(driver().cuStreamWriteValue32(stream, memory + 512, 7, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(PointerAttributes, Are_told_without_a_current_context) {
+TEST(PointerAttributes, Are_returned_without_a_current_context) {
   const Running running;
   need(driver().cuCtxSetCurrent(nullptr));
   int pageable = 0;
@@ -279,7 +279,7 @@ TEST(DeviceMemory, That_is_set_to_zero_in_part_keeps_the_rest) {
   _exit(word_at(memory) == 7 && is_out && total == 150109880320u ? 0 : 1);
 }
 
-TEST(DeviceMemoryDeathTest, Is_less_with_one_message_where_address_space_is_limited) {
+TEST(DeviceMemoryDeathTest, Is_reduced_with_one_message_if_address_space_is_limited) {
   if (kIsSanitized) GTEST_SKIP() << "sanitizers need address space without a limit";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -5,7 +5,7 @@
 namespace cushim::sim {
 namespace {
 
-TEST(Misuse, An_event_that_was_destroyed_is_said_to_be_so) {
+TEST(Misuse, A_destroyed_event_is_reported_as_destroyed) {
   const Running running;
   const CUevent event = running.event();
   need(driver().cuEventDestroy(event));
@@ -18,7 +18,7 @@ TEST(Misuse, An_event_that_was_destroyed_is_said_to_be_so) {
   EXPECT_NE(said.find("was destroyed by cuEventDestroy_v2"), said.npos) << said;
 }
 
-TEST(Misuse, A_destroyed_handle_does_not_name_what_is_made_after_it) {
+TEST(Misuse, A_destroyed_handle_does_not_identify_a_later_object) {
   const Running running;
   const CUevent destroyed = running.event();
   need(driver().cuEventDestroy(destroyed));
@@ -31,7 +31,7 @@ TEST(Misuse, A_destroyed_handle_does_not_name_what_is_made_after_it) {
   EXPECT_EQ(driver().cuEventQuery(next), CUDA_SUCCESS);
 }
 
-TEST(Misuse, An_event_knows_nothing_of_one_that_was_destroyed) {
+TEST(Misuse, A_new_event_has_no_state_of_a_destroyed_one) {
   const Running running({.schedule = Schedule::deferred});
   const CUstream stream = running.stream();
   const CUevent destroyed = running.event();
@@ -49,7 +49,7 @@ TEST(Misuse, An_event_knows_nothing_of_one_that_was_destroyed) {
   need(driver().cuEventElapsedTime(&milliseconds, next, last));
 }
 
-TEST(Misuse, A_stream_that_was_destroyed_is_said_to_be_so) {
+TEST(Misuse, A_destroyed_stream_is_reported_as_destroyed) {
   const Running running;
   const CUstream stream = running.stream();
   need(driver().cuStreamDestroy(stream));
@@ -63,7 +63,7 @@ TEST(Misuse, A_stream_that_was_destroyed_is_said_to_be_so) {
   EXPECT_NE(said.find("was destroyed by cuStreamDestroy_v2"), said.npos) << said;
 }
 
-TEST(Misuse, Handles_are_not_mixed_up_after_ever_so_many) {
+TEST(Misuse, Handles_stay_distinct_after_many_objects) {
   const Running running;
   const CUevent kept = running.event();
   const CUevent first = running.event();
@@ -76,7 +76,7 @@ TEST(Misuse, Handles_are_not_mixed_up_after_ever_so_many) {
   EXPECT_EQ(driver().cuEventQuery(kept), CUDA_SUCCESS);
 }
 
-TEST(Misuse, Of_more_events_than_there_are_handles_is_out_of_memory) {
+TEST(Misuse, Creating_more_events_than_handles_returns_out_of_memory) {
   if (kIsSanitized) GTEST_SKIP() << "that many objects take a sanitizer several GB";
   const Running running;
   const CUstream stream = running.stream();
@@ -108,7 +108,7 @@ TEST(Misuse, Of_more_events_than_there_are_handles_is_out_of_memory) {
   EXPECT_NE(event, events.front());
 }
 
-TEST(Misuse, A_stream_in_the_place_of_an_event_is_said_to_be_one) {
+TEST(Misuse, A_stream_passed_as_an_event_is_reported_as_a_stream) {
   const Running running;
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(driver().cuEventQuery(reinterpret_cast<CUevent>(running.stream())), CUDA_ERROR_INVALID_HANDLE);
@@ -116,7 +116,7 @@ TEST(Misuse, A_stream_in_the_place_of_an_event_is_said_to_be_one) {
   EXPECT_NE(said.find("is a stream"), said.npos) << said;
 }
 
-TEST(Misuse, A_number_that_was_never_a_handle_is_said_to_be_none) {
+TEST(Misuse, A_number_that_was_never_a_handle_is_reported) {
   const Running running;
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(driver().cuStreamQuery(reinterpret_cast<CUstream>(0xdeadbeef)), CUDA_ERROR_INVALID_HANDLE);
@@ -134,25 +134,25 @@ std::string said_of_two_uses_of_a_destroyed_event(const Options &options) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(Misuse, Is_said_with_what_tells_where_the_handle_was_made_once) {
-  const std::string hint = "cushim[sim]: where handles are made and destroyed: check::Misuse tells\n";
+TEST(Misuse, Is_reported_with_one_hint_to_the_misuse_checker) {
+  const std::string hint = "cushim[sim]: check::Misuse reports where handles are created and destroyed\n";
   const std::string said = said_of_two_uses_of_a_destroyed_event({});
   ASSERT_NE(said.find(hint), said.npos) << said;
   EXPECT_EQ(said.find(hint), said.rfind(hint)) << said;
 }
 
-TEST(Misuse, Of_the_library_is_said_with_the_variable_that_tells_where_the_handle_was_made) {
+TEST(Misuse, Of_the_library_is_reported_with_the_variable_of_the_misuse_checker) {
   const std::string said = said_of_two_uses_of_a_destroyed_event({.is_library = true});
-  EXPECT_NE(said.find("where handles are made and destroyed: CUSHIM_CHECK=misuse tells\n"), said.npos)
+  EXPECT_NE(said.find("CUSHIM_CHECK=misuse reports where handles are created and destroyed\n"), said.npos)
       << said;
 }
 
-TEST(Misuse, Of_what_was_never_a_handle_is_said_without) {
+TEST(Misuse, Of_a_number_that_was_never_a_handle_is_reported_without_the_hint) {
   const Running running;
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(driver().cuStreamQuery(reinterpret_cast<CUstream>(0xdeadbeef)), CUDA_ERROR_INVALID_HANDLE);
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(said.find("where handles are made"), said.npos) << said;
+  EXPECT_EQ(said.find("where handles are created"), said.npos) << said;
 }
 
 TEST(Misuse, Calls_after_the_machines_end_are_refused) {
@@ -166,7 +166,7 @@ TEST(Misuse, Calls_after_the_machines_end_are_refused) {
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("was destroyed"), std::string::npos);
 }
 
-TEST(NotImplemented, A_call_is_refused_said_once_and_not_found_by_lookups) {
+TEST(NotImplemented, A_call_fails_is_reported_once_and_is_not_found_by_lookups) {
   const Running running;
   int list = 0;
   ::testing::internal::CaptureStderr();

@@ -54,7 +54,7 @@ TEST(OldDriver, Finds_no_function_and_takes_no_version_that_came_later) {
 }
 
 #if CUDA_VERSION >= 12000
-TEST(OldDriver, Says_whether_a_name_is_unknown_or_its_version_too_low) {
+TEST(OldDriver, Distinguishes_an_unknown_name_from_a_version_that_is_too_low) {
   const Running running({.driver_version = 12000});
   void *found = nullptr;
   EXPECT_EQ(look_up("cuStreamGetId", 12000, found), CU_GET_PROC_ADDRESS_SUCCESS);
@@ -82,7 +82,7 @@ TEST(OldDriver, Is_chosen_by_the_environment_too) {
   EXPECT_EQ(options_from_environment().driver_version, 0);
 }
 
-TEST(OldDriver, Of_the_options_goes_before_that_of_the_description) {
+TEST(OldDriver, Of_the_options_overrides_that_of_the_description) {
   const Machine machine({.devices = "h200;driver=12.4", .driver_version = 11080});
   EXPECT_EQ(machine.driver().version(), 11080);
 }

@@ -37,7 +37,7 @@ TEST_P(OrderIn, An_event_captures_the_work_before_its_record_and_none_after) {
   EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
 }
 
-TEST_P(OrderIn, Who_waits_for_a_busy_event_that_is_destroyed_waits_on) {
+TEST_P(OrderIn, A_wait_for_a_busy_event_continues_after_its_destruction) {
   Running running({.schedule = GetParam()});
   const CUstream held = running.stream(), waiting = running.stream();
   const CUevent event = running.event();

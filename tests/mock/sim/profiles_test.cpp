@@ -87,7 +87,7 @@ TEST(Profiles, The_H200_has_every_attribute_measured_and_no_other) {
   EXPECT_FALSE(h200.limits.contains(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH));
 }
 
-TEST(Profiles, What_a_like_device_lends_is_estimated_and_what_a_file_states_is_not) {
+TEST(Profiles, Values_of_a_like_device_are_estimated_and_those_that_a_file_states_are_not) {
   const Profile &l4 = built_in("l4");
   EXPECT_EQ(l4.source("attributes.multiprocessor_count").status, Status::published);
   EXPECT_EQ(l4.source("attributes.texture_pitch_alignment").status, Status::estimated);
@@ -254,7 +254,7 @@ TEST(Profiles, A_device_that_is_like_no_other_must_be_complete) {
                    "has no total_memory"));
 }
 
-TEST(Profiles, A_link_between_no_two_devices_is_refused) {
+TEST(Profiles, A_link_that_is_not_between_two_devices_is_refused) {
   const auto link = [](const std::string &ends) {
     return file_fault("{\"devices\": [\"l4x2\"],\n\"links\": [{\n\"between\": " + ends + "}]}");
   };
@@ -264,7 +264,7 @@ TEST(Profiles, A_link_between_no_two_devices_is_refused) {
   EXPECT_TRUE(says(link("[0, 2]"), "mine.json:3: "));
 }
 
-TEST(Profiles, What_is_not_JSON_or_stands_twice_is_refused_with_its_line) {
+TEST(Profiles, Invalid_JSON_and_duplicate_keys_are_refused_with_their_line) {
   EXPECT_TRUE(says(file_fault("{\n\"id\": \"x\",\n\"like\" \"l4\"}"), "mine.json:3: this is not JSON: "));
   EXPECT_TRUE(says(file_fault("{\n\"id\": \"x\",\n"), "mine.json:3: this is not JSON: "));
   EXPECT_TRUE(says(file_fault(""), "mine.json:1: this is not JSON: "));

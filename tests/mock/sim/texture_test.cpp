@@ -176,7 +176,7 @@ TEST(Textures, Of_an_array_are_read_by_kernels_for_which_its_end_waits) {
   EXPECT_EQ(real_at(out), 1.0f);
 }
 
-TEST(Textures, Go_with_their_context) {
+TEST(Textures, Are_destroyed_with_their_context) {
   const Running running;
   CUcontext other = nullptr;
   need(driver().cuCtxCreate_v2(&other, 0, 0));

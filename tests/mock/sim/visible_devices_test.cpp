@@ -69,7 +69,7 @@ TEST_F(VisibleDevices, Are_named_by_the_beginning_of_an_identity_too) {
   EXPECT_EQ(seen("l4x2", "GPU-6c34"), "100") << "two devices begin so";
 }
 
-TEST_F(VisibleDevices, End_at_the_first_that_there_is_not) {
+TEST_F(VisibleDevices, End_at_the_first_that_does_not_exist) {
   EXPECT_EQ(seen("l4x3", "1,7,0"), "NVIDIA L4 at 1");
   EXPECT_EQ(seen("l4x3", "-1,0"), "100");
   EXPECT_EQ(seen("l4x3", ""), "100");

@@ -61,7 +61,7 @@ TEST(DropInLookup, The_first_ABI_answers_the_same) {
   EXPECT_EQ(found, reinterpret_cast<void *>(unmodified_address_of_init()));
 }
 
-TEST(DropInLookup, What_the_driver_does_not_find_stays_unfound) {
+TEST(DropInLookup, A_name_that_the_driver_does_not_find_is_not_found) {
   MockDriver mock;
   const ScopedDriver scope(mock);
 #if CUDA_VERSION >= 12000

@@ -11,7 +11,7 @@
 namespace cushim::check {
 namespace {
 
-TEST(HandleMap, Holds_what_a_map_of_the_standard_library_holds_after_each_of_many_changes) {
+TEST(HandleMap, Equals_a_map_of_the_standard_library_after_each_of_many_changes) {
   std::mt19937_64 random(1);
   HandleMap<std::uint64_t> handles;
   std::map<std::uint64_t, std::uint64_t> expected;
@@ -49,7 +49,7 @@ TEST(HandleMap, Holds_what_a_map_of_the_standard_library_holds_after_each_of_man
   EXPECT_EQ(visited, expected.size());
 }
 
-TEST(HandleMap, Lets_go_of_a_value_that_is_erased_or_replaced) {
+TEST(HandleMap, Destroys_a_value_that_is_erased_or_replaced) {
   HandleMap<std::shared_ptr<int>> handles;
   const auto first = std::make_shared<int>(1), second = std::make_shared<int>(2);
   handles[16] = first;
@@ -61,7 +61,7 @@ TEST(HandleMap, Lets_go_of_a_value_that_is_erased_or_replaced) {
   EXPECT_EQ(handles.find(16), nullptr);
 }
 
-TEST(HandleMap, Finds_nothing_for_0_and_passes_over_the_end_of_what_is_not_there) {
+TEST(HandleMap, Finds_nothing_for_0_and_ignores_erasing_an_absent_handle) {
   HandleMap<int> handles;
   EXPECT_EQ(handles.find(0), nullptr);
   handles.erase(0);

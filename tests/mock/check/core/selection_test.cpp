@@ -12,7 +12,7 @@ namespace {
 
 class Named : public OnDevice {};
 
-TEST_F(Named, Several_are_switched_on_by_their_words) {
+TEST_F(Named, Several_are_enabled_by_name) {
   Checkers checkers(current_driver(), "leaks,misuse");
   const CUevent twice = event();
   const CUevent kept = event();
@@ -82,7 +82,7 @@ TEST_F(Named, Hazards_are_found_with_kernels_and_without) {
   need(driver().cuModuleUnload(module));
 }
 
-TEST_F(Named, A_word_that_is_none_is_refused_with_the_nearest) {
+TEST_F(Named, An_unknown_name_throws_with_the_nearest_name) {
   try {
     const Checkers checkers(current_driver(), "leaks,misue");
     FAIL();

@@ -45,7 +45,7 @@ TEST(Deadlocks, Streams_that_wait_for_each_other_are_named_with_their_words) {
   EXPECT_EQ(checker.findings().size(), 1u);
 }
 
-TEST(Deadlocks, A_call_that_waits_long_for_the_host_is_told_at_once_and_goes_on) {
+TEST(Deadlocks, A_call_that_waits_long_for_the_host_is_reported_at_once_and_continues) {
   std::atomic<bool> is_reported{false};
   const Running running({.report = [](const std::string &) {}});
   std::uint32_t *const word = running.pinned();
@@ -63,7 +63,7 @@ TEST(Deadlocks, A_call_that_waits_long_for_the_host_is_told_at_once_and_goes_on)
   EXPECT_EQ(checker.findings().size(), 1u);
 }
 
-TEST(Deadlocks, A_wait_that_the_program_ends_is_none) {
+TEST(Deadlocks, A_wait_that_the_program_ends_is_not_reported) {
   const Running running;
   std::uint32_t *const word = running.pinned();
   *word = 1;
@@ -110,7 +110,7 @@ TEST(Deadlocks, The_checkers_thread_begins_when_a_stream_may_wait) {
   need(driver().cuStreamSynchronize(stream));
 }
 
-TEST(Deadlocks, A_call_that_waits_long_for_a_host_function_is_told_at_once) {
+TEST(Deadlocks, A_call_that_waits_long_for_a_host_function_is_reported_at_once) {
   const Running running({.report = [](const std::string &) {}});
   std::atomic<bool> is_reported{false};
   const Deadlock checker(driver(), milliseconds(2), [&](const Finding &finding) {
@@ -125,7 +125,7 @@ TEST(Deadlocks, A_call_that_waits_long_for_a_host_function_is_told_at_once) {
   EXPECT_TRUE(is_reported);
 }
 
-TEST(Deadlocks, A_wait_for_new_work_in_a_stream_that_was_idle_is_one) {
+TEST(Deadlocks, A_wait_for_new_work_in_a_stream_that_was_idle_is_reported) {
   const Running running({.report = [](const std::string &) {}});
   std::atomic<bool> is_reported{false};
   std::uint32_t *const word = running.pinned();

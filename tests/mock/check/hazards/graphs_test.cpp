@@ -332,7 +332,7 @@ TEST_F(ConditionalHazards, Of_a_body_and_a_node_beside_it_are_reported) {
   EXPECT_NE(words().find(" of conditional node 1 of graph 0x"), std::string::npos) << words();
 }
 
-TEST_F(ConditionalHazards, Of_a_body_and_a_node_before_or_after_it_are_none) {
+TEST_F(ConditionalHazards, Of_a_body_and_a_node_before_or_after_it_are_not_reported) {
   CUgraphNode conditional = nullptr;
   add_memset(memory, {},
              add_conditional(CU_GRAPH_COND_TYPE_IF, 1, {add_memset(memory, {})}, &conditional)[0]);
@@ -341,7 +341,7 @@ TEST_F(ConditionalHazards, Of_a_body_and_a_node_before_or_after_it_are_none) {
   EXPECT_EQ(found(), kNone);
 }
 
-TEST_F(ConditionalHazards, Of_two_bodies_are_none) {
+TEST_F(ConditionalHazards, Of_two_bodies_are_not_reported) {
   CUgraphNode conditional = nullptr;
   for (const CUgraph body : add_conditional(CU_GRAPH_COND_TYPE_SWITCH, 2, {}, &conditional))
     add_memset(memory, {}, body);

@@ -29,7 +29,7 @@ TEST_F(HazardsFound, A_report_names_streams_bytes_calls_and_the_missing_edge) {
   EXPECT_NE(found.advice.find("after cuMemsetD8Async and let stream 2"), text.npos) << text;
 }
 
-TEST_F(HazardsFound, An_event_that_nobody_waits_for_is_named) {
+TEST_F(HazardsFound, An_event_that_no_stream_waits_for_is_named) {
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   need(driver().cuEventRecord(event, a));
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
@@ -177,13 +177,13 @@ TEST_F(HazardsFound, A_copy_that_the_host_waits_for_is_order) {
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, A_set_on_the_legacy_stream_is_none_for_a_non_blocking_stream) {
+TEST_F(HazardsFound, A_memset_on_the_legacy_stream_is_no_order_for_a_non_blocking_stream) {
   need(driver().cuMemsetD8(memory, 1, 4));
   need(driver().cuMemsetD8Async(memory, 1, 4, a));
   EXPECT_EQ(rules(), kUnordered);
 }
 
-TEST_F(HazardsFound, A_stream_made_before_the_checker_is_known_for_what_it_is) {
+TEST_F(HazardsFound, A_stream_older_than_the_checker_is_recognized) {
   const CUstream blocking = running.stream(CU_STREAM_DEFAULT);
   Hazards late(driver());
   need(driver().cuMemsetD8(memory, 1, 4));
@@ -238,7 +238,7 @@ TEST_F(HazardsFound, The_host_may_let_a_stream_go_on_when_another_is_done) {
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, It_is_no_order_if_the_host_did_not_wait_for_the_other) {
+TEST_F(HazardsFound, A_write_of_the_host_is_no_order_without_a_wait_for_the_other_stream) {
   std::uint32_t *const word = running.pinned();
   *word = 0;
   need(driver().cuStreamWaitValue32(a, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));
@@ -279,7 +279,7 @@ TEST(HazardModel, Memory_that_is_used_after_it_was_freed_in_stream_order) {
   EXPECT_EQ(findings.size(), 1u) << "it is other memory";
 }
 
-TEST(HazardModel, What_is_captured_is_not_done) {
+TEST(HazardModel, Captured_work_is_not_an_access) {
   std::vector<Finding> findings;
   HazardModel model([&](Finding finding) { findings.push_back(std::move(finding)); });
   const StreamRef one{.handle = reinterpret_cast<CUstream>(0x10)},
@@ -332,7 +332,7 @@ TEST_F(HazardsFound, Memory_used_before_its_allocation) {
   EXPECT_NE(words().find("let stream 2"), std::string::npos) << words();
 }
 
-TEST_F(HazardsFound, Nothing_is_left_of_memory_that_is_gone) {
+TEST_F(HazardsFound, Accesses_to_freed_memory_are_forgotten) {
   const CUdeviceptr first = running.memory();
   need(driver().cuMemsetD8Async(first, 1, 64, a));
   need(driver().cuMemFree(first));
@@ -341,7 +341,7 @@ TEST_F(HazardsFound, Nothing_is_left_of_memory_that_is_gone) {
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, The_same_places_again_are_counted) {
+TEST_F(HazardsFound, Findings_with_the_same_call_stacks_are_counted) {
   const volatile int rounds = 5;  // volatile: an unrolled loop would have five call sites
   for (int round = 0; round < rounds; ++round) {
     need(driver().cuMemsetD8Async(memory, 1, 64, a));
@@ -353,7 +353,7 @@ TEST_F(HazardsFound, The_same_places_again_are_counted) {
   EXPECT_EQ(findings[0].count, 5u);
 }
 
-TEST_F(HazardsFound, Threads_with_streams_of_their_own_raise_no_alarm) {
+TEST_F(HazardsFound, Threads_with_streams_of_their_own_cause_no_finding) {
   CUcontext context = nullptr;
   need(driver().cuCtxGetCurrent(&context));
   const std::vector<CUstream> streams{a, b, running.stream()};

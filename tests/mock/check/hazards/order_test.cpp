@@ -19,7 +19,7 @@ TEST(Order, Work_in_one_stream_is_in_order) {
   EXPECT_TRUE(order.is_before(first, stream_index));
 }
 
-TEST(Order, Two_streams_have_none) {
+TEST(Order, Work_in_two_streams_has_no_order) {
   Order order;
   const StreamIndex one = order.open(kContext, Kind::blocking), other = order.open(kContext, Kind::blocking);
   const Epoch first = order.submit(one);
@@ -27,7 +27,7 @@ TEST(Order, Two_streams_have_none) {
   EXPECT_FALSE(order.is_before(first, other));
 }
 
-TEST(Order, A_wait_takes_over_all_that_its_clock_knows_and_nothing_later) {
+TEST(Order, A_wait_joins_its_clock_and_nothing_later) {
   Order order;
   const StreamIndex one = order.open(kContext, Kind::non_blocking),
                     other = order.open(kContext, Kind::non_blocking),
@@ -58,7 +58,7 @@ TEST(Order, The_legacy_stream_comes_between_the_blocking_streams_of_its_context)
   EXPECT_FALSE(order.is_before(between, far));
 }
 
-TEST(Order, What_the_host_knows_to_be_done_comes_before_all_that_it_submits_then) {
+TEST(Order, Work_that_the_host_knows_to_be_done_comes_before_later_submissions) {
   Order order;
   const StreamIndex one = order.open(kContext, Kind::non_blocking),
                     other = order.open(kOther, Kind::non_blocking);
@@ -70,7 +70,7 @@ TEST(Order, What_the_host_knows_to_be_done_comes_before_all_that_it_submits_then
   EXPECT_FALSE(order.is_before(second, other));
 }
 
-TEST(Order, A_lane_is_given_again_when_its_work_is_known_to_be_done) {
+TEST(Order, A_stream_index_is_reused_when_its_work_is_known_to_be_done) {
   Order order;
   const StreamIndex one = order.open(kContext, Kind::non_blocking);
   const Epoch last = order.submit(one);

@@ -48,7 +48,7 @@ TEST_F(LeakedCapture, That_does_not_end_is_found) {
   EXPECT_EQ(found().size(), 1u);
   EXPECT_EQ(end(), CUDA_SUCCESS);
 }
-TEST_F(LeakedCapture, That_ends_is_none) {
+TEST_F(LeakedCapture, That_ends_is_not_reported) {
   begin();
   EXPECT_EQ(end(), CUDA_SUCCESS);
   EXPECT_TRUE(is_clean(found()));
@@ -83,7 +83,7 @@ TEST_F(LeakedCapture, That_does_not_join_a_stream_is_found_with_the_wait) {
   EXPECT_TRUE(has(findings[0].calls[1].text, "cuStreamWaitEvent in stream 0x")) << findings[0];
   EXPECT_EQ(findings[0].calls[2].role, "ended by");
 }
-TEST_F(LeakedCapture, That_joins_its_streams_is_none) {
+TEST_F(LeakedCapture, That_joins_its_streams_is_not_reported) {
   begin();
   need(driver().cuEventRecord(event_, a_));
   need(driver().cuStreamWaitEvent(b_, event_, 0));
@@ -112,7 +112,7 @@ TEST_F(LeakedUserObject, With_a_reference_of_the_program_is_found) {
   EXPECT_TRUE(has(findings[0].what, "the program holds 1 reference")) << findings[0];
   need(driver().cuUserObjectRelease(object, 1));
 }
-TEST_F(LeakedUserObject, Without_a_reference_of_the_program_is_none) {
+TEST_F(LeakedUserObject, Without_a_reference_of_the_program_is_not_reported) {
   const CUuserObject object = make(1);
   need(driver().cuUserObjectRetain(object, 2));
   need(driver().cuUserObjectRelease(object, 3));

@@ -160,7 +160,7 @@ TEST_P(LeakOf, Is_found_and_named) {
   end();
 }
 
-TEST_P(LeakOf, Is_none_where_it_was_ended) {
+TEST_P(LeakOf, Is_not_reported_if_the_object_was_destroyed) {
   GetParam().make()();
   EXPECT_TRUE(is_clean(leaks_.finish()));
 }

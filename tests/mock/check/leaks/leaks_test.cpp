@@ -16,7 +16,7 @@ namespace {
   return event;
 }
 
-TEST_F(Leaked, Names_the_program_s_function_that_made_it_and_none_of_cushim) {
+TEST_F(Leaked, Objects_are_reported_with_functions_of_the_program_only) {
   const CUevent event = made_by_the_first();
   const std::string words = words_of(leaks_.finish());
   need(driver().cuEventDestroy(event));
@@ -26,7 +26,7 @@ TEST_F(Leaked, Names_the_program_s_function_that_made_it_and_none_of_cushim) {
   EXPECT_FALSE(has(words, "ObjectRegistry")) << words;
 }
 
-TEST_F(Leaked, Of_one_place_are_one_finding_that_counts_them) {
+TEST_F(Leaked, Objects_of_one_call_stack_are_one_finding_with_a_count) {
   std::vector<CUdeviceptr> made;
   for (int i = 0; i < 5; ++i) made.push_back(memory(1000));
   const std::vector<Finding> findings = leaks_.finish();
@@ -36,7 +36,7 @@ TEST_F(Leaked, Of_one_place_are_one_finding_that_counts_them) {
   EXPECT_EQ(findings[0].bytes, 5000u);
 }
 
-TEST_F(Leaked, Of_two_places_are_two) {
+TEST_F(Leaked, Objects_of_two_call_stacks_are_two_findings) {
   const CUevent a = event();
   const CUevent b = made_by_the_first();
   EXPECT_EQ(leaks_.finish().size(), 2u) << words_of(leaks_.findings());
@@ -44,7 +44,7 @@ TEST_F(Leaked, Of_two_places_are_two) {
   need(driver().cuEventDestroy(b));
 }
 
-TEST_F(Leaked, Is_said_once_however_often_it_is_asked) {
+TEST_F(Leaked, An_object_is_reported_once_after_several_calls_of_finish) {
   const CUevent kept = event();
   leaks_.finish();
   EXPECT_EQ(leaks_.finish().size(), 1u);
@@ -63,7 +63,7 @@ class InContext : public Leaked {
   CUcontext mine_ = nullptr;
 };
 
-TEST_F(InContext, What_goes_with_it_was_leaked) {
+TEST_F(InContext, An_object_destroyed_with_its_context_is_a_leak) {
   stream();
   end_context();
   const std::vector<Finding> findings = leaks_.finish();
@@ -73,13 +73,13 @@ TEST_F(InContext, What_goes_with_it_was_leaked) {
   EXPECT_TRUE(has(findings[0].what, "context 0x")) << findings[0];
 }
 
-TEST_F(InContext, Nothing_goes_with_it_if_all_was_destroyed) {
+TEST_F(InContext, No_object_is_a_leak_if_all_were_destroyed_before) {
   need(driver().cuStreamDestroy(stream()));
   end_context();
   EXPECT_TRUE(is_clean(leaks_.finish()));
 }
 
-TEST_F(InContext, What_another_one_has_stays) {
+TEST_F(InContext, Objects_of_another_context_stay) {
   need(driver().cuCtxSetCurrent(context_));
   const CUevent kept = event();
   need(driver().cuCtxSetCurrent(mine_));
@@ -106,7 +106,7 @@ TEST_F(InContext, A_graph_stays) {
   EXPECT_TRUE(is_clean(leaks_.finish()));
 }
 
-TEST_F(InContext, One_that_could_not_be_destroyed_keeps_what_it_has) {
+TEST_F(InContext, A_context_whose_destruction_fails_keeps_its_objects) {
   need(driver().cuCtxSetCurrent(context_));
   const CUevent kept = event();
   EXPECT_NE(driver().cuCtxDestroy(context_), CUDA_SUCCESS);  // it is a primary context
@@ -116,7 +116,7 @@ TEST_F(InContext, One_that_could_not_be_destroyed_keeps_what_it_has) {
   end_context();
 }
 
-TEST_F(Leaked, What_goes_with_a_primary_context_was_leaked_unless_it_is_reset) {
+TEST_F(Leaked, Objects_destroyed_with_a_primary_context_are_leaks_unless_it_is_reset) {
   for (const bool is_reset : {true, false}) {
     SCOPED_TRACE(is_reset);
     need(driver().cuCtxSetCurrent(nullptr));
@@ -145,7 +145,7 @@ TEST_F(Leaked, A_primary_context_that_was_reset_needs_no_release_until_it_is_ret
   need(driver().cuDevicePrimaryCtxRelease(0));
 }
 
-TEST_F(Leaked, A_primary_context_is_retained_as_often_after_a_reset_as_before) {
+TEST_F(Leaked, A_reset_does_not_change_the_retain_count_of_a_primary_context) {
   CUcontext context = nullptr;
   Leaks leaks(current_driver());
   need(driver().cuDevicePrimaryCtxRetain(&context, 0));
@@ -160,7 +160,7 @@ TEST_F(Leaked, A_primary_context_is_retained_as_often_after_a_reset_as_before) {
 
 // ---- Calls that the checker must not disturb ----
 
-TEST_F(Leaked, A_refused_call_makes_nothing) {
+TEST_F(Leaked, A_failed_call_creates_no_object) {
   CUdeviceptr none = 0;
   EXPECT_NE(driver().cuMemAlloc(&none, 0), CUDA_SUCCESS);
   void *empty = nullptr;
@@ -168,14 +168,14 @@ TEST_F(Leaked, A_refused_call_makes_nothing) {
   EXPECT_TRUE(is_clean(leaks_.finish()));
 }
 
-TEST_F(Leaked, What_a_call_could_not_end_is_still_there) {
+TEST_F(Leaked, An_object_whose_destruction_fails_is_alive) {
   const CUdeviceptr kept = memory();
   EXPECT_NE(driver().cuMemFreeHost(reinterpret_cast<void *>(kept)), CUDA_SUCCESS);
   EXPECT_TRUE(is_only(leaks_.finish(), "never-freed"));
   need(driver().cuMemFree(kept));
 }
 
-TEST_F(Leaked, Threads_make_and_end_what_they_like) {
+TEST_F(Leaked, Threads_may_create_and_destroy_objects_at_once) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
@@ -211,7 +211,7 @@ CUSHIM_CHILD(exporter) {
   parent.receive<int>();
 }
 
-TEST_F(Leaked, What_was_opened_from_another_process_is_closed_as_often) {
+TEST_F(Leaked, Objects_of_another_process_are_closed_as_often_as_they_were_opened) {
   CUSHIM_NEEDS(ipc);
   testing::Child exporter("exporter");
   const auto memory_handle = exporter.receive<CUipcMemHandle>();

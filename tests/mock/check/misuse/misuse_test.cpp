@@ -18,7 +18,7 @@ class Misused : public OnDevice {
 
 // ---- Use after destroy ----
 
-TEST_F(Misused, A_destroyed_event_is_found_with_the_places_of_its_life) {
+TEST_F(Misused, A_destroyed_event_is_found_with_its_call_stacks) {
   const CUevent used = event();
   need(driver().cuEventDestroy(used));
   EXPECT_EQ(driver().cuEventQuery(used), CUDA_ERROR_INVALID_HANDLE);
@@ -33,7 +33,7 @@ TEST_F(Misused, A_destroyed_event_is_found_with_the_places_of_its_life) {
   EXPECT_NE(findings[0].calls[0].call_stack, findings[0].calls[1].call_stack);
 }
 
-TEST_F(Misused, An_event_destroyed_after_its_last_use_is_none) {
+TEST_F(Misused, An_event_destroyed_after_its_last_use_is_not_reported) {
   const CUevent used = event();
   need(driver().cuEventRecord(used, nullptr));
   need(driver().cuEventSynchronize(used));
@@ -56,14 +56,14 @@ TEST_F(Misused, A_destroyed_stream_is_found_in_all_calls_that_take_one) {
   need(driver().cuMemFree(bytes));
 }
 
-TEST_F(Misused, Per_thread_variants_are_judged_too) {
+TEST_F(Misused, Per_thread_variants_are_checked_too) {
   const CUstream used = stream();
   need(driver().cuStreamDestroy(used));
   EXPECT_EQ(driver()->cuStreamQuery_ptsz(used), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_TRUE(is_only(misuse_.finish(), "use-after-destroy"));
 }
 
-TEST_F(Misused, The_same_call_that_is_wrong_again_and_again_is_one_finding) {
+TEST_F(Misused, A_misuse_that_is_repeated_by_one_call_is_one_finding) {
   const CUevent used = event();
   need(driver().cuEventDestroy(used));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(driver().cuEventQuery(used), CUDA_ERROR_INVALID_HANDLE);
@@ -79,7 +79,7 @@ TEST_F(Misused, A_destroyed_context_is_found) {
   EXPECT_TRUE(is_only(misuse_.finish(), "use-after-destroy"));
 }
 
-TEST_F(Misused, A_stream_that_went_with_its_context_is_found) {
+TEST_F(Misused, A_stream_destroyed_with_its_context_is_found) {
   CUcontext mine = nullptr;
   need(driver().cuCtxCreate_v2(&mine, 0, 0));
   const CUstream used = stream();
@@ -90,7 +90,7 @@ TEST_F(Misused, A_stream_that_went_with_its_context_is_found) {
   EXPECT_TRUE(has(findings[0].what, "destroyed with its context")) << findings[0];
 }
 
-TEST_F(Misused, A_stream_that_is_destroyed_before_its_context_is_none) {
+TEST_F(Misused, A_stream_that_is_destroyed_before_its_context_is_not_reported) {
   CUcontext mine = nullptr;
   need(driver().cuCtxCreate_v2(&mine, 0, 0));
   need(driver().cuStreamDestroy(stream()));
@@ -120,7 +120,7 @@ CUresult copy_to(CUarray array, CUdeviceptr from) {
   return driver().cuMemcpy2D(&copy);
 }
 
-TEST_F(Misused, What_a_copy_of_two_dimensions_names_is_judged_too) {
+TEST_F(Misused, Addresses_in_the_description_of_a_2D_copy_are_checked_too) {
   CUarray array = nullptr;
   const CUDA_ARRAY_DESCRIPTOR shape{16, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1};
   need(driver().cuArrayCreate(&array, &shape));
@@ -140,7 +140,7 @@ TEST_F(Misused, What_a_copy_of_two_dimensions_names_is_judged_too) {
 
 // ---- Double destroy ----
 
-TEST_F(Misused, What_is_destroyed_twice_is_found) {
+TEST_F(Misused, A_second_destruction_is_found) {
   const CUevent twice = event();
   const CUstream stream_twice = stream();
   need(driver().cuEventDestroy(twice));
@@ -152,7 +152,7 @@ TEST_F(Misused, What_is_destroyed_twice_is_found) {
   EXPECT_TRUE(has(misuse_.findings()[1].what, "is destroyed a second time")) << misuse_.findings()[1];
 }
 
-TEST_F(Misused, What_could_not_be_destroyed_may_be_destroyed_again) {
+TEST_F(Misused, An_object_whose_destruction_failed_may_be_destroyed_again) {
   EXPECT_NE(driver().cuCtxDestroy(context_), CUDA_SUCCESS);
   EXPECT_NE(driver().cuCtxDestroy(context_), CUDA_SUCCESS);
   EXPECT_TRUE(is_clean(misuse_.finish()));
@@ -160,7 +160,7 @@ TEST_F(Misused, What_could_not_be_destroyed_may_be_destroyed_again) {
 
 // ---- Wrong kind ----
 
-TEST_F(Misused, A_stream_in_the_place_of_an_event_is_found) {
+TEST_F(Misused, A_stream_passed_as_an_event_is_found) {
   const CUstream mine = stream();
   EXPECT_EQ(driver().cuEventQuery(reinterpret_cast<CUevent>(mine)), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(driver().cuEventDestroy(reinterpret_cast<CUevent>(mine)), CUDA_ERROR_INVALID_HANDLE);
@@ -171,7 +171,7 @@ TEST_F(Misused, A_stream_in_the_place_of_an_event_is_found) {
   need(driver().cuStreamDestroy(mine));  // the stream still exists
 }
 
-TEST_F(Misused, A_context_in_the_place_of_a_stream_is_found) {
+TEST_F(Misused, A_context_passed_as_a_stream_is_found) {
   CUcontext mine = nullptr;
   need(driver().cuCtxCreate_v2(&mine, 0, 0));
   EXPECT_EQ(driver().cuStreamQuery(reinterpret_cast<CUstream>(mine)), CUDA_ERROR_INVALID_HANDLE);
@@ -195,7 +195,7 @@ TEST_F(Misused, An_event_recorded_on_a_stream_of_another_context_is_found) {
   need(driver().cuEventDestroy(mine));
 }
 
-TEST_F(Misused, A_stream_that_waits_for_an_event_of_another_context_is_none) {
+TEST_F(Misused, A_stream_that_waits_for_an_event_of_another_context_is_not_reported) {
   const CUevent mine = event();
   need(driver().cuEventRecord(mine, nullptr));
   CUcontext other = nullptr;
@@ -221,7 +221,7 @@ TEST_F(Misused, Memory_that_is_used_after_it_was_freed_is_found_also_in_its_midd
   for (const Finding &finding : misuse_.findings()) EXPECT_EQ(finding.rule, "use-after-free");
 }
 
-TEST_F(Misused, Memory_that_is_used_before_it_is_freed_is_none) {
+TEST_F(Misused, Memory_that_is_used_before_it_is_freed_is_not_reported) {
   const CUdeviceptr used = memory(4096);
   int word = 0;
   need(driver().cuMemcpyHtoD(used + 100, &word, sizeof word));
@@ -273,7 +273,7 @@ TEST_F(Misused, Memory_that_is_freed_twice_is_found) {
   EXPECT_EQ(misuse_.finish().size(), 2u) << words_of(misuse_.findings());
 }
 
-TEST_F(Misused, Memory_that_is_unregistered_twice_is_found_and_the_driver_says_so_too) {
+TEST_F(Misused, Memory_that_is_unregistered_twice_is_found_and_is_an_error_of_the_driver) {
   alignas(4096) static char memory[4096];
   need(driver().cuMemHostRegister(memory, sizeof memory, 0));
   need(driver().cuMemHostUnregister(memory));
@@ -281,7 +281,7 @@ TEST_F(Misused, Memory_that_is_unregistered_twice_is_found_and_the_driver_says_s
   EXPECT_TRUE(is_only(misuse_.finish(), "double-free"));
 }
 
-TEST_F(Misused, Memory_that_is_registered_again_is_none) {
+TEST_F(Misused, Memory_that_is_registered_again_is_not_reported) {
   alignas(4096) static char memory[4096];
   for (int i = 0; i < 2; ++i) {
     need(driver().cuMemHostRegister(memory, sizeof memory, 0));
@@ -290,7 +290,7 @@ TEST_F(Misused, Memory_that_is_registered_again_is_none) {
   EXPECT_TRUE(is_clean(misuse_.finish()));
 }
 
-TEST_F(Misused, Pinned_memory_that_the_program_has_again_as_its_own_is_none) {
+TEST_F(Misused, Host_memory_at_the_address_of_freed_pinned_memory_is_not_reported) {
   CUdeviceptr to = memory();
   void *pinned = nullptr;
   need(driver().cuMemAllocHost(&pinned, 4096));
@@ -342,7 +342,7 @@ TEST_F(Misused, Memory_freed_in_stream_order_is_found_when_the_host_uses_it) {
   need(driver().cuStreamDestroy(used));
 }
 
-TEST_F(Misused, Memory_freed_in_stream_order_after_its_last_use_is_none) {
+TEST_F(Misused, Memory_freed_in_stream_order_after_its_last_use_is_not_reported) {
   const CUstream used = stream();
   std::uint64_t word = 0;
   for (int i = 0; i < 100; ++i) {
@@ -357,7 +357,7 @@ TEST_F(Misused, Memory_freed_in_stream_order_after_its_last_use_is_none) {
 
 // ---- Combinations ----
 
-TEST_F(Misused, What_was_made_before_the_checker_is_not_judged) {
+TEST_F(Misused, Objects_older_than_the_checker_are_not_checked) {
   const CUevent before = event();
   {
     Misuse late(current_driver());
@@ -367,7 +367,7 @@ TEST_F(Misused, What_was_made_before_the_checker_is_not_judged) {
   }
 }
 
-TEST_F(Misused, Threads_that_make_and_destroy_are_none) {
+TEST_F(Misused, Threads_that_create_and_destroy_are_not_reported) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {

@@ -108,7 +108,7 @@ CUSHIM_CHILD(has_threads_of_the_driver) {
   parent.send(open);
 }
 
-TEST(ThreadsOfTheDriver, Take_none_of_the_program_s_signals) {
+TEST(ThreadsOfTheDriver, Receive_no_signals_of_the_program) {
   Child child("has_threads_of_the_driver");
   EXPECT_EQ(child.receive<int>(), 2) << "the one of host functions and the background worker";
   EXPECT_EQ(child.receive<int>(), 0) << "signals that they take";

@@ -50,7 +50,7 @@ TEST(SharedBlocks, Keep_their_memory_until_no_holder_is_left) {
   EXPECT_FALSE(has_memory());
 }
 
-TEST(AShareTable, Gives_the_places_of_participants_again_and_tells_who_has_ended) {
+TEST(AShareTable, Reuses_the_entries_of_participants_and_detects_ended_ones) {
   const auto table = ShareTable::make();
   ASSERT_NE(table, nullptr);
   const ShareHandle handle = table->handle(ShareHandle::Kind::event, 0, 1);

@@ -101,7 +101,7 @@ class NoDescriptors {
   std::vector<int> files_;
 };
 
-TEST(AProcess, Without_a_free_descriptor_sees_who_lives_and_who_has_ended) {
+TEST(AProcess, Without_a_free_descriptor_detects_whether_other_processes_have_ended) {
   if (kNeedsDescriptors) GTEST_SKIP() << "a sanitizer of this build needs descriptors";
   begin();
   const Recorded living(Then::wait), dying(Then::wait);

@@ -141,7 +141,7 @@ TEST(Archive, A_broken_member_is_named_and_the_rest_goes_on) {
   EXPECT_EQ(report.files[0].name, path + ": package/helper.so");
 }
 
-TEST(Archive, What_only_bears_the_name_is_told) {
+TEST(Archive, A_file_that_is_an_archive_by_name_only_is_reported) {
   const Folder folder;
   for (const std::string name : {"words.whl", "words.deb"}) {
     const std::string path = folder.write(name, "these are words");
@@ -152,7 +152,7 @@ TEST(Archive, What_only_bears_the_name_is_told) {
   }
 }
 
-TEST(Archive, A_package_without_data_is_told) {
+TEST(Archive, A_package_without_data_is_reported) {
   const Folder folder;
   folder.write("debian-binary", "2.0\n");
   run("cd '" + folder.path() + "' && '" CUSHIM_TEST_AR "' rc package.deb debian-binary");

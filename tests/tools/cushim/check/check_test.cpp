@@ -192,7 +192,7 @@ std::vector<std::string> without_gpu(const ElfRecipe &recipe) {
   return report(check({.paths = {folder.write("file", make_elf(recipe))}})).json["files"][0]["without_gpu"];
 }
 
-TEST(Check, Says_what_becomes_of_a_program_without_a_GPU) {
+TEST(Check, Reports_the_behaviour_of_a_program_without_a_GPU) {
   EXPECT_THAT(without_gpu({.is_program = true}), IsEmpty());
   EXPECT_THAT(without_gpu({.is_program = true, .needed = {"libcuda.so.1"}}),
               ElementsAre("It does not start without the NVIDIA driver."));
