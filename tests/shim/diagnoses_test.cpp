@@ -64,7 +64,7 @@ TEST(Diagnosis, No_driver_under_the_name_that_the_program_gives) {
       "library.");
 }
 
-TEST(Diagnosis, Nothing_was_opened_yet) {
+TEST(Diagnosis, No_driver_was_opened_yet) {
   EXPECT_EQ(probe({"explain", "3"}),
             lines({"cushim[no-driver]: no driver has been opened. Call load() first."}));
 }

@@ -54,7 +54,7 @@ TEST(Lazy, Threads_may_load_and_swap_and_call_at_once) {
   EXPECT_EQ(probe({"load-and-swap"}, kDriver), lines({"wrong: 0"}));
 }
 
-TEST(Fork, A_child_of_a_process_that_used_the_driver_is_told_so) {
+TEST(Fork, A_child_of_a_process_that_used_the_driver_gets_the_diagnosis_forked) {
   EXPECT_EQ(
       probe({"initialize", "in-child", "call", "cuInit", "explain", "3"}, kDriver),
       lines(

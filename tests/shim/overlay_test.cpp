@@ -21,7 +21,7 @@ class Overlay : public testing::Test {
   Driver &driver_ = *Driver::load({.library = fake_path("13000").c_str()});
 };
 
-TEST_F(Overlay, A_function_over_an_entry_is_called_until_it_is_taken_off) {
+TEST_F(Overlay, An_overlay_is_called_until_it_is_removed) {
   EXPECT_TRUE(cushim_overlay(&driver_, kSlot, kOver));
   EXPECT_EQ(driver_.cuCtxDestroy(nullptr), CUDA_ERROR_NOT_PERMITTED);
   EXPECT_TRUE(cushim_overlay(&driver_, kSlot, nullptr));
@@ -37,7 +37,7 @@ TEST_F(Overlay, The_driver_s_own_function_stays_reachable) {
   EXPECT_EQ(driver_.cuCtxDestroy.get(), &over);
 }
 
-TEST_F(Overlay, It_covers_one_entry_of_one_driver) {
+TEST_F(Overlay, An_overlay_affects_one_entry_of_one_driver) {
   Driver &other = *Driver::load({.library = fake_path("13050").c_str()});
   cushim_overlay(&driver_, kSlot, kOver);
   int covered = 0;
@@ -53,7 +53,7 @@ TEST_F(Overlay, Loading_again_leaves_it_in_place) {
   EXPECT_EQ(driver_.cuCtxDestroy(nullptr), CUDA_ERROR_NOT_PERMITTED);
 }
 
-TEST_F(Overlay, A_second_one_replaces_the_first_and_leaves_what_is_below) {
+TEST_F(Overlay, A_second_overlay_replaces_the_first_and_keeps_the_driver_s_own_function) {
   void (*own)() = cushim_own_function(&driver_, kSlot);
   cushim_overlay(&driver_, kSlot, kOver);
   const auto second = [](CUcontext) -> CUresult { return CUDA_ERROR_NOT_SUPPORTED; };
@@ -63,7 +63,7 @@ TEST_F(Overlay, A_second_one_replaces_the_first_and_leaves_what_is_below) {
   EXPECT_EQ(cell_of(driver_, kSlot), own);
 }
 
-TEST_F(Overlay, One_over_an_entry_that_is_missing_does_not_make_it_supported) {
+TEST_F(Overlay, An_overlay_of_a_missing_entry_does_not_make_it_supported) {
   const int slot = cushim_find_symbol("cuMemAllocAsync");
   Driver &driver = *Driver::load({.library = fake_path("incomplete").c_str()});
   cushim_overlay(&driver, slot, kOver);
@@ -74,12 +74,12 @@ TEST_F(Overlay, One_over_an_entry_that_is_missing_does_not_make_it_supported) {
   EXPECT_EQ(call_slot(driver, slot), CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
 }
 
-TEST_F(Overlay, There_is_none_over_a_slot_beyond_the_table) {
+TEST_F(Overlay, A_slot_beyond_the_table_has_no_overlay) {
   EXPECT_FALSE(cushim_overlay(&driver_, -1, kOver));
   EXPECT_FALSE(cushim_overlay(&driver_, CUSHIM_TABLE_CAPACITY, kOver));
 }
 
-TEST(DefaultOverlay, One_put_on_before_the_driver_is_opened_outlives_opening) {
+TEST(DefaultOverlay, An_overlay_set_before_the_driver_is_opened_stays_after_opening) {
   EXPECT_EQ(probe({"overlay", "cuCtxSynchronize", "call", "cuCtxSynchronize", "load", "call",
                    "cuCtxSynchronize", "call", "cuCtxGetCurrent"},
                   {{"CUSHIM_LIBRARY", fake_path("12040")}}),
@@ -87,7 +87,7 @@ TEST(DefaultOverlay, One_put_on_before_the_driver_is_opened_outlives_opening) {
                    "77", "0"}));
 }
 
-TEST(DefaultOverlay, One_put_on_where_there_is_no_driver_is_called) {
+TEST(DefaultOverlay, An_overlay_without_a_driver_is_called) {
   EXPECT_EQ(probe({"overlay", "cuCtxSynchronize", "call", "cuCtxSynchronize", "call", "cuCtxGetCurrent"},
                   {{"CUSHIM_LIBRARY", "none"}}),
             lines({"77", "303"}));

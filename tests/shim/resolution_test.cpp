@@ -105,7 +105,7 @@ TEST(Resolution, Slots_that_only_a_newer_cushim_knows_hold_a_stub) {
   EXPECT_FALSE(cushim_supports(&driver, -1));
 }
 
-TEST(Resolution, A_profiler_that_the_driver_answers_with_is_used_and_told_by_the_function_s_own_library) {
+TEST(Resolution, Functions_of_a_profiler_that_the_driver_returns_are_used_and_listed_with_their_library) {
   // The fake driver reads its environment at each lookup; no other test in this process opens this driver.
   const std::string profiler = fake_path("profiler");
   ASSERT_EQ(probe({"load", "call", "cuMemAlloc_v2", "call", "cuMemFree_v2", "object", "cuMemAlloc_v2",

@@ -120,7 +120,7 @@ TEST(Device, A_failure_names_the_device) {
   EXPECT_THAT(error_of([] { Device::get(9); }).what(), HasSubstr("ordinal 9"));
 }
 
-TEST(Context, What_the_driver_does_only_in_the_current_context_is_done_there) {
+TEST(Context, Calls_that_need_a_current_context_push_and_pop_it) {
   Recording recording;
   const ContextRef context = context_c1();
   context.device();
@@ -151,7 +151,7 @@ TEST(Context, What_the_driver_does_only_in_the_current_context_is_done_there) {
   EXPECT_EQ(calls, expected);
 }
 
-TEST(Context, What_the_driver_does_anywhere_is_one_call) {
+TEST(Context, Calls_that_need_no_current_context_are_one_driver_call) {
   Recording recording;
   const ContextRef context = context_c1();
   context.id();

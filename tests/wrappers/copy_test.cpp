@@ -181,7 +181,7 @@ TEST(Memory, Setting_elements_of_8_bytes_takes_words_or_columns_of_words) {
                   "cuMemsetD2D32_v2(0x1204, 8, 1072693248, 1, 3)"));
 }
 
-TEST(Memory, Setting_slices_leaves_the_rows_between_them_alone) {
+TEST(Memory, Setting_slices_does_not_change_the_rows_between_them) {
   Recording recording;
   fill(DeviceSpan3D<int>{DevicePtr<int>(0x1000), 3, 4, 2, 16}, 7);
   fill(DeviceSpan3D<int>{DevicePtr<int>(0x1000), 3, 4, 2, 16, 8}, 7, StreamRef(kRaw));

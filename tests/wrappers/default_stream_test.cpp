@@ -10,14 +10,14 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(DefaultStream, Is_the_shared_one_in_a_file_that_says_nothing) {
+TEST(DefaultStream, Is_the_legacy_stream_in_a_file_without_the_macro) {
   EXPECT_THAT(calls_with_this_default_stream(),
               ElementsAre("cuEventRecord", "cuStreamSynchronize", "cuStreamWaitValue32_v2",
                           "cuStreamWriteValue32", "cuStreamBatchMemOp_v2", "cuStreamGetCaptureInfo_v2",
                           "cuLaunchHostFunc", "cuMemcpyHtoD_v2", "cuMemsetD32Async"));
 }
 
-TEST(DefaultStream, Is_the_threads_own_in_a_file_that_asks_for_it) {
+TEST(DefaultStream, Is_the_per_thread_stream_in_a_file_with_the_macro) {
   EXPECT_THAT(
       calls_with_per_thread_default_stream(),
       ElementsAre("cuEventRecord_ptsz", "cuStreamSynchronize_ptsz", "cuStreamWaitValue32_v2_ptsz",

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(Error, Tells_routine_code_name_text_words_and_place) {
+TEST(Error, Has_routine_code_name_text_words_and_call_site) {
   const Where where = Where::current();
   const Error error(CUDA_ERROR_INVALID_HANDLE, "cuEventRecord", "event 0x1, stream 0x2", where);
   EXPECT_STREQ(error.routine(), "cuEventRecord");
@@ -73,14 +73,14 @@ TEST(Error, Copies_without_throwing) {
   EXPECT_THAT(copy.what(), HasSubstr("words"));
 }
 
-TEST(Error, Without_a_driver_says_what_is_wrong_with_the_machine) {
+TEST(Error, Without_a_driver_has_the_diagnosis_of_the_machine) {
   Driver &driver = Driver::by_default();
   if (driver.cuInit(0) == CUDA_SUCCESS) GTEST_SKIP() << "this machine has a driver";
   if (driver.version() != 0) GTEST_SKIP() << "this machine has a driver library";
   EXPECT_THAT(error_of([&] { Device::get(0, driver); }).what(), HasSubstr("cushim["));
 }
 
-TEST(Error, Of_a_call_that_the_driver_lacks_says_why) {
+TEST(Error, Of_a_call_that_the_driver_lacks_has_the_reason) {
   Driver &old =
       Driver::from_functions("old", 11080, [](void *, const char *) -> void (*)() { return nullptr; });
   const Error error = error_of([&] { default_stream(old).id(); });
@@ -89,7 +89,7 @@ TEST(Error, Of_a_call_that_the_driver_lacks_says_why) {
   EXPECT_NE(old.why_missing(Entry::cuStreamGetId_v12000), "");
 }
 
-TEST(Error, Of_a_raw_call_tells_routine_place_and_why_the_driver_lacks_it) {
+TEST(Error, Of_a_raw_call_has_the_routine_the_call_site_and_why_the_driver_lacks_it) {
   Recording recording;
   EXPECT_NO_THROW(check_result(driver().cuInit(0), "cuInit"));
   recording.answer(Entry::cuMemAlloc, CUDA_ERROR_OUT_OF_MEMORY);

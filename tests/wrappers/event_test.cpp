@@ -315,7 +315,7 @@ TEST(Event, An_empty_one_is_refused_by_the_driver_of_its_stream) {
               HasSubstr("an empty event, the default stream"));
 }
 
-TEST(Event, A_failed_record_names_its_handles_and_its_place) {
+TEST(Event, A_failed_record_names_its_handles_and_its_call_site) {
   Recording recording;
   recording.answer(Entry::cuEventRecord, CUDA_ERROR_INVALID_HANDLE);
   const EventRef event = EventRef::from_handle(event_handle(0xe0));

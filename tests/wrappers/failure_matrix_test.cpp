@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 class Failure : public testing::TestWithParam<Operation> {};
 
-TEST_P(Failure, Of_any_call_leaks_nothing_and_is_told_by_its_name) {
+TEST_P(Failure, Of_any_call_leaks_nothing_and_is_reported_by_its_name) {
   std::size_t count = 0;
   {
     Recording recording;

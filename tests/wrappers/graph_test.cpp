@@ -288,7 +288,7 @@ TEST(Graph, Edges_and_nodes_can_be_removed) {
                           "cuGraphDestroyNode(0xa0)", "cuGraphDebugDotPrint(0x90, \"graph.dot\", 1028)"));
 }
 
-TEST(Graph, A_node_tells_its_type_and_converts_to_no_other) {
+TEST(Graph, A_node_returns_its_type_and_converts_to_no_other) {
   Recording recording;
   recording.on<Entry::cuGraphNodeGetType_v10000>([](CUgraphNode, CUgraphNodeType *type) {
     *type = CU_GRAPH_NODE_TYPE_MEMCPY;
@@ -301,7 +301,7 @@ TEST(Graph, A_node_tells_its_type_and_converts_to_no_other) {
   EXPECT_THAT(error.what(), HasSubstr("graph node 0xa0, type 1, wanted type 0"));
 }
 
-TEST(Graph, A_node_tells_its_neighbours) {
+TEST(Graph, A_node_returns_its_dependencies_and_dependents) {
   Recording recording;
   node(0xa0).dependencies();
   node(0xa0).dependent_nodes();

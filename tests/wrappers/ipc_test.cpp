@@ -89,7 +89,7 @@ TEST(Ipc, Importing_where_it_was_exported_is_explained) {
 
 // ---- Memory ------------------------------------------------------------------------------------
 
-TEST(Ipc, Exported_memory_carries_the_place_of_an_interior_pointer) {
+TEST(Ipc, Exported_memory_has_the_offset_of_an_interior_pointer) {
   Recording recording;
   const auto handle = memory::ipc::export_(DevicePtr<int>(0x1234));
   EXPECT_EQ(handle.offset, 0x234u);

@@ -77,7 +77,7 @@ TEST(MemOp, Words_may_be_signed_and_values_narrower) {
                           "cuStreamWriteValue64_v2(0x50, 0x1008, 18446744073709551615, 0)"));
 }
 
-TEST(MemOp, A_refused_word_is_told_with_its_routine_and_the_reason) {
+TEST(MemOp, An_error_of_a_refused_word_has_the_routine_and_the_reason) {
   Recording recording;
   for (Entry entry : {Entry::cuStreamWaitValue32_v11070, Entry::cuStreamWaitValue64_v11070,
                       Entry::cuStreamWriteValue32_v11070, Entry::cuStreamWriteValue64_v11070})
@@ -104,7 +104,7 @@ TEST(MemOp, A_refused_word_is_told_with_its_routine_and_the_reason) {
   EXPECT_THAT(error_of([&] { stream.wait_value(kWord32, geq(1)); }).what(), HasSubstr("managed memory"));
 }
 
-TEST(MemOp, An_error_of_a_batch_tells_the_index_and_the_reason) {
+TEST(MemOp, An_error_of_a_batch_has_the_index_and_the_reason) {
   Recording recording;
   recording.answer(Entry::cuStreamBatchMemOp_v11070, CUDA_ERROR_INVALID_VALUE);
   recording.on<Entry::cuPointerGetAttributes_v7000>(
@@ -148,7 +148,7 @@ TEST(MemOp, An_error_of_a_split_batch_counts_from_its_beginning) {
               HasSubstr("operations 1, operation 255, address 0x0, address is null"));
 }
 
-TEST(MemOp, What_a_device_cannot_do_is_said_in_words) {
+TEST(MemOp, The_error_names_the_operation_that_a_device_may_lack) {
   Recording recording;
   recording.answer(Entry::cuStreamWaitValue32_v11070, CUDA_ERROR_NOT_SUPPORTED);
   const StreamRef stream(kRaw);

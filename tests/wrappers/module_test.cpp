@@ -148,7 +148,7 @@ TEST(Function, Questions_and_settings_are_one_call_each) {
                           "cuFuncGetName(&, 0xf0)"));
 }
 
-TEST(Function, Has_as_many_parameters_as_the_driver_tells) {
+TEST(Function, Has_as_many_parameters_as_the_driver_returns) {
   Recording recording;
   recording.on<Entry::cuFuncGetParamInfo_v12040>(
       [](CUfunction, std::size_t index, std::size_t *offset, std::size_t *size) {

@@ -25,7 +25,7 @@ const nvrtc::Compiler &fake() {
   return *loaded;
 }
 
-TEST(Nvrtc, Is_told_by_version_and_architectures) {
+TEST(Nvrtc, Has_a_version_and_architectures) {
   EXPECT_EQ(fake().version(), 13010);
   EXPECT_THAT(fake().architectures(), ElementsAre(75, 80, 90));
   EXPECT_EQ(fake().library(), FAKE_NVRTC);
@@ -72,7 +72,7 @@ TEST(Nvrtc, Errors_have_the_log_and_leave_no_program) {
   EXPECT_EQ(*static_cast<int *>(::dlsym(library, "fake_live_programs")), 0);
 }
 
-TEST(Nvrtc, A_missing_library_is_told_with_what_was_tried) {
+TEST(Nvrtc, A_missing_library_is_reported_with_the_libraries_that_were_tried) {
   const nvrtc::Loaded loaded = nvrtc::load("/nonexistent/libnvrtc.so");
   EXPECT_FALSE(loaded);
   EXPECT_EQ(loaded.diagnosis.id, "no-nvrtc");
@@ -81,7 +81,7 @@ TEST(Nvrtc, A_missing_library_is_told_with_what_was_tried) {
   EXPECT_THAT(loaded.diagnosis.advice, HasSubstr("CUSHIM_NVRTC"));
 }
 
-TEST(Nvrtc, Another_library_is_told_by_the_function_that_it_lacks) {
+TEST(Nvrtc, Another_library_is_reported_with_the_function_that_it_lacks) {
   const nvrtc::Loaded loaded = nvrtc::load("libm.so.6");
   EXPECT_EQ(loaded.diagnosis.id, "not-nvrtc");
   EXPECT_THAT(loaded.diagnosis.what, HasSubstr("libm.so.6 has no function nvrtcGetErrorString"));

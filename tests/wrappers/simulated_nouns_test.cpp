@@ -225,7 +225,7 @@ TEST_F(Nouns, Streams_of_a_green_context_use_its_multiprocessors) {
 #endif
 
 #if CUDA_VERSION >= 12090
-TEST_F(Nouns, The_log_tells_of_calls_that_failed) {
+TEST_F(Nouns, The_log_has_the_calls_that_failed) {
   LogPosition log = LogPosition::end();
   EXPECT_THROW(Array::create({}), Error);
   EXPECT_NE(log.read(), "");

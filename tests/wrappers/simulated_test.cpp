@@ -125,7 +125,7 @@ TEST_F(OnSimulatedDriver, A_signature_that_is_not_the_kernels_is_refused) {
   EXPECT_THROW((TypedKernel<void(DevicePtr<float>, float, unsigned, int)>(library.kernel("scale"))), Error);
 }
 
-TEST_F(OnSimulatedDriver, Code_with_an_error_is_told_with_its_line) {
+TEST_F(OnSimulatedDriver, Code_with_an_error_is_reported_with_its_line) {
   try {
     Module::load(".version 7.8\n.target sm_52\n.address_size 64\n.visible .entry k() { frob.u32; }\n");
     ADD_FAILURE() << "nothing was thrown";

@@ -34,7 +34,7 @@ TEST(EveryRow, An_unset_call_is_reported_under_its_own_symbol) {
   // clang-format on
 }
 
-TEST(EveryRow, What_these_headers_cannot_type_is_not_served) {
+TEST(EveryRow, Entry_points_whose_types_the_headers_lack_are_not_served) {
   MockDriver mock;
 // clang-format off
 #define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments)

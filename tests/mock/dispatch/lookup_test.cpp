@@ -43,7 +43,7 @@ TEST(MockLookup, The_version_decides_the_ABI_and_the_flags_the_stream_variant) {
   EXPECT_EQ(look_up<CUresult(CUstream)>(driver, "cuStreamQuery", 12000, 2), driver.cuStreamQuery_ptsz.get());
 }
 
-TEST(MockLookup, Unknown_names_and_versions_too_low_are_told_apart) {
+TEST(MockLookup, Unknown_names_are_distinguished_from_versions_that_are_too_low) {
   MockDriver mock;
   Status status = CU_GET_PROC_ADDRESS_SUCCESS;
   EXPECT_EQ(look_up<void()>(mock, "cuNoSuchThing", 12000, 0, &status), nullptr);

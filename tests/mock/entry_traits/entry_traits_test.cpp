@@ -228,7 +228,7 @@ TEST(EntryTraits, Enqueue_work_in_an_argument_that_is_a_stream) {
             kNone);
 }
 
-TEST(EntryTraits, Are_asynchronous_if_the_name_says_so) {
+TEST(EntryTraits, Are_asynchronous_if_the_name_ends_in_Async) {
   for (const EntryTraits &row : traits::kTable)
     EXPECT_TRUE(!row.base.ends_with("Async") || row.queue == Queue::stream) << row.base;
   // Each entry point with per-thread variants takes a stream or means one.

@@ -159,7 +159,7 @@ TEST(Expectation, After_they_are_cleared_a_call_without_parameters_is_unset_agai
               HasSubstr("without an expectation or default action:\n    cuCtxSynchronize()"));
 }
 
-TEST(Expectation, After_all_is_cleared_defaults_are_gone_too_and_can_be_set_again) {
+TEST(Expectation, After_all_is_cleared_defaults_are_cleared_too_and_can_be_set_again) {
   MockDriver mock;
   ON_CALL(mock, cuInit).WillByDefault(Returns(CUDA_ERROR_NO_DEVICE));
   EXPECT_EQ(mock.driver().cuInit(0), CUDA_ERROR_NO_DEVICE);
@@ -172,7 +172,7 @@ TEST(Expectation, After_all_is_cleared_defaults_are_gone_too_and_can_be_set_agai
               HasSubstr("without an expectation or default action"));
 }
 
-TEST(Expectation, ON_CALL_says_what_an_expectation_without_an_action_returns) {
+TEST(Expectation, ON_CALL_determines_the_result_of_an_expectation_without_an_action) {
   MockDriver mock;
   ON_CALL(mock, cuInit).WillByDefault(Returns(CUDA_ERROR_NO_DEVICE));
   EXPECT_CALL(mock, cuInit(0));

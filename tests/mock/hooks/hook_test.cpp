@@ -28,7 +28,7 @@ class Hooks : public testing::Test {
   Driver &driver_ = mock_;
 };
 
-TEST_F(Hooks, Before_sees_the_arguments_and_lets_the_call_go_on) {
+TEST_F(Hooks, Before_gets_the_arguments_and_the_call_continues) {
   EXPECT_CALL(mock_, cuMemFree(0x1000)).WillOnce(Returns(CUDA_ERROR_INVALID_VALUE));
   CUdeviceptr seen = 0;
   const auto before = hook::before<&cuMemFree>(driver_, [&](CUdeviceptr pointer) { seen = pointer; });

@@ -47,7 +47,7 @@ TEST(Compiled, ACommittedModuleIsParsed) {
 
 class CompiledNow : public ::testing::TestWithParam<const char *> {};
 
-TEST_P(CompiledNow, WhatNvccWritesIsParsed) {
+TEST_P(CompiledNow, TheOutputOfNvccIsParsed) {
   if (std::string_view(CUSHIM_NVCC).ends_with("NOTFOUND")) GTEST_SKIP() << "there is no nvcc";
   const auto output = std::filesystem::temp_directory_path() /
                       ("cushim_ptx_" + std::to_string(static_cast<long>(::getpid())) + ".ptx");

@@ -230,7 +230,7 @@ std::vector<std::vector<std::string>> rows_of(const char *name) {
   return made;
 }
 
-TEST(Instruction, WhatAGpuRanIsAccepted) {
+TEST(Instruction, FormsThatAGpuExecutedAreAccepted) {
   const auto rows = rows_of("forms.tsv");
   EXPECT_GT(rows.size(), 2000u);
   for (const auto &row : rows) {
@@ -239,7 +239,7 @@ TEST(Instruction, WhatAGpuRanIsAccepted) {
   }
 }
 
-TEST(Instruction, WhatADriverRefusedIsRefused) {
+TEST(Instruction, FormsThatADriverRefusedAreRefused) {
   const auto rows = rows_of("refused.tsv");
   EXPECT_GT(rows.size(), 100u);
   for (const auto &row : rows) {

@@ -105,7 +105,7 @@ TEST_F(DriverOfRecording, The_end_of_the_recording_is_reported) {
   EXPECT_THAT(deviation.text(), HasSubstr("given:    cuInit(Flags = 0)"));
 }
 
-TEST_F(DriverOfRecording, A_truncated_recording_answers_its_calls_and_then_says_that_it_is_not_complete) {
+TEST_F(DriverOfRecording, A_truncated_recording_answers_its_calls_and_then_reports_that_it_is_incomplete) {
   const auto program = [](cushim::Driver &driver) {
     make_context(driver);
     const std::string bytes(300'000, 'x');

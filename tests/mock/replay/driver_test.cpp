@@ -175,7 +175,7 @@ TEST_F(DriverOfRecording, Kernels_and_graphs_are_answered_without_running) {
   });
 }
 
-TEST_F(DriverOfRecording, What_a_kernel_wrote_to_pinned_memory_is_there_after_the_wait) {
+TEST_F(DriverOfRecording, Bytes_that_a_kernel_wrote_to_pinned_memory_are_there_after_the_wait) {
   constexpr const char *kPtx =
       ".version 7.0\n.target sm_52\n.address_size 64\n"
       ".visible .entry k(.param .u64 a) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; st.global.u32 [%rd1], "

@@ -88,7 +88,7 @@ TEST_F(Recorder, Copied_memory_is_recorded_in_full_by_its_hash_or_not_at_all) {
   }
 }
 
-TEST_F(Recorder, What_an_asynchronous_copy_wrote_is_recorded_with_the_call_that_waited_for_it) {
+TEST_F(Recorder, Bytes_of_an_asynchronous_copy_are_recorded_with_the_call_that_waited_for_it) {
   std::string received(5, '\0'), other(5, '\0');
   const Recording recording = Recording::read(record([&](Driver &driver) {
     make_context(driver);

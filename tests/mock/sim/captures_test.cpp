@@ -121,7 +121,7 @@ TEST_F(Captures, That_are_invalid_are_an_error_before_a_null_function) {
   EXPECT_EQ(launch(kernel(), CU_STREAM_PER_THREAD, nullptr), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-TEST_F(Captures, Keep_work_joined_that_other_dependencies_replace) {
+TEST_F(Captures, Keep_work_joined_when_its_dependencies_are_replaced) {
   const CUdeviceptr memory = running.memory();
   for (const bool is_joined : {false, true}) {
     const CUstream stream = capturing(), fork = running.stream();

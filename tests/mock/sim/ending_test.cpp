@@ -86,7 +86,7 @@ TEST_P(EndingIn, Memory_of_a_context_that_is_being_destroyed_is_refused_in_all_c
   EXPECT_EQ(destroyed.get(), CUDA_SUCCESS);
 }
 
-TEST_P(EndingIn, One_of_two_threads_that_destroy_a_context_does_it) {
+TEST_P(EndingIn, Only_one_of_two_threads_that_destroy_a_context_succeeds) {
   const CUcontext ended = make_context();
   Gate gate = running_.machine.gate(running_.stream());
   auto first = start([&] { return driver().cuCtxDestroy(ended); });

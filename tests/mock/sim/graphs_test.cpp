@@ -261,7 +261,7 @@ TEST(Graphs, Are_described_with_the_parameters_that_flags_ask_for) {
   EXPECT_NE(all.find("userData"), all.npos) << all;
 }
 
-TEST(CapturedStreams, Whose_context_is_destroyed_end_their_capture) {
+TEST(CapturedStreams, End_their_capture_when_their_context_is_destroyed) {
   const Running running;
   CUcontext context = nullptr;
   need(exact::cuCtxCreate_v3020(driver())(&context, 0, 0));

@@ -115,7 +115,7 @@ TEST_F(Linker, Makes_images_that_cannot_be_linked_again) {
   EXPECT_EQ(add(CU_JIT_INPUT_CUBIN, cubin), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-TEST_F(Linker, Links_for_another_device_that_loads_the_image_alone) {
+TEST_F(Linker, Links_for_another_device_and_only_that_device_loads_the_image) {
   CUjit_option name = CU_JIT_TARGET;
   void *target = reinterpret_cast<void *>(std::uintptr_t{CU_TARGET_COMPUTE_80});
   need(driver().cuLinkDestroy(link));

@@ -94,7 +94,7 @@ class LongCopy : public ::testing::Test {
   std::thread copier;
 };
 
-TEST_F(LongCopy, Other_threads_calls_and_copies_go_on_meanwhile) {
+TEST_F(LongCopy, Calls_and_copies_of_other_threads_continue_meanwhile) {
   CUevent event = nullptr;
   CUdeviceptr mine = 0;
   std::vector<unsigned char> from(kSize, 3), to(kSize);

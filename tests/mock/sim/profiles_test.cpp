@@ -120,7 +120,7 @@ TEST(Profiles, Devices_of_one_machine_are_on_different_PCI_buses) {
   EXPECT_EQ(two.devices[1].attributes.at(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID), 1);
 }
 
-TEST(Profiles, Devices_reach_those_of_their_own_kind_as_the_profile_says) {
+TEST(Profiles, Devices_of_one_id_have_the_peer_access_of_their_profile) {
   const MachineProfile mixed = machine("h200x2,rtx4090x2,l4x2");
   EXPECT_TRUE(mixed.peer(0, 1).access);
   EXPECT_TRUE(mixed.peer(0, 1).native_atomics);

@@ -131,7 +131,7 @@ TEST_P(EachSchedule, Runs_host_functions_in_stream_order_and_refuses_calls_in_th
   EXPECT_EQ(seen.order, 10);
 }
 
-TEST(Schedules, A_missing_order_shows_when_deferred_work_is_asked_for) {
+TEST(Schedules, A_missing_order_is_visible_when_a_call_waits_for_deferred_work) {
   const Running running({.schedule = Schedule::deferred});
   const CUdeviceptr memory = running.memory(), copy = running.memory();
   need(driver().cuMemsetD32(memory, 1, 1));
@@ -143,7 +143,7 @@ TEST(Schedules, A_missing_order_shows_when_deferred_work_is_asked_for) {
   EXPECT_EQ(word_at(copy), 1u) << "the writer has not been waited for";
 }
 
-TEST(Schedules, A_missing_order_shows_under_some_seeds_and_always_the_same_ones) {
+TEST(Schedules, A_missing_order_is_visible_under_the_same_seeds_in_each_run) {
   std::vector<std::uint32_t> first, again;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     first.push_back(found_without_an_order({.schedule = Schedule::seeded, .seed = seed}));

@@ -101,7 +101,7 @@ TEST(TestingList, Tells_what_bodies_and_fixtures_need) {
     EXPECT_TRUE(list.says(line)) << line << list;
 }
 
-TEST(TestingLabelGpu, A_simulated_driver_is_red) {
+TEST(TestingLabelGpu, A_simulated_driver_fails) {
   const Finished simulated = run_on_sim("Needs.One_gpu", "", "CUSHIM_TEST_LABEL=gpu");
   EXPECT_EQ(simulated.exit, 1) << simulated;
   EXPECT_TRUE(simulated.says("with the label gpu")) << simulated;
@@ -119,7 +119,7 @@ TEST(TestingDriver, That_is_to_be_real_is_not_the_simulated_library) {
 }
 #endif
 
-TEST(TestingNeeds, That_are_not_met_skip_and_no_executed_test_is_red) {
+TEST(TestingNeeds, That_are_not_met_skip_and_a_run_without_executed_tests_fails) {
   const Finished alone = run_on_sim("Needs.A_thousand_gpus");
   EXPECT_EQ(alone.exit, 1) << alone;
   EXPECT_TRUE(alone.says("cushim-skip: needs gpus:1000")) << alone;
@@ -169,7 +169,7 @@ TEST(TestingChildren, Talk_and_their_ends_are_noticed) {
 // run() would not return while the child holds the output open.
 TEST(TestingChildren, End_with_their_parent) { EXPECT_EQ(run_on_sim("Children.*dies").exit, 128 + SIGKILL); }
 
-TEST_F(Files, A_summary_tells_what_was_executed_and_why_not) {
+TEST_F(Files, A_summary_lists_executed_tests_and_the_reasons_of_skips) {
   const Finished all = run_on_sim(
       "Needs.*:Failing.*", "--summary=" + folder + "/s.json --gtest_output=xml:" + folder + "/junit.xml");
   EXPECT_EQ(all.exit, 1) << all;

@@ -56,7 +56,7 @@ TEST(DropInProgram, It_does_not_need_libcuda) {
   EXPECT_THAT(needed, Not(HasSubstr("libcuda")));
 }
 
-TEST(DropInProgram, It_shows_no_driver_function_also_if_all_symbols_are_exported) {
+TEST(DropInProgram, It_exports_no_driver_function_even_if_all_symbols_are_exported) {
   EXPECT_EQ(dynamic_driver_symbols(CUSHIM_TEST_PROGRAM), "");
   EXPECT_THAT(output_of(CUSHIM_TEST_NM " -D " CUSHIM_TEST_PROGRAM), HasSubstr("main")) << "it exports all";
 }
@@ -66,7 +66,7 @@ TEST(DropInProgram, A_driver_that_calls_its_own_functions_by_name_reaches_its_ow
             "cuInit 103 cuDriverGetVersion 0 version 13000\n");
 }
 
-TEST(DropInLibrary, It_shows_and_wants_no_driver_function) {
+TEST(DropInLibrary, It_exports_and_imports_no_driver_function) {
   EXPECT_EQ(dynamic_driver_symbols(CUSHIM_TEST_LIBRARY), "");
 }
 

@@ -36,7 +36,7 @@ TEST(DropInLookup, It_answers_the_library_s_own_functions) {
   EXPECT_EQ((look_up<CUresult(CushimDeviceptr_v1 *, unsigned)>("cuMemAlloc", 2000)), &first_alloc);
 }
 
-TEST(DropInLookup, What_was_looked_up_follows_the_current_driver) {
+TEST(DropInLookup, A_looked_up_function_follows_the_current_driver) {
   MockDriver first;
   MockDriver second;
   EXPECT_CALL(second, cuInit(0)).WillOnce(Returns(CUDA_ERROR_NO_DEVICE));
@@ -46,7 +46,7 @@ TEST(DropInLookup, What_was_looked_up_follows_the_current_driver) {
   EXPECT_EQ(init(0), CUDA_ERROR_NO_DEVICE);
 }
 
-TEST(DropInLookup, The_lookup_that_was_looked_up_does_not_lead_out) {
+TEST(DropInLookup, A_looked_up_cuGetProcAddress_is_the_function_of_the_library) {
   MockDriver mock;
   const ScopedDriver scope(mock);
   EXPECT_EQ((look_up<CUresult(const char *, void **, int, cuuint64_t)>("cuGetProcAddress", 11030)),

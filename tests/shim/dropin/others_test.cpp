@@ -28,18 +28,18 @@ class MockWarning : public testing::Test {
   }
 };
 
-TEST_F(MockWarning, There_is_none_if_the_mock_reaches_all) {
+TEST_F(MockWarning, No_warning_is_printed_if_the_mock_receives_all_calls) {
   EXPECT_EXIT(make_mocks(nullptr), testing::ExitedWithCode(0), "^the end\n$");
 }
 
-TEST_F(MockWarning, One_names_the_file_that_links_libcuda) {
+TEST_F(MockWarning, A_warning_names_the_file_that_links_libcuda) {
   EXPECT_EXIT(
       make_mocks(CUSHIM_TEST_LINKS_LIBCUDA), testing::ExitedWithCode(0),
       "^cushim: mock drivers do not receive calls from files that link libcuda or NVIDIA's runtime library: "
       "[^\n]*libcushim_links_libcuda\\.so\nthe end\n$");
 }
 
-TEST_F(MockWarning, One_names_the_other_copy_of_cushim) {
+TEST_F(MockWarning, A_warning_names_the_other_copy_of_cushim) {
   EXPECT_EXIT(make_mocks(CUSHIM_TEST_LIBRARY), testing::ExitedWithCode(0),
               "^cushim: mock drivers do not receive calls from other copies of cushim in this process: "
               "[^\n]*libcushim_drop_in_library\\.so\nthe end\n$");

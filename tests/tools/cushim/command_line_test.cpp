@@ -27,7 +27,7 @@ TEST(CommandLine, Every_verb_has_help_and_json) {
   }
 }
 
-TEST(CommandLine, The_version_tells_entry_points_and_newest_release) {
+TEST(CommandLine, The_version_has_the_number_of_entry_points_and_the_newest_release) {
   const Finished version = run({"--version"});
   EXPECT_EQ(version.exit, 0);
   EXPECT_THAT(version.out, HasSubstr("cushim " + cushim_version()));
@@ -35,7 +35,7 @@ TEST(CommandLine, The_version_tells_entry_points_and_newest_release) {
   EXPECT_THAT(version.out, HasSubstr("release " + release_text(newest_known_release())));
 }
 
-TEST(CommandLine, What_makes_no_sense_is_a_usage_error_told_on_standard_error) {
+TEST(CommandLine, Invalid_arguments_are_a_usage_error_on_standard_error) {
   const std::vector<std::vector<std::string>> lines{{},
                                                     {"cure"},
                                                     {"doctor", "--no-such-option"},

@@ -56,7 +56,7 @@ TEST(DoctorReport, The_exit_code_follows_driver_and_problems) {
   EXPECT_EQ(report(made).exit, Exit::finding);
 }
 
-TEST(DoctorReport, The_real_path_is_told_beside_the_one_that_was_loaded) {
+TEST(DoctorReport, The_real_path_is_printed_beside_the_loaded_one) {
   DoctorReport made;
   made.driver.emplace();
   made.driver->path = "/usr/lib/libcuda.so.580.159";
@@ -67,7 +67,7 @@ TEST(DoctorReport, The_real_path_is_told_beside_the_one_that_was_loaded) {
   EXPECT_THAT(report(made).text, Not(HasSubstr("loaded as")));
 }
 
-TEST(DoctorReport, What_a_device_did_not_tell_is_unknown_and_null) {
+TEST(DoctorReport, Values_whose_calls_failed_are_unknown_and_null) {
   DoctorReport made;
   made.devices.emplace_back();
   made.devices[0].failures = {"cuDeviceGet: CUDA_ERROR_INVALID_DEVICE (101)"};

@@ -97,7 +97,7 @@ TEST(Doctor, A_library_that_is_no_driver_is_no_driver) {
   EXPECT_EQ(run({"doctor", "--library", "/no/such/libcuda.so.1"}).exit, 3);
 }
 
-TEST(Doctor, A_driver_older_than_asked_is_a_finding_and_still_looked_at) {
+TEST(Doctor, A_driver_older_than_required_is_a_finding_and_still_examined) {
   const Finished doctor = run({"doctor", "--at-least", "12.5"}, {on_fake});
   EXPECT_EQ(doctor.exit, 1);
   EXPECT_THAT(doctor.out, StartsWith("cushim[driver-too-old]\n"));
@@ -105,7 +105,7 @@ TEST(Doctor, A_driver_older_than_asked_is_a_finding_and_still_looked_at) {
   EXPECT_EQ(run({"doctor", "--at-least", "12.4"}, {on_fake}).exit, 0);
 }
 
-TEST(Doctor, A_driver_that_does_not_initialize_is_a_finding_and_still_looked_at) {
+TEST(Doctor, A_driver_that_does_not_initialize_is_a_finding_and_still_examined) {
   const Finished doctor = run({"doctor"}, {on_fake, "FAKE_GPU_INIT=802"});
   EXPECT_EQ(doctor.exit, 1);
   EXPECT_THAT(doctor.out, StartsWith("cushim[fabric-manager]\n"));
@@ -113,7 +113,7 @@ TEST(Doctor, A_driver_that_does_not_initialize_is_a_finding_and_still_looked_at)
   EXPECT_THAT(doctor.out, Not(HasSubstr("Device 0")));
 }
 
-TEST(Doctor, Every_problem_is_told) {
+TEST(Doctor, Every_problem_is_reported) {
   const json problems =
       run({"doctor", "--json", "--at-least", "13.0"}, {on_fake, "FAKE_GPU_INIT=803"}).json()["problems"];
   ASSERT_EQ(problems.size(), 2u);
@@ -140,7 +140,7 @@ TEST(Doctor, No_device_is_a_finding) {
   EXPECT_THAT(doctor.out, HasSubstr("CUDA_VISIBLE_DEVICES=\n"));
 }
 
-TEST(Doctor, Entry_points_of_another_library_are_told_by_name) {
+TEST(Doctor, Entry_points_of_another_library_are_listed_by_name) {
   const Finished doctor = run({"doctor"}, {on_fake, "FAKE_GPU_INTERPOSED=1"});
   EXPECT_EQ(doctor.exit, 0);
   EXPECT_THAT(doctor.out, ContainsRegex("  interposed +2 entry points are in"));
@@ -154,14 +154,14 @@ TEST(Doctor, Entry_points_of_another_library_are_told_by_name) {
   EXPECT_EQ((*other)["symbols"], json({"cuEventQuery", "cuEventRecord"}));
 }
 
-TEST(Doctor, A_simulated_driver_is_told_first) {
+TEST(Doctor, SIMULATED_is_the_first_word_for_a_simulated_driver) {
   const Finished doctor = run({"doctor"}, {"CUSHIM_LIBRARY=" FAKE_GPU_SIMULATED});
   EXPECT_EQ(doctor.exit, 0);
   EXPECT_THAT(doctor.out, StartsWith("SIMULATED: "));
   EXPECT_EQ(run({"doctor", "--json", "--library", FAKE_GPU_SIMULATED}).json()["driver"]["simulated"], true);
 }
 
-TEST(Doctor, A_device_that_answers_nothing_is_told_with_its_failures) {
+TEST(Doctor, A_device_whose_calls_all_fail_is_listed_with_its_failures) {
   const json device = run({"doctor", "--json"}, {on_fake, "FAKE_GPU_BROKEN=999"}).json()["devices"][0];
   for (const char *key : {"name", "memory", "compute_capability", "uuid", "pci"})
     EXPECT_TRUE(device[key].is_null()) << key;
@@ -176,7 +176,7 @@ TEST(Doctor, Texts_without_an_end_and_not_in_utf8_do_no_harm) {
   EXPECT_EQ(run({"doctor"}, {on_fake, "FAKE_GPU_RUDE=1"}).exit, 0);
 }
 
-TEST(Doctor, A_count_of_devices_beyond_belief_is_told_and_not_followed) {
+TEST(Doctor, An_implausible_device_count_is_reported_and_no_device_is_queried) {
   const json found = run({"doctor", "--json"}, {on_fake, "FAKE_GPU_DEVICES=2000000000"}).json();
   EXPECT_EQ(found["devices"].size(), 1024u);
   EXPECT_THAT(found["failures"][0].get<std::string>(), HasSubstr("returned 2000000000 devices"));

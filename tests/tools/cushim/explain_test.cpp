@@ -39,7 +39,7 @@ TEST(Explain, Every_result_and_every_diagnosis_has_a_meaning_causes_and_advice) 
 #undef CUSHIM_DIAGNOSIS
 }
 
-TEST(Explain, Every_text_belongs_to_a_result_or_a_diagnosis_and_none_stands_twice) {
+TEST(Explain, Every_text_belongs_to_one_result_or_diagnosis) {
   std::set<std::string> known;
   for (const Explanation &explanation : explanations()) known.insert(explanation.name);
   std::set<std::string> written;
@@ -71,7 +71,7 @@ TEST(Explain, A_word_that_is_both_explains_both_and_a_full_name_one) {
   EXPECT_THAT(names(find_explanations("CUDA_ERROR_NO_DEVICE")), ElementsAre("CUDA_ERROR_NO_DEVICE"));
 }
 
-TEST(Explain, What_is_only_nearly_a_name_or_code_is_not_found) {
+TEST(Explain, A_word_that_is_similar_to_a_name_or_code_is_not_found) {
   for (const char *word : {"", "illegal", "7000", "700x", " 700", "cuda_error_"})
     EXPECT_THAT(find_explanations(word), IsEmpty()) << word;
 }
@@ -122,7 +122,7 @@ TEST(Explain, Json_has_kind_code_name_meaning_causes_and_advice) {
     for (const char *key : {"meaning", "causes", "advice"}) EXPECT_TRUE(explanation[key].is_string()) << key;
 }
 
-TEST(Explain, Json_tells_unknown_words_too) {
+TEST(Explain, Json_lists_unknown_words_too) {
   const Finished explained = run({"explain", "no-drivr", "--json"});
   EXPECT_EQ(explained.exit, 2);
   EXPECT_EQ(explained.json()["unknown"][0]["word"], "no-drivr");

@@ -30,7 +30,7 @@ class BatchHazards : public ::testing::Test {
   const CUdeviceptr one = running.memory(), other = running.memory(), target = running.memory();
 };
 
-TEST_F(BatchHazards, A_discard_is_a_write_of_its_ranges_alone) {
+TEST_F(BatchHazards, A_discard_is_a_write_of_its_ranges_only) {
   CUdeviceptr managed = 0;
   need(driver().cuMemAllocManaged(&managed, 8192, CU_MEM_ATTACH_GLOBAL));
   std::size_t size = 4096;

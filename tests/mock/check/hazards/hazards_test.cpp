@@ -226,7 +226,7 @@ TEST_F(HazardsFound, A_word_that_is_written_before_the_use_is_no_order) {
   EXPECT_EQ(rules(), kUnordered);
 }
 
-TEST_F(HazardsFound, The_host_may_let_a_stream_go_on_when_another_is_done) {
+TEST_F(HazardsFound, The_host_may_release_a_stream_when_another_is_done) {
   std::uint32_t *const word = running.pinned();
   *word = 0;
   need(driver().cuStreamWaitValue32(a, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));
@@ -249,7 +249,7 @@ TEST_F(HazardsFound, A_write_of_the_host_is_no_order_without_a_wait_for_the_othe
   EXPECT_EQ(rules(), kUnordered);
 }
 
-TEST_F(HazardsFound, A_host_function_that_has_returned_tells_the_host) {
+TEST_F(HazardsFound, A_host_function_that_has_returned_informs_the_host) {
   std::atomic<bool> is_done{false};
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   need(driver().cuLaunchHostFunc(

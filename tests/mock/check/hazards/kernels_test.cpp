@@ -68,7 +68,7 @@ class KernelHazards : public HazardsFound {
   CUfunction set_ = nullptr, copy_ = nullptr;
 };
 
-TEST_F(KernelHazards, A_kernel_and_a_copy_without_order_are_reported_with_both_places) {
+TEST_F(KernelHazards, A_kernel_and_a_copy_without_order_are_reported_with_both_call_stacks) {
   set(memory, a);
   need(driver().cuMemcpyDtoDAsync(other, memory, kSize, b));
   EXPECT_EQ(found(), kUnordered);
@@ -210,7 +210,7 @@ TEST_F(CppKernels, A_pointer_to_const_is_a_read) {
   read_by_three_streams();
   EXPECT_EQ(rules(), kNone);
 }
-TEST_F(CppKernels, One_finding_tells_of_a_kernel_and_the_work_before_it) {
+TEST_F(CppKernels, A_kernel_and_the_work_before_it_give_one_finding) {
   register_set();
   need(driver().cuMemsetD8Async(memory, 0, kSize, a));
   set(memory, a);

@@ -276,7 +276,7 @@ TEST_F(ChecksInKernels, Each_word_enables_its_check_and_several_checks_run_toget
                           "barriers/exited-threads"}));
 }
 
-TEST_F(ChecksInKernels, A_registered_kernel_is_not_checked_which_a_line_says) {
+TEST_F(ChecksInKernels, A_registered_kernel_is_not_checked_and_a_line_reports_it) {
   running_.machine.kernel("race", [](const sim::Launch &, CUdeviceptr, unsigned) {});
   KernelChecks checks(driver(), KernelCheck::races);
   ::testing::internal::CaptureStderr();

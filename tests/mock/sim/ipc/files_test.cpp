@@ -107,7 +107,7 @@ CUSHIM_CHILD(importer_that_sees_no_proc) {
   parent.send(driver().cuIpcOpenEventHandle(&event, handles.there));
 }
 
-TEST(AProcess, That_sees_no_proc_is_told_why_it_opens_nothing) {
+TEST(AProcess, Without_proc_gets_the_reason_why_opening_fails) {
   begin();
   const Exported exported;
   ::testing::internal::CaptureStderr();

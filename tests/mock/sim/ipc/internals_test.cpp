@@ -92,7 +92,7 @@ TEST(ObjectNumbers, Are_published_when_the_process_exports_its_first_object_and_
   EXPECT_FALSE(ObjectNumbers::is_taken(*taken, early));
 }
 
-TEST(ObjectNumbers, Beyond_the_last_are_none) {
+TEST(ObjectNumbers, End_at_a_limit) {
   ObjectNumbers numbers;
   std::uint32_t number = 0;
   for (std::uint32_t i = 1; i < ObjectNumbers::kCount; ++i) number = numbers.take();
@@ -100,7 +100,7 @@ TEST(ObjectNumbers, Beyond_the_last_are_none) {
   EXPECT_EQ(numbers.take(), ObjectNumbers::kNone);
 }
 
-TEST(AFile, Whose_seals_cannot_be_told_can_shrink) {
+TEST(AFile, Whose_seals_are_unknown_counts_as_one_that_can_shrink) {
   const SharedFile sealed = SharedFile::make(4096);
   EXPECT_FALSE(SharedFile::can_shrink(sealed.number()));
   int ends[2];

@@ -35,7 +35,7 @@ auto IsThatOf(const std::string &path) {
 
 void run(const std::string &command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
 
-TEST(Archive, The_members_of_a_wheel_are_looked_at) {
+TEST(Archive, The_members_of_a_wheel_are_inspected) {
   const Folder folder;
   const std::string path = folder.path("package-1.0-py3-none-linux_x86_64.whl");
   write_wheel(path, members);
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Compressions, PackageTest,
                                          Compression::zstd),
                          name_of);
 
-TEST_P(PackageTest, The_data_of_a_Debian_package_is_looked_at) {
+TEST_P(PackageTest, The_data_of_a_Debian_package_is_inspected) {
   const Folder folder;
   const std::string path = folder.path("package.deb");
   write_package(path, members, GetParam());
@@ -82,7 +82,7 @@ TEST(Archive, A_package_that_ar_and_tar_made_is_read) {
   EXPECT_THAT(looked_at(path), IsThatOf(path));
 }
 
-TEST(Archive, Archives_in_a_directory_are_looked_into) {
+TEST(Archive, Archives_in_a_directory_are_inspected) {
   const Folder folder;
   const std::string path = folder.path("package.whl");
   write_wheel(path, members);
@@ -127,7 +127,7 @@ TEST(Archive, Survives_flipped_bits) {
   }
 }
 
-TEST(Archive, A_broken_member_is_named_and_the_rest_goes_on) {
+TEST(Archive, A_broken_member_is_reported_and_the_others_are_checked) {
   const Folder folder;
   const std::string path = folder.path("package.whl");
   Members broken = members;

@@ -128,7 +128,7 @@ TEST(Check, Every_word_that_can_be_forbidden_is_tested_above) {
                                                   "runtime-static", "device-code", "cushim"));
 }
 
-TEST(Check, A_broken_file_is_named_and_the_rest_goes_on) {
+TEST(Check, A_broken_file_is_reported_and_the_others_are_checked) {
   const Folder folder;
   const std::string whole = make_elf(linked);
   folder.write("a_broken.so", whole.substr(0, whole.size() - 10));
@@ -149,7 +149,7 @@ TEST(Check, A_path_in_which_nothing_is_checked_is_not_good) {
   EXPECT_EQ(exit_of(report), Exit::finding);
 }
 
-TEST(Check, A_path_that_cannot_be_read_is_wrong_usage_and_the_rest_goes_on) {
+TEST(Check, A_path_that_cannot_be_read_is_a_usage_error_and_the_others_are_checked) {
   const Folder folder;
   folder.write("sound.so", make_elf({}));
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);

@@ -81,7 +81,7 @@ void put(std::string &bytes, std::size_t offset, Value value) {
 class ElfReader : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Classes, ElfReader, testing::Values(32, 64));
 
-TEST_P(ElfReader, Reads_what_a_file_says_about_itself) {
+TEST_P(ElfReader, Reads_the_properties_of_a_file) {
   const std::string bytes = make_elf(full_recipe(GetParam()));
   const ElfFile file = read_elf(bytes);
   EXPECT_EQ(file.kind, ElfFile::Kind::library);

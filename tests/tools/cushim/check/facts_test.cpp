@@ -61,7 +61,7 @@ TEST(CheckFacts, A_weak_import_sets_no_floor) {
   EXPECT_THAT(symbols_of(facts.weak_imports), ElementsAre("cuCtxGetDevice_v2"));
 }
 
-TEST(CheckFacts, What_a_file_defines_is_no_import) {
+TEST(CheckFacts, A_symbol_that_a_file_defines_is_no_import) {
   const FileFacts facts =
       facts_of({.dynamic_symbols = {{"cuInit", true}, {"cuDeviceGet", true}}, .texts = {"cuMemAlloc"}});
   EXPECT_EQ(facts.exports, 2);
@@ -69,14 +69,14 @@ TEST(CheckFacts, What_a_file_defines_is_no_import) {
   EXPECT_THAT(facts.names, IsEmpty()) << "a driver names entry points that it does not use";
 }
 
-TEST(CheckFacts, Unknown_imports_of_the_drivers_kind_are_told_of_files_that_link_it) {
+TEST(CheckFacts, Unknown_imports_that_look_like_entry_points_are_listed_for_files_that_link_the_driver) {
   const std::vector<RecipeSymbol> symbols = {{"cuFutureCall"}, {"cublasCreate_v2"}, {"curl_easy_init"}};
   EXPECT_THAT(facts_of({.needed = {"libcuda.so.1"}, .dynamic_symbols = symbols}).unknown,
               ElementsAre("cuFutureCall"));
   EXPECT_THAT(facts_of({.dynamic_symbols = symbols}).unknown, IsEmpty());
 }
 
-TEST(CheckFacts, Whole_texts_that_are_names_are_hints) {
+TEST(CheckFacts, Strings_that_equal_the_name_of_an_entry_point_are_hints) {
   const FileFacts facts = facts_of(
       {.texts = {"libcuda.so.1", "cuMemAlloc_v2", "cuGetProcAddress", "cuInit failed", "cublasCreate"}});
   EXPECT_TRUE(facts.names_library);

@@ -9,7 +9,7 @@
 namespace cushim::command {
 namespace {
 
-TEST(Archive, A_build_that_reads_no_archives_says_so) {
+TEST(Archive, A_build_that_reads_no_archives_reports_them_as_unchecked) {
   const Folder folder;
   const CheckReport checked = check({.paths = {folder.write("package.whl", "")}});
   ASSERT_EQ(checked.unchecked.size(), 1u);
