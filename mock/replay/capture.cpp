@@ -73,7 +73,7 @@ void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint
         if (address != 0) copy_text(buffer, address, kMostText);
         break;
       case Content::image:
-        // Headers of an image that the driver rejected are not to be trusted.
+        // The headers of an image that the driver rejected may be wrong.
         if (has_succeeded) {
           const std::uint64_t size = size_of_image(address);
           copy_data(buffer, address, size);
@@ -135,7 +135,7 @@ std::uint64_t Capture::stream_in(std::size_t argument) const {
 
 void Capture::copy_completed(std::uint64_t begin) {
   const std::string_view base = cushim_entry(slot_)->base;
-  // Copies that were captured in a graph are not made by the stream.
+  // Captured copies run in launches of the graph, not in the stream.
   if (mock::traits_of(slot_).ends_capture) stream_.pending.clear();
   if (base == "cuEventRecord") stream_.pending.record(words_[0], stream_in(1), begin);
   std::vector<PendingCopy> completed;
@@ -185,7 +185,7 @@ void Capture::copy_text(const Buffer &buffer, std::uint64_t address, std::uint64
   std::string text;
   std::array<char, 256> piece;
   while (text.size() < most) {
-    // Up to the end of a page, because the next one may not exist.
+    // Reads up to the end of a page, because the next page may not be mapped.
     const std::uint64_t at = address + text.size();
     const std::size_t wanted = std::min<std::uint64_t>(
         {piece.size(), most - text.size(), std::uint64_t{4096} - at % std::uint64_t{4096}});

@@ -18,7 +18,7 @@ struct Unequal {
 };
 
 // Compares a recorded and a replayed value. `creates` says that handles in it are of new objects. Adds
-// handles that were unknown to the mapping.
+// handles to the mapping that it lacks.
 std::optional<Unequal> compare(const trace::Type &type, const char *recorded, const char *replayed,
                                std::string_view name, bool creates, Mapping &mapping);
 

@@ -63,7 +63,7 @@ class Mapping {
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> handles_;
 };
 
-// Returns whether a parameter or field of the type of addresses is a number by its name.
+// Returns whether the name of a parameter or field of an address type tells that it is a number.
 bool is_number_name(std::string_view name);
 
 }  // namespace cushim::replay

@@ -34,8 +34,8 @@ class HostMemory {
   std::vector<std::unique_ptr<char[]>> all_;
 };
 
-// The bytes that host functions wrote: the items with it, by RecordedCall::begin of the call that enqueued
-// the function.
+// The items with the bytes that host functions wrote, by RecordedCall::begin of the call that enqueued the
+// function.
 using RecordedFunctions = std::map<std::uint64_t, std::vector<const Item *>>;
 
 inline constexpr const char *kLacksHostNode = "what the host function of a graph does is not recorded";

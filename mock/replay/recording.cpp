@@ -87,7 +87,7 @@ class Recording::Reader {
     read_blocks();
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       read_calls(static_cast<unsigned>(i + 1), streams_[i]);
-      // The items refer to these bytes, which a move of the vector keeps where they are.
+      // The items refer to these bytes, whose addresses a move of the vector does not change.
       recording_.streams_.push_back(std::move(streams_[i].bytes));
     }
     refer();

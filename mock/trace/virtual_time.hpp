@@ -27,11 +27,11 @@ struct PathStep {
   std::int64_t begin = 0, end = 0, gap = 0;
 };
 
-// Returns what the end of the trace waited for, from first to last: each step began or returned when the step
-// before it had ended. Of an operation that is what ended last before it began: an operation (of its own
-// stream if several ended at once), or the call that enqueued it. Of a call it is the operation that ended
-// while the call ran, else the call before. Dependencies are not recorded: times decide. Takes O(n log n) of
-// calls and operations. The steps point into `calls` and `trace`.
+// Returns the critical path of the trace, from first to last: each step began or returned when the step
+// before it had ended. The predecessor of an operation is the operation that ended last before it began (of
+// its own stream if several ended at once), or the call that enqueued it. The predecessor of a call is the
+// operation that ended while the call ran, else the call before it. Dependencies are not recorded: the times
+// decide. Takes O(n log n) of calls and operations. The steps point into `calls` and `trace`.
 std::vector<PathStep> critical_path(const Trace &trace, const std::vector<TimedCall> &calls);
 
 // How long streams were busy in virtual time, in nanoseconds.

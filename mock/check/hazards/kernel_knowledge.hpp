@@ -39,7 +39,7 @@ class KernelKnowledge {
   // not checked.
   std::vector<PointerUse> pointers_of(const Kernel &kernel, const HazardModel &model) const;
   bool are_checked() const noexcept { return options_.checks_kernels; }
-  // A module was unloaded: its handles may be used for other functions.
+  // Call when a module was unloaded: the driver may reuse its handles for other functions.
   void forget() { known_.clear(); }
 
   Driver &driver;

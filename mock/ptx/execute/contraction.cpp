@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sums that ptxas contracts with products. Measured with ptxas 13.0 on pairs and triples of instructions:
 // a product without a rounding mode is contracted if all its uses are sums without a rounding mode in its
-// basic block. First the products with one use are contracted, then those with several, in the order of the
-// sums; of two products the first operand.
+// basic block. Products with one use are contracted before those with several, in the order of the sums. If
+// both operands of a sum are products, the first one is contracted.
 #include "execute/contraction.hpp"
 
 #include <algorithm>

@@ -33,7 +33,7 @@ class Blend {
  public:
   explicit Blend(const Texture &texture) : texture_(texture) {}
   // Adds up to four elements of a plane. `read`: has a bit for each element between which the filter
-  // interpolates. Those whose weight is rounded to 0 count if they are NaN.
+  // interpolates. An element whose weight is rounded to 0 has an effect only if it is NaN.
   void add(const std::array<Texel, 4> &elements, const std::array<std::uint32_t, 4> &weights,
            std::uint32_t read);
   Texel result() const;

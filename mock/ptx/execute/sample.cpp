@@ -177,7 +177,7 @@ void add_level(Blend &blend, const Texture &texture, const SamplePoint &given, c
   const Rules rules = rules_of(texture, given);
   const unsigned axes = is_cube(given.geometry) ? 2 : coordinates_of(given.geometry);
   const Taps x = locate(point, 0, image.width, rules);
-  // A line is a plane of one row, at whose edge it is.
+  // Filters a line as a plane of one row, with a coordinate at the edge of the row.
   const Taps edge{{rules.address[1] == AddressMode::border ? outside : 0, 0}, full_weight / 2};
   const Taps y = axes > 1 ? locate(point, 1, image.height, rules) : rules.is_linear ? edge : Taps{};
   const Taps layer{{point.layer, point.layer}, 0};

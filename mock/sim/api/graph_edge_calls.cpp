@@ -5,8 +5,8 @@
 namespace cushim::sim {
 namespace {
 
-// Writes the first *size of `count` edges; see write_handles(). A null array is left out. LOSSY_QUERY if the
-// data of edges is not the default and has no array (documentation).
+// Writes the first *size of `count` edges; see write_handles(). Skips a null array. LOSSY_QUERY if the data
+// of edges is not the default and has no array (documentation).
 template <class ForEach>
 void write_edges(CUgraphNode *from, CUgraphNode *to, void *data, std::size_t *size, std::size_t count,
                  ForEach for_each) {
@@ -68,8 +68,9 @@ NamedEdges named_edges(Call &call, CUgraph handle, const CUgraphNode *from, cons
   return {nodes_of(call, graph, from, count), nodes_of(call, graph, to, count), edge_data_of(data, count)};
 }
 
-// Neither adds nor removes an edge if one leads from a node to itself. An edge that exists, or does not
-// exist, ends the call with INVALID_VALUE after the edges before it. Measured on an H200, driver 580.
+// Neither adds nor removes an edge if one leads from a node to itself. An edge to add that exists, or an edge
+// to remove that does not, ends the call with INVALID_VALUE after the edges before it. Measured on an H200,
+// driver 580.
 void require_no_loop(const NamedEdges &edges) {
   for (std::size_t i = 0; i < edges.from.size(); ++i) require(edges.from[i] != edges.to[i]);
 }

@@ -56,7 +56,7 @@ CUresult add_child(Call &call, CUgraphNode *out, CUgraph handle, const CUgraphNo
                                {ChildGraph{&added}});
 }
 
-// ---- Parameters that a node has ----
+// ---- Reading parameters ----
 
 CUresult get(Call &call, CUgraphNode node, CUDA_MEMCPY3D *out) {
   require(out != nullptr);
@@ -215,7 +215,7 @@ CUresult get_any(Call &call, CUgraphNode handle, CUgraphNodeParams *out) {
 }
 #endif
 
-// ---- Other parameters for a node; its type stays the same ----
+// ---- Setting parameters; the type of a node stays the same ----
 
 CUresult set(Call &call, GraphNode &node, NodeParameters &&parameters) {
   require(node.command.index() == parameters.command.index());

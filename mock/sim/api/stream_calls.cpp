@@ -166,7 +166,7 @@ CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t si
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind == MemoryKind::managed && allocation->base == address);
   require(size == 0 || size == allocation->size);
-  // The legacy stream by its constant is taken. Measured on an H200, driver 580.
+  // Accepts CU_STREAM_LEGACY. Measured on an H200, driver 580.
   require(flags != CU_MEM_ATTACH_SINGLE || handle != nullptr);
   call.enqueue(stream, {});
   return CUDA_SUCCESS;

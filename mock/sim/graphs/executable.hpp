@@ -85,7 +85,7 @@ void set_graph(ExecutableGraph &executable, FlatGraph &&graph);
 // Makes the conditions of a graph those of an executable graph. Returns false, without a change, if another
 // executable graph has one of them.
 bool take_conditions(ExecutableGraph &executable, const FlatGraph &graph);
-// Notes that the executable graph does not exist any more: another one may have its memory and conditions.
+// Call when an executable graph is destroyed: another one may then have its memory and conditions.
 void leave_graph(ExecutableGraph &executable);
 
 // Adds the nodes to the stream, after its work and after the last launch, and starts them. If the memory or

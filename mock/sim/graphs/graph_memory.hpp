@@ -43,8 +43,8 @@ std::shared_ptr<GraphMemory> make_graph_memory(Call &call, Device &device, std::
 // memory that is not allocated stops being used.
 void trim_graph_memory(System &system, Device &device);
 
-// Note the memory that an executable graph allocates as taken by it, and as free for another. take_memory()
-// fails with NOT_SUPPORTED, and changes nothing, if another has taken it: measured, driver 580.
+// Mark the memory that an executable graph allocates as taken by it, and as available to another one.
+// take_memory() fails with NOT_SUPPORTED, and changes nothing, if another has taken it: measured, driver 580.
 void take_memory(ExecutableGraph &executable);
 void leave_memory(ExecutableGraph &executable);
 

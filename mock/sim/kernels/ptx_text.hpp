@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX as text: recognized, and several texts as one.
+// Recognizes PTX text, and merges several texts into one.
 #pragma once
 
 #include <string>

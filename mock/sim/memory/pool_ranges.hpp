@@ -36,7 +36,8 @@ class PoolRanges {
     CUdeviceptr base = 0;
     std::size_t size = 0;
   };
-  // Which chunks remove_chunk() may remove: of a pool that other processes have mapped, only all of a window.
+  // The chunks that remove_chunk() may remove: of_unused_windows for a pool that other processes have mapped,
+  // because they map whole windows.
   enum class Removes { any, of_unused_windows };
 
   static constexpr std::size_t kChunk = 32 << 20;

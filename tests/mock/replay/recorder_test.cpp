@@ -209,7 +209,7 @@ TEST_F(Recorder, Parameters_of_a_kernel_are_recorded) {
 }
 
 #if CUDA_VERSION >= 12040
-TEST_F(Recorder, Parameters_of_a_kernel_handle_are_recorded_if_the_driver_takes_it_for_no_function) {
+TEST_F(Recorder, Parameters_of_a_CUkernel_are_recorded_if_the_driver_does_not_take_it_for_a_function) {
   constexpr const char *kPtx =
       ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u32 a) { ret; }\n";
   const cushim::sim::Machine machine;

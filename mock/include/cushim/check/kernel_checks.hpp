@@ -31,9 +31,9 @@ namespace cushim::check {
 //           different-masks         lanes of a warp that meet with different member masks
 enum class KernelCheck : std::uint8_t { memory, races, init, barriers };
 
-// Reports what kernels do that are launched while it is enabled. A finding is there when its kernel has run.
-// Kernels of other drivers, registered kernels and cubins without PTX are not checked; a line on stderr says
-// so. Memory that was allocated before counts as written, and has no red zone.
+// Reports defects of kernels that are launched while this object exists. A finding is available when its
+// kernel has run. Kernels of other drivers, registered kernels and cubins without PTX are not checked; a line
+// on stderr says so. Memory that was allocated before counts as written, and has no red zone.
 class KernelChecks final : public Checker {
  public:
   // Installs hooks on the driver. Throws as mock::DriverSlot::over().

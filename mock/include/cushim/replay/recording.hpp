@@ -36,13 +36,13 @@ struct Item {
   // RecordedCall::begin of the asynchronous copy whose destination this is, in a call that waited for it; 0
   // if the item belongs to an argument.
   std::uint64_t completed = 0;
-  // For memory behind a pointer in a structure, whose `argument` is 254: the argument that points to the
-  // structure, and the offset of the pointer in the memory of that argument.
+  // If `argument` is 254 (memory behind a pointer in a structure): the argument that points to the structure,
+  // and the offset of the pointer in the memory of that argument.
   std::uint8_t structure = 0;
-  // For pinned, registered or managed memory as the host saw it, whose `argument` is 251 to 253: its address.
+  // If `argument` is 251 to 253 (pinned, registered or managed memory): the address as the host sees it.
   std::uint64_t offset = 0;
-  // For what a host function wrote there, whose `argument` is 252: RecordedCall::begin of the call that
-  // enqueued it, and the number of the function's end among those of begins and ends of calls.
+  // If `argument` is 252 (bytes that a host function wrote): RecordedCall::begin of the call that enqueued
+  // the function, and the number of the function's end, counted like begins and ends of calls.
   std::uint64_t function = 0, function_end = 0;
 };
 

@@ -114,8 +114,8 @@ class Machine {
   // Returns what the program has done with the machine so far, and what it has not freed.
   Usage usage() const;
 
-  // Returns what the completed launches did, by kernel, those that executed most instructions first. Empty
-  // without Options::profiles_kernels.
+  // Returns the counts of completed launches by kernel; the kernel that executed most instructions is first.
+  // Empty without Options::profiles_kernels.
   std::vector<KernelProfile> kernel_profiles() const;
 
   // Returns the operations that ran last, in order, one on each line with its number in call order, its

@@ -79,7 +79,7 @@ KERNEL(global_read_4) { pattern<u32, 4>(a, b, c, n, p, false, false); }
 KERNEL(global_read_8) { pattern<u32, 8>(a, b, c, n, p, false, false); }
 KERNEL(global_read_16) { pattern<u32, 16>(a, b, c, n, p, false, false); }
 KERNEL(global_l2_4) { pattern<u32, 4>(a, b, c, n, p, false, true); }
-// ---- kernels that are not in the first round: to test the model, not to fit it
+// ---- kernels that test the model and were not used to fit it
 KERNEL(saxpy) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) c[i] = 2.5f * a[i] + c[i];
