@@ -125,7 +125,7 @@ void KernelChecker::completes_barrier(Block &block, std::uint32_t id, bool is_co
         each_lane(path.mask, [&](unsigned lane) {
           Knowledge &knowledge = knowledge_of(*w, lane);
           if (is_counted) return knowledge.join(met);
-          knowledge.now = met.now;  // contains what the thread knew
+          knowledge.now = met.now;  // includes the clock of the thread
           knowledge.fenced = met.fenced;
         });
 }

@@ -10,7 +10,7 @@ namespace cushim::ptx::execute {
 namespace {
 
 constexpr int no_exponent = -1000;
-// Bits below the last one of the largest element that the sum keeps of a partial sum.
+// The sum keeps this number of bits of a partial sum below the last bit of the largest element.
 constexpr int partial_guard_bits = 13;
 
 f64 cut_off(f64 value, int exponent) {
@@ -52,7 +52,8 @@ std::array<u32, 4> shares_of(u32 weight, u32 x, u32 y, unsigned missing) {
   return missing < 4 ? without_missing(shares, missing) : shares;
 }
 
-// `kept_bits`: the bits below the exponent of the largest element that a partial sum keeps of an element.
+// `kept_bits`: a partial sum keeps this number of bits of an element below the exponent of the largest
+// element.
 struct Blend::FloatFormat {
   int mantissa_bits, least_exponent, kept_bits;
   u32 nan;
