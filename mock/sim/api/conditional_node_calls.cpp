@@ -51,9 +51,6 @@ CUresult error_of(Call &call, const GraphNode &node, const GraphCondition &withi
 // Checks a graph, or a body that a condition chooses; the last body first (measured on an H200, driver 580).
 Refusal refusal_of(Call &call, const Graph &graph, const GraphCondition *within) {
   constexpr int kForbiddenNode = 3;  // CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
-  constexpr int kHandleUnused = 5;   // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
-  for (const auto &condition : graph.conditions)
-    if (!condition->has_node) return {CUDA_ERROR_INVALID_VALUE, kHandleUnused};
   Refusal found;
   if (within == nullptr && !graph.has_conditional_nodes && !graph.has_child_graphs) return found;
   graph.for_each_node([&](const GraphNode &node) {
@@ -75,6 +72,13 @@ Refusal refusal_of(Call &call, const Graph &graph, const GraphCondition *within)
 
 Refusal refusal_of(Call &call, const Graph &graph) { return refusal_of(call, graph, nullptr); }
 
+bool has_unused_condition(const Graph &graph) {
+  for (const auto &[context, conditions] : graph.conditions)
+    for (const auto &condition : conditions)
+      if (!condition->has_node) return true;
+  return false;
+}
+
 #if CUDA_VERSION >= 12030
 
 namespace {
@@ -88,14 +92,15 @@ static_assert(static_cast<int>(ConditionalType::switch_case) == CU_GRAPH_COND_TY
 CUresult create_handle(Call &call, CUgraphConditionalHandle *out, CUgraph handle, CUcontext context,
                        unsigned value, unsigned flags) {
   require(out != nullptr && (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) == 0);
-  Graph &graph = graph_of(call, handle);
+  Graph &graph = root_of(graph_of(call, handle));
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);  // measured, driver 580
   call.context(context);
-  const auto before = std::ranges::count(graph.conditions, context, &GraphCondition::context);
-  auto made = std::make_shared<GraphCondition>(call.system, static_cast<unsigned>(before + 1), context);
+  auto &conditions = graph.conditions[context];
+  const auto number = static_cast<unsigned>(conditions.size() + 1);
+  auto made = std::make_shared<GraphCondition>(call.system, number, context);
   if (flags != 0) made->at_launch = value;
   *out = made->handle;
-  graph.conditions.push_back(std::move(made));
+  conditions.push_back(std::move(made));
   return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executable graphs: instantiation, launches, updates.
+#include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "api/graph_objects.hpp"
 #include "graphs/capturing.hpp"
@@ -15,6 +18,7 @@ constexpr unsigned long long kFlags = 15;  // all that CUDA 13 defines
 constexpr int kInvalidStructure = 2;       // CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
 constexpr int kForbiddenNode = 3;          // CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
 constexpr int kSeveralContexts = 4;        // CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED
+constexpr int kUnusedHandle = 5;           // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
 
 // Finds the first node that a graph that devices launch must not have: of another type, or in another context
 // than the first node. Copies count as nodes of the current context, memsets as nodes of the context of their
@@ -24,19 +28,27 @@ class DeviceLaunchCheck {
   DeviceLaunchCheck(System &system, CUcontext current) : system_(system), current_(current) {}
 
   Refusal refusal_of(const Graph &graph) {
+    const Refusal found = refusal_of_nodes(graph);
+    // Child graphs without nodes do not count: measured, driver 580.
+    if (found.code == CUDA_SUCCESS && !has_work_) return {CUDA_ERROR_INVALID_VALUE};
+    return found;
+  }
+
+ private:
+  Refusal refusal_of_nodes(const Graph &graph) {
     Refusal found;
     graph.for_each_node([&](const GraphNode &node) {
       if (found.code == CUDA_SUCCESS) found = refusal_of(node);
     });
     return found;
   }
-
- private:
   Refusal refusal_of(const GraphNode &node) {
-    if (const auto *const child = std::get_if<ChildGraph>(&node.command)) return refusal_of(*child->graph);
+    if (const auto *const child = std::get_if<ChildGraph>(&node.command))
+      return refusal_of_nodes(*child->graph);
     if (!std::holds_alternative<Memcpy>(node.command) && !std::holds_alternative<Memset>(node.command) &&
         !std::holds_alternative<KernelLaunch>(node.command))
       return {CUDA_ERROR_INVALID_VALUE, kForbiddenNode, handle_of(node)};
+    has_work_ = true;
     const CUcontext context = context_of(node);
     if (context_ == nullptr) context_ = context;
     if (context != context_) return {CUDA_ERROR_INVALID_VALUE, kSeveralContexts, handle_of(node)};
@@ -54,6 +66,7 @@ class DeviceLaunchCheck {
 
   System &system_;
   CUcontext current_, context_ = nullptr;  // context_: of the first node
+  bool has_work_ = false;
 };
 
 // Returns the first node that is in a cycle or follows one; null if there is none.
@@ -75,17 +88,18 @@ ExecutableGraph *make(Call &call, Graph &graph, unsigned long long flags, const 
   const Context &context = upload != nullptr ? *upload->context : call.context();
   // Child graphs and bodies: measured, driver 580.
   if (graph.parent != nullptr) return refusal = {CUDA_ERROR_NOT_SUPPORTED}, nullptr;
-  refusal = refusal_of(call, graph);
-  if (refusal.code != CUDA_SUCCESS) return nullptr;
+  if (has_unused_condition(graph)) return refusal = {CUDA_ERROR_INVALID_VALUE, kUnusedHandle}, nullptr;
   if ((flags & kDeviceLaunch) != 0) {
-    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0 || graph.node_count == 0)
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0)
       return refusal = {CUDA_ERROR_INVALID_VALUE}, nullptr;
     refusal = DeviceLaunchCheck(call.system, reinterpret_cast<CUcontext>(context.handle)).refusal_of(graph);
     if (refusal.code != CUDA_SUCCESS) return nullptr;
     flags = kDeviceLaunch;
   }
-  // A second executable graph of conditional nodes: measured, driver 580.
-  if (graph.has_conditional_nodes && *graph.all_executables != 0)
+  refusal = refusal_of(call, graph);
+  if (refusal.code != CUDA_SUCCESS) return nullptr;
+  // A graph with conditional nodes that has another executable graph or a clone: measured, driver 580.
+  if (graph.has_conditional_nodes && graph.identity.use_count() > 1)
     return refusal = {CUDA_ERROR_NOT_SUPPORTED}, nullptr;
   // A graph with memory nodes has one executable graph at a time; those of before it had them do not count.
   // Measured, driver 580.
@@ -102,8 +116,7 @@ ExecutableGraph *make(Call &call, Graph &graph, unsigned long long flags, const 
   hold_user_objects(*made, graph);
   made->executables = graph.executables;
   if (made->executables != nullptr) ++*made->executables;
-  made->all_executables = graph.all_executables;
-  ++*made->all_executables;
+  made->identity_of_graph = graph.identity;
   return &call.system.handles.add(std::move(made));
 }
 
@@ -188,16 +201,52 @@ CUresult destroy(Call &call, CUgraphExec handle) {
   release_user_objects(call, graph);
   leave_graph(graph);
   if (graph.executables != nullptr) --*graph.executables;
-  --*graph.all_executables;
   const Work last = graph.last;
   call.system.handles.erase(graph, call.name);
   call_destructors(call, last);
   return CUDA_SUCCESS;
 }
 
+// Calls `visit` with the nodes of the path that an H200 runs in the stream of the launch: the first node
+// without dependencies, the first node that depends on it, and so on; empty nodes do not count. Derived from
+// random programs, driver 580.
+template <class Visit>
+void for_each_on_first_path(const FlatGraph &graph, Visit visit) {
+  // For each node, the number of nodes of the path before it if it follows the last of them or, where that is
+  // 0, if it follows no node; else `elsewhere`. Empty nodes do not count.
+  constexpr auto elsewhere = static_cast<std::uint32_t>(-1);
+  std::vector<std::uint32_t> follows(graph.nodes.size(), elsewhere);
+  std::uint32_t length = 0;
+  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto after = graph.dependencies_of(graph.nodes[i]);
+    const auto is_on_path = [&](std::uint32_t earlier) { return follows[earlier] == length; };
+    if (length == 0 ? std::ranges::all_of(after, is_on_path) : std::ranges::any_of(after, is_on_path))
+      follows[i] = length;
+    if (std::holds_alternative<Empty>(graph.nodes[i].command)) continue;
+    if (std::exchange(follows[i], elsewhere) != length) continue;
+    follows[i] = ++length;
+    visit(graph.nodes[i]);
+  }
+}
+
+// As by cuStreamWaitEvent, the stream joins the captures of the events that these nodes wait for. Measured on
+// an H200, driver 580.
+void join_captures(const Call &call, const ExecutableGraph &executable, Stream &stream) {
+  if (call.system.captures.empty()) return;
+  for_each_on_first_path(executable.graph, [&](const FlatGraph::Node &node) {
+    const auto *const wait = std::get_if<EventWait>(&node.command);
+    const Event *const event = wait != nullptr ? call.system.handles.find<Event>(wait->event) : nullptr;
+    if (event == nullptr || event->captured == nullptr) return;
+    const Capture &capture = *event->captured->capture;
+    if (capture.is_valid && is_active(call.system, capture)) join_capture(stream, *event->captured);
+  });
+}
+
 CUresult launch_in_stream(Call &call, CUgraphExec handle, CUstream into) {
   Stream &stream = call.stream(into);
-  launch(call, executable_of(call, handle), stream);
+  ExecutableGraph &executable = executable_of(call, handle);
+  launch(call, executable, stream);
+  join_captures(call, executable, stream);
   return CUDA_SUCCESS;
 }
 

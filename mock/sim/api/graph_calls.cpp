@@ -48,7 +48,7 @@ CUresult clone_graph(Call &call, CUgraph *out, CUgraph original) {
   require(!graph.has_memory_nodes && !graph.is_body, CUDA_ERROR_NOT_SUPPORTED);  // measured, driver 580
   // The documentation of cuGraphClone forbids it; the code is that of memory nodes.
   // A handle without a node has the same effect: measured, driver 580.
-  require(!graph.has_conditional_nodes && graph.conditions.empty(), CUDA_ERROR_NOT_SUPPORTED);
+  require(root_of(graph).conditions.empty(), CUDA_ERROR_NOT_SUPPORTED);
   *out = handle_of(clone(call.system, graph));
   return CUDA_SUCCESS;
 }

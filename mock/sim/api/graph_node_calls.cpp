@@ -261,9 +261,13 @@ CUresult set_child(Call &call, GraphNode &node, Graph &graph) {
 
 CUresult add_any(Call &call, CUgraphNode *out, CUgraph handle, const CUgraphNode *after, const void *data,
                  std::size_t count, CUgraphNodeParams *parameters) {
-  // Some parameters are checked before the graph: measured on an H200, driver 580.
-  require(out != nullptr);
+  // Some parameters are checked before the graph, the kernel even first: measured on an H200, driver 580.
   const auto type = parameters != nullptr ? parameters->type : CU_GRAPH_NODE_TYPE_EMPTY;
+  if (type == CU_GRAPH_NODE_TYPE_KERNEL)
+    require(parameters->kernel.func != nullptr || parameters->kernel.kern != nullptr ||
+                parameters->kernel.ctx != nullptr,
+            CUDA_ERROR_INVALID_HANDLE);
+  require(out != nullptr);
   if (type != CU_GRAPH_NODE_TYPE_GRAPH && type != kConditionalNode) graph_of(call, handle);
   require(parameters != nullptr);
   NodeParameters with = parameters_of(call, parameters);

@@ -135,8 +135,7 @@ void release_user_objects(Call &call, ExecutableGraph &executable) {
 }
 
 void require_child(const Graph &graph) {
-  require(!graph.has_memory_nodes && !graph.has_conditional_nodes && graph.conditions.empty() &&
-              graph.parent == nullptr,
+  require(!graph.has_memory_nodes && graph.conditions.empty() && graph.parent == nullptr,
           CUDA_ERROR_NOT_SUPPORTED);
 }
 

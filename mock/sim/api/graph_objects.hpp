@@ -134,9 +134,10 @@ struct Refusal {
   int result = 1;                // CUgraphInstantiateResult; 1: see the code
   CUgraphNode node = nullptr;    // that is in error, if it is one
 };
-// Checks the conditional handles of a graph and the nodes of bodies. INVALID_VALUE for a handle without a
-// node, and for a node in another context than the handle's; NOT_SUPPORTED for other nodes that must not be
-// in a body.
+// Returns whether a conditional handle of the graph has no node.
+bool has_unused_condition(const Graph &graph);
+// Checks the nodes of bodies. INVALID_VALUE for a node in another context than the handle's; NOT_SUPPORTED
+// for other nodes that must not be in a body.
 Refusal refusal_of(Call &call, const Graph &graph);
 
 // Copies the attributes of a kernel node to a launch that replaces the node's launch. Returns the errors of

@@ -14,10 +14,7 @@ constexpr unsigned kNumberBits = 20;  // of a handle
 }  // namespace
 
 GraphCondition::GraphCondition(System &system, unsigned number, CUcontext context)
-    : system(system),
-      number(number),
-      handle((++system.last_condition << kNumberBits) | number),
-      context(context) {
+    : system(system), handle((++system.last_condition << kNumberBits) | number), context(context) {
   system.conditions.emplace(handle, this);
 }
 
@@ -38,11 +35,11 @@ bool set_conditional(System &system, const Context &context, cuuint64_t handle, 
 
 std::shared_ptr<GraphCondition> condition_for_node(const Graph &graph, CUcontext context, cuuint64_t handle) {
   const cuuint64_t number = handle & ((cuuint64_t{1} << kNumberBits) - 1);
-  for (const Graph *each = &graph; each != nullptr; each = each->parent)
-    for (const auto &condition : each->conditions)
-      if (condition->number == number && condition->context == context && !condition->has_node)
-        return condition;
-  return nullptr;
+  const auto &all = root_of(graph).conditions;
+  const auto found = all.find(context);
+  if (found == all.end() || number == 0 || number > found->second.size()) return nullptr;
+  const auto &condition = found->second[number - 1];
+  return condition->has_node ? nullptr : condition;
 }
 
 }  // namespace cushim::sim

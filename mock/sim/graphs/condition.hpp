@@ -17,13 +17,13 @@ struct System;
 // A condition. The graph that it was created for, the conditional node that uses it, executable graphs and
 // their launches share it.
 struct GraphCondition : std::enable_shared_from_this<GraphCondition> {
+  // `number` counts the conditions of a root graph and a context, from 1.
   GraphCondition(System &system, unsigned number, CUcontext context);
   ~GraphCondition();
   GraphCondition(const GraphCondition &) = delete;
   GraphCondition &operator=(const GraphCondition &) = delete;
 
   System &system;
-  const unsigned number;    // counts those of its graph and context, from 1
   const cuuint64_t handle;  // never 0, never reused
   const CUcontext context;
   std::optional<unsigned> at_launch{};          // the value at the start of each launch; none: undefined
@@ -40,8 +40,8 @@ GraphCondition *find_condition(const System &system, cuuint64_t handle);
 bool set_conditional(System &system, const Context &context, cuuint64_t handle, unsigned value);
 
 // Returns the condition that a new node of a graph may use; null if there is none. A handle names it by its
-// number alone, in the graph or a graph that contains it: the handle may be that of another graph. Measured
-// on an H200, driver 580.
+// number alone, in the graph without parent that contains the node: the handle may be that of another graph.
+// Measured on an H200, driver 580.
 std::shared_ptr<GraphCondition> condition_for_node(const Graph &graph, CUcontext context, cuuint64_t handle);
 
 }  // namespace cushim::sim

@@ -66,7 +66,8 @@ struct ExecutableGraph final : Object {
 
   unsigned long id = 0;
   unsigned long long flags = 0;
-  std::shared_ptr<unsigned> executables, all_executables;  // of the graph
+  std::shared_ptr<unsigned> executables;  // of the graph
+  std::shared_ptr<const Graph::Identity> identity_of_graph;
   FlatGraph graph;
   std::vector<std::pair<unsigned long, Place>>
       by_id;                                // sorted by the node's id; empty before the first find()

@@ -105,9 +105,14 @@ GraphEdge *find_edge(const GraphNode &from, const GraphNode &to) {
   return found;
 }
 
+const Graph &root_of(const Graph &graph) { return graph.parent == nullptr ? graph : root_of(*graph.parent); }
+
+Graph &root_of(Graph &graph) { return graph.parent == nullptr ? graph : root_of(*graph.parent); }
+
 Graph &clone(System &system, const Graph &graph) {
   Graph &made = make_graph(system);
   made.original = graph.id;
+  made.original_identity = graph.identity;
   made.clones.reserve(graph.node_count);
   graph.for_each_node([&](GraphNode &node) {
     Command command = node.command;

@@ -121,6 +121,32 @@ TEST_F(Captures, That_are_invalid_are_an_error_before_a_null_function) {
   EXPECT_EQ(launch(kernel(), CU_STREAM_PER_THREAD, nullptr), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
+TEST_F(Captures, Of_an_event_are_joined_by_the_launch_of_a_graph_that_waits_for_it) {
+  const CUevent event = running.event();
+  const CUgraph graph = make_graph();
+  CUgraphNode node = nullptr;
+  need(driver().cuGraphAddEventWaitNode(&node, graph, nullptr, 0, event));
+  const CUgraphExec executable = instantiate(graph);
+  const CUstream origin = capturing(), stream = running.stream();
+  need(driver().cuEventRecord(event, origin));
+  EXPECT_EQ(driver().cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+  EXPECT_EQ(status(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  CUgraph ended = nullptr;
+  EXPECT_EQ(driver().cuStreamEndCapture(stream, &ended), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+}
+
+TEST_F(Captures, Of_an_event_are_invalid_after_a_graph_waits_for_it_in_the_legacy_stream) {
+  const CUevent event = running.event();
+  const CUgraph graph = make_graph();
+  CUgraphNode node = nullptr;
+  need(driver().cuGraphAddEventWaitNode(&node, graph, nullptr, 0, event));
+  const CUgraphExec executable = instantiate(graph);
+  const CUstream origin = capturing();
+  need(driver().cuEventRecord(event, origin));
+  EXPECT_EQ(driver().cuGraphLaunch(executable, nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(status(origin), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+}
+
 TEST_F(Captures, Keep_work_joined_when_its_dependencies_are_replaced) {
   const CUdeviceptr memory = running.memory();
   for (const bool is_joined : {false, true}) {

@@ -66,6 +66,16 @@ struct GraphContexts : ::testing::Test {
   CUstreamBatchMemOpParams operation;
 };
 
+TEST_F(GraphContexts, Of_launches_by_devices_need_a_node_that_is_no_child_graph) {
+  const CUgraph graph = make_graph(), child = make_graph();
+  CUgraphNode node = nullptr;
+  need(driver().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
+  EXPECT_EQ(instantiate_for_devices(graph), CUDA_GRAPH_INSTANTIATE_ERROR);
+  add_kernel(child, 0);
+  need(driver().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
+  EXPECT_EQ(instantiate_for_devices(graph), CUDA_GRAPH_INSTANTIATE_SUCCESS);
+}
+
 TEST_F(GraphContexts, Of_kernels_stay_the_same) {
   const CUgraph graph = make_graph(), other = make_graph();
   const CUgraphNode node = add_kernel(graph, 0);

@@ -261,6 +261,18 @@ TEST(Graphs, Are_described_with_the_parameters_that_flags_ask_for) {
   EXPECT_NE(all.find("userData"), all.npos) << all;
 }
 
+#if CUDA_VERSION >= 13000
+// Measured on an H200, driver 580.
+TEST(Graphs, Need_a_function_of_a_kernel_before_they_need_a_graph) {
+  const Running running;
+  CUgraphNodeParams node{};
+  node.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  EXPECT_EQ(driver().cuGraphAddNode(nullptr, nullptr, nullptr, nullptr, 0, &node), CUDA_ERROR_INVALID_HANDLE);
+  node.type = CU_GRAPH_NODE_TYPE_HOST;
+  EXPECT_EQ(driver().cuGraphAddNode(nullptr, nullptr, nullptr, nullptr, 0, &node), CUDA_ERROR_INVALID_VALUE);
+}
+#endif
+
 TEST(CapturedStreams, End_their_capture_when_their_context_is_destroyed) {
   const Running running;
   CUcontext context = nullptr;
