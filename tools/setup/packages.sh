@@ -11,7 +11,7 @@ readonly PACKAGES_TO_TEST="archive.h:libarchive-dev zstd.h:libzstd-dev gtest/gte
   benchmark/benchmark.h:libbenchmark-dev clang++:clang sanitizers:libclang-rt-dev llvm-symbolizer:llvm
   clang-format:clang-format shellcheck:shellcheck ccache:ccache
   ld.lld:lld valgrind:valgrind aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
-  pkg-config:pkg-config zstd:zstd unshare:util-linux file:file dpkg-shlibdeps:dpkg-dev
+  pkg-config:pkg-config zstd:zstd dot:graphviz unshare:util-linux file:file dpkg-shlibdeps:dpkg-dev
   GL/gl.h:libgl-dev EGL/egl.h:libegl-dev vdpau/vdpau.h:libvdpau-dev"
 
 # Third-party programs that tests/clients runs; it skips those that are missing.
