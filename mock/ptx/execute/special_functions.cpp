@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <iterator>
 
 namespace cushim::ptx::execute {
 namespace {
@@ -182,6 +183,25 @@ float cosine(float a) {
   const Parts p = parts(a);
   if (p.nan || p.infinite) return from_bits(not_a_number);
   return p.zero ? 1 : sine_of_turns(turns_of(a), 1);
+}
+
+float hyperbolic_tangent(float a) {
+  struct Binade {
+    int index;            // bits of the mantissa that select the segment
+    std::uint32_t first;  // segment
+  };
+  constexpr Binade binades[] = {{0, 0},  {0, 1},  {0, 2},  {1, 3},  {1, 5}, {2, 7},
+                                {2, 11}, {2, 15}, {3, 19}, {4, 27}, {3, 43}};
+  constexpr int least_exponent = -8, bits = 17, fraction_bits = 19;
+  constexpr Interpolation f{hyperbolic_tangent_segments, 23 - bits, bits, 0};
+  const Parts p = parts(a);
+  if (p.nan) return from_bits(not_a_number);
+  if (p.exponent < least_exponent) return a;
+  const auto binade = static_cast<std::size_t>(p.exponent - least_exponent);
+  if (binade >= std::size(binades)) return from_bits(std::bit_cast<std::uint32_t>(1.0F) | p.sign);
+  const auto [index, first] = binades[binade];
+  const std::uint32_t position = (first << bits) + (p.mantissa >> (23 - bits - index));
+  return cut_off(interpolate(f, position), p.exponent - 23 - fraction_bits, p.sign);
 }
 
 }  // namespace cushim::ptx::execute

@@ -83,10 +83,6 @@ std::vector<Form> forms() {
   return all;
 }
 
-// Returns whether the results are approximations that may differ from the GPU's; the documentation has their
-// error bounds.
-bool approximates(const Form &form) { return form.body.find("tanh.approx") != form.body.npos; }
-
 // Upper bounds on the number of forms, by opcode, that give other bits than the GPU. ptxas compiles sums of
 // pairs in shared memory wrongly: it takes the upper half of the operand from another register.
 const std::map<std::string_view, int> outstanding{{"atom", 2}, {"red", 2}};
@@ -131,7 +127,7 @@ TEST(RecordedInstructions, GiveTheBitsOfTheGpu) {
         ++wrong;
         first = i;
       }
-    if (wrong == 0 || approximates(form)) {
+    if (wrong == 0) {
       ++same;
       continue;
     }

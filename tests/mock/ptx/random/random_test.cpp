@@ -20,7 +20,6 @@ std::vector<std::uint32_t> recorded(const std::string &name) {
 // Returns why the results of a form are not those of the GPU; empty if they must be.
 std::string_view known_difference(std::string_view body) {
   constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
-      {"tanh.approx.", "an approximation"},
       {"shared.add.noftz.f16x2", "ptxas takes the upper half of the operand from another register"},
       {"shared.add.noftz.bf16x2", "ptxas takes the upper half of the operand from another register"},
   };

@@ -100,9 +100,9 @@ void record_functions(std::ofstream file) {
         for (const std::uint32_t one : results(function.instruction, arguments)) sum = units::hash(sum, one);
         write(file, std::vector<std::uint32_t>{sum});
       }
-    std::string instruction{function.instruction};
-    write(file, results(instruction, units::arguments()));
-    write(file, results(instruction.erase(instruction.find(".ftz"), 4), units::arguments()));
+    write(file, results(function.instruction, units::arguments()));
+    if (const std::string instruction = units::without_ftz(function.instruction); !instruction.empty())
+      write(file, results(instruction, units::arguments()));
   }
 }
 

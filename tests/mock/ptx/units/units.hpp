@@ -237,11 +237,18 @@ struct Function {
   std::vector<int> exponents;
 };
 
+// Returns the instruction without .ftz; empty if it has none.
+inline std::string without_ftz(std::string_view instruction) {
+  const std::size_t at = instruction.find(".ftz");
+  return at == instruction.npos ? "" : std::string{instruction}.erase(at, 4);
+}
+
 inline std::vector<Function> functions() {
-  return {{"rcp.approx.ftz.f32", {0}},     {"rsqrt.approx.ftz.f32", {0, 1}},
-          {"sqrt.approx.ftz.f32", {0, 1}}, {"ex2.approx.ftz.f32", {0, -1}},
-          {"lg2.approx.ftz.f32", {0, -1}}, {"sin.approx.ftz.f32", {0, 1, 2}},
-          {"cos.approx.ftz.f32", {0, 1}}};
+  return {
+      {"rcp.approx.ftz.f32", {0}},     {"rsqrt.approx.ftz.f32", {0, 1}},
+      {"sqrt.approx.ftz.f32", {0, 1}}, {"ex2.approx.ftz.f32", {0, -1}},
+      {"lg2.approx.ftz.f32", {0, -1}}, {"sin.approx.ftz.f32", {0, 1, 2}},
+      {"cos.approx.ftz.f32", {0, 1}},  {"tanh.approx.f32", {-9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3}}};
 }
 
 // The results for consecutive mantissas, as one number for each block of this size; one of `block_step`
