@@ -86,7 +86,7 @@ struct Code {
   std::unordered_map<std::uint32_t, std::string> files;
   std::deque<execute::CallSite> calls;
   std::deque<execute::BranchTable> tables;
-  // By kind of instruction, matrix, shape, bits of an element, and number of registers.
+  // By layout, matrix, shape, bits of an element, and number of registers.
   std::map<std::array<std::uint32_t, 7>, execute::Fragment> fragments;
   std::deque<std::vector<std::uint64_t>> words;  // further data of operations
   bool counts = false;                           // CompileOptions::counts

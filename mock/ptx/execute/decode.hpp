@@ -257,8 +257,8 @@ struct FunctionDecoder {
   static MatrixShape matrix_shape(std::string_view word);
 
   // Returns the fragment of an operand. `matrix`: a, b, c or d
-  FragmentOperand fragment(char matrix, const MatrixShape &, const MatrixType &, const Operand &group,
-                           bool result);
+  FragmentOperand fragment(FragmentLayout, char matrix, const MatrixShape &, const MatrixType &,
+                           const Operand &group, bool result);
 
   // Keeps the data of an operation that contains fragments.
   template <class Data>
@@ -274,7 +274,8 @@ struct FunctionDecoder {
   }
 
   // Returns the elements of a fragment of `registers` registers.
-  const Fragment *fragment_elements(char matrix, const MatrixShape &, const MatrixType &, unsigned registers);
+  const Fragment *fragment_elements(FragmentLayout, char matrix, const MatrixShape &, const MatrixType &,
+                                    unsigned registers);
 
   void decode_mma();
 

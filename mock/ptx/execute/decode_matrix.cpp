@@ -29,8 +29,8 @@ MatrixShape FunctionDecoder::matrix_shape(std::string_view word) {
   return shape;
 }
 
-FragmentOperand FunctionDecoder::fragment(char matrix, const MatrixShape &shape, const MatrixType &type,
-                                          const Operand &group, bool result) {
+FragmentOperand FunctionDecoder::fragment(FragmentLayout layout, char matrix, const MatrixShape &shape,
+                                          const MatrixType &type, const Operand &group, bool result) {
   FragmentOperand made{};
   made.type = type;
   const unsigned bytes = type.bits == 64 ? 8 : 4;
@@ -40,16 +40,17 @@ FragmentOperand FunctionDecoder::fragment(char matrix, const MatrixShape &shape,
     const Operand &one = group.kind == OperandKind::vector ? element(group, i) : group;
     made.registers[i] = result ? destination(one, bytes) : source(one, bytes);
   }
-  made.elements = fragment_elements(matrix, shape, type, registers);
+  made.elements = fragment_elements(layout, matrix, shape, type, registers);
   return made;
 }
 
-const Fragment *FunctionDecoder::fragment_elements(char matrix, const MatrixShape &shape,
-                                                   const MatrixType &type, unsigned registers) {
-  const bool is_wmma = mnemonic().opcode == Opcode::wmma;
-  const auto [found, added] = code.fragments.try_emplace(
-      {is_wmma, static_cast<std::uint32_t>(matrix), shape.m, shape.n, shape.k, type.bits, registers});
-  if (added) found->second = make_fragment(is_wmma, matrix, shape, type, registers);
+const Fragment *FunctionDecoder::fragment_elements(FragmentLayout layout, char matrix,
+                                                   const MatrixShape &shape, const MatrixType &type,
+                                                   unsigned registers) {
+  const auto [found, added] =
+      code.fragments.try_emplace({static_cast<std::uint32_t>(layout), static_cast<std::uint32_t>(matrix),
+                                  shape.m, shape.n, shape.k, type.bits, registers});
+  if (added) found->second = make_fragment(layout, matrix, shape, type, registers);
   for (const FragmentElement &at : found->second)
     if (at.reg >= registers) throw UnsupportedInstruction{"has too few registers"};
   return &found->second;
@@ -70,6 +71,12 @@ static bool accepts_any_selector(const MatrixProduct &p, const Operand &selector
 
 void FunctionDecoder::decode_mma() {
   Words words = split(mnemonic().ordered);
+  FragmentLayout layouts[2] = {};  // of a and b, if the product is in quads
+  unsigned known_layouts = 0;
+  for (const std::string_view word : words)
+    if (word == "row" || word == "col")
+      layouts[known_layouts++ % 2] =
+          word == "row" ? FragmentLayout::quads_by_rows : FragmentLayout::quads_by_columns;
   for (const auto word : {"sync", "aligned", "row", "row", "col", "col", "rn", "mma"}) take(words, word);
   MatrixProduct product{};
   product.finite = take(words, "satfinite");
@@ -83,12 +90,14 @@ void FunctionDecoder::decode_mma() {
   static_cast<MatrixShape &>(product) = matrix_shape(words[1]);
   const MatrixType d = matrix_type(words[2]), a = matrix_type(halves ? "f16" : words[3]),
                    b = matrix_type(halves ? "f16" : words[4]), c = matrix_type(words.back());
-  if (words[0] == "mma" && (product.n != 8 || (product.m == 8 && a.bits == 16)))
-    throw UnsupportedInstruction{"is not supported"};
+  const bool is_wmma = words[0] == "wmma";
+  if (!is_wmma && product.n != 8) throw UnsupportedInstruction{"is not supported"};
+  product.in_quads = !is_wmma && product.m == 8 && a.bits == 16;
+  if (!product.in_quads) layouts[0] = layouts[1] = is_wmma ? FragmentLayout::wmma : FragmentLayout::mma;
   product.through_f16 = a.bits == 8 && a.kind != Kind::integer;
-  product.in_steps_of_four = words[0] == "wmma" && a.kind == Kind::tf32;
-  product.d = fragment('d', product, d, operand(0), true);
-  product.b = fragment('b', product, b, operand(2), false);
+  product.in_steps_of_four = is_wmma && a.kind == Kind::tf32;
+  product.d = fragment(layouts[0], 'd', product, d, operand(0), true);
+  product.b = fragment(layouts[1], 'b', product, b, operand(2), false);
   std::uint32_t metadata = 0;
   if (product.is_sparse) {
     product.k /= 2;
@@ -100,8 +109,8 @@ void FunctionDecoder::decode_mma() {
     product.selector = selector_of(product, operand(5));
     metadata = source(operand(4), 4);
   }
-  product.a = fragment('a', product, a, operand(1), false);
-  product.c = fragment('c', product, c, operand(3), false);
+  product.a = fragment(layouts[0], 'a', product, a, operand(1), false);
+  product.c = fragment(layouts[0], 'c', product, c, operand(3), false);
   const FragmentOperand *const operands[] = {&product.a, &product.b, &product.c, &product.d};
   const void *const data = keep_fragments(product, operands);
   Op &op = emit(multiply_matrices);
@@ -124,7 +133,8 @@ void FunctionDecoder::decode_wmma() {
   const std::uint32_t at = full_address(operand(move.store ? 0 : 1));
   const std::uint32_t stride =
       count() > 2 ? source(operand(2), 4) : constant(4, move.by_columns ? move.rows : move.columns);
-  move.fragment = fragment(matrix, shape, type, operand(move.store ? 1 : 0), !move.store);
+  move.fragment =
+      fragment(FragmentLayout::wmma, matrix, shape, type, operand(move.store ? 1 : 0), !move.store);
   const FragmentOperand *const operands[] = {&move.fragment};
   const void *const data = keep_fragments(move, operands);
   Op &op = emit(move_fragment);

@@ -41,7 +41,7 @@ void FunctionDecoder::decode_wgmma() {
   std::uint32_t descriptor = 0;
   if (group.a_in_registers) {
     if (operand(1).count != 4) throw UnsupportedInstruction{"has a vector of the wrong size"};
-    product.a = fragment('a', product, a, operand(1), false);
+    product.a = fragment(FragmentLayout::mma, 'a', product, a, operand(1), false);
   } else {
     descriptor = source(operand(1), 8);
   }
@@ -52,7 +52,7 @@ void FunctionDecoder::decode_wgmma() {
   for (unsigned block = 0; block < group.blocks; ++block) {
     FragmentOperand &one = group.d[block];
     one.type = d;
-    one.elements = fragment_elements('d', product, d, registers);
+    one.elements = fragment_elements(FragmentLayout::mma, 'd', product, d, registers);
     for (unsigned i = 0; i < registers; ++i)
       one.registers[i] = destination(element(operand(0), block * registers + i), 4);
     operands.push_back(&one);

@@ -23,6 +23,18 @@ struct FragmentElement {
   std::uint8_t part;       // the element of the register
 };
 
+// How the fragments of an instruction distribute the elements of a matrix to the lanes.
+enum class FragmentLayout : std::uint8_t {
+  mma,
+  wmma,
+  // mma.m8n8k4 on f16: four independent products, one for each quad (lanes 4 * q to 4 * q + 3 and the same
+  // lanes + 16). The two layouts are those of row-major and column-major `a` and `b`.
+  quads_by_rows,
+  quads_by_columns
+};
+
+inline constexpr unsigned quads = 4;
+
 // The elements of the fragments of a warp. An element may be in several places.
 using Fragment = std::vector<FragmentElement>;
 
@@ -56,6 +68,8 @@ struct MatrixProduct : MatrixShape {
   bool is_short;
   // wmma on tf32, with k of 8: ptxas 13.0 makes two products with k of 4 (HMMA.1684).
   bool in_steps_of_four;
+  // mma.m8n8k4 on f16: each matrix is four matrices, one after the other.
+  bool in_quads;
 };
 
 // wmma.load and wmma.store. Op::a: address in each lane; Op::b: elements between lines
@@ -84,7 +98,7 @@ void multiply(const MatrixProduct &, const std::uint64_t *a, const std::uint64_t
 // by the PTX ISA, "Matrix Fragments for mma". That of wmma is undefined there, and is measured on an H200:
 // programs that access single elements give the same results. Where wmma has more registers than needed, it
 // repeats the elements.
-Fragment make_fragment(bool is_wmma, char matrix, const MatrixShape &, const MatrixType &,
+Fragment make_fragment(FragmentLayout, char matrix, const MatrixShape &, const MatrixType &,
                        unsigned registers);
 
 const Op *multiply_matrices(Warp &, const Op *);

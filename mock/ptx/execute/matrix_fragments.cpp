@@ -49,17 +49,38 @@ Place wmma_place(char matrix, MatrixShape shape, const MatrixType &type, unsigne
   return place;
 }
 
+// PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type"
+Fragment quad_fragment(char matrix, bool by_columns, const MatrixShape &shape, const MatrixType &type) {
+  const unsigned columns = matrix == 'a' ? shape.k : shape.n, count = matrix == 'a' || matrix == 'b' ? 4 : 8,
+                 size = matrix == 'a' || matrix == 'b' ? 32 : 64;
+  Fragment made;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned i = 0; i < count; ++i) {
+      const unsigned half = lane / 16 * 4, within = lane % 4;
+      unsigned row = within + half, column = i;
+      if (matrix == 'a' && by_columns) row = i + half, column = within;
+      if (matrix == 'b') row = by_columns ? i : within, column = (by_columns ? within : i) + half;
+      if (type.bits == 32) row = lane % 2 + (i & 2) + half, column = (i & 4) + (lane & 2) + i % 2;
+      const unsigned index = lane % 16 / 4 * size + row * columns + column, part = per_register(type);
+      made.push_back({static_cast<std::uint16_t>(index), static_cast<std::uint8_t>(lane),
+                      static_cast<std::uint8_t>(i / part), static_cast<std::uint8_t>(i % part)});
+    }
+  return made;
+}
+
 }  // namespace
 
-Fragment make_fragment(bool is_wmma, char matrix, const MatrixShape &shape, const MatrixType &type,
+Fragment make_fragment(FragmentLayout layout, char matrix, const MatrixShape &shape, const MatrixType &type,
                        unsigned registers) {
+  if (layout == FragmentLayout::quads_by_rows || layout == FragmentLayout::quads_by_columns)
+    return quad_fragment(matrix, layout == FragmentLayout::quads_by_columns, shape, type);
   const unsigned rows = matrix == 'b' ? shape.k : shape.m, columns = matrix == 'a' ? shape.k : shape.n;
   const unsigned needed = std::max(1u, rows * columns / (32 * per_register(type)));
   Fragment made;
   for (unsigned row = 0; row < rows; ++row)
     for (unsigned column = 0; column < columns; ++column) {
-      const Place place = is_wmma ? wmma_place(matrix, shape, type, row, column)
-                                  : mma_place(matrix, shape.m, type, row, column);
+      const Place place = layout == FragmentLayout::wmma ? wmma_place(matrix, shape, type, row, column)
+                                                         : mma_place(matrix, shape.m, type, row, column);
       for (unsigned copy = 0; copy < std::max(1u, registers / needed); ++copy)
         made.push_back(
             {static_cast<std::uint16_t>(row * columns + column), static_cast<std::uint8_t>(place.lane),

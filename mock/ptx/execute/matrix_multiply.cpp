@@ -193,6 +193,32 @@ void multiply_floats(const MatrixProduct &p, const std::uint64_t *a, const std::
     }
 }
 
+// Products of mma.m8n8k4 on f16, for which sm_80 and later have no tensor core instruction: ptxas calls a
+// function that computes them in f32. With an f32 result it sums the products in the order of k and adds c
+// last; with an f16 result it adds to c the sum of each two products.
+void multiply_quads(const MatrixProduct &p, const std::uint64_t *a, const std::uint64_t *b,
+                    const std::uint64_t *c, std::uint64_t *d) {
+  const auto half = [](std::uint64_t bits) { return static_cast<float>(value_of(Kind::f16, bits)); };
+  for (unsigned quad = 0; quad < quads; ++quad, a += p.m * p.k, b += p.k * p.n)
+    for (unsigned row = 0; row < p.m; ++row)
+      for (unsigned column = 0; column < p.n; ++column, ++c, ++d) {
+        const float start =
+            p.c.type.kind == Kind::f16 ? half(*c) : std::bit_cast<float>(static_cast<std::uint32_t>(*c));
+        float left[4], right[4];
+        for (unsigned k = 0; k < 4; ++k) left[k] = half(a[row * 4 + k]), right[k] = half(b[k * p.n + column]);
+        if (p.d.type.kind == Kind::f16) {
+          const float low = std::fma(left[1], right[1], left[0] * right[0]),
+                      high = std::fma(left[3], right[3], left[2] * right[2]), sum = start + low + high;
+          *d = std::isnan(sum) ? 0x7fff : bits_of(Kind::f16, sum);
+        } else {
+          float products = 0;
+          for (unsigned k = 0; k < 4; ++k) products = std::fma(left[k], right[k], products);
+          const float sum = start + products;
+          *d = std::isnan(sum) ? 0x7fffffff : std::bit_cast<std::uint32_t>(sum);
+        }
+      }
+}
+
 void multiply_doubles(const MatrixProduct &p, const std::uint64_t *a, const std::uint64_t *b,
                       const std::uint64_t *c, std::uint64_t *d) {
   for (unsigned row = 0; row < p.m; ++row)
@@ -229,7 +255,9 @@ void multiply_integers(const MatrixProduct &p, const std::uint64_t *a, const std
 
 void multiply(const MatrixProduct &p, const std::uint64_t *a, const std::uint64_t *b, const std::uint64_t *c,
               std::uint64_t *d, const std::uint16_t *columns) {
-  if (p.a.type.kind == Kind::integer)
+  if (p.in_quads)
+    multiply_quads(p, a, b, c, d);
+  else if (p.a.type.kind == Kind::integer)
     multiply_integers(p, a, b, c, d, columns);
   else if (p.a.type.bits == 64)
     multiply_doubles(p, a, b, c, d);
