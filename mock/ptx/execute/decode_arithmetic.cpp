@@ -32,7 +32,6 @@ void FunctionDecoder::decode_plain() {
     // Accepted without effect: measured on an H200.
     if (words[0] == "fma" && type == "bf16x2") rounding = 0;
     if (words[0] == "rcp" && type == "f64" && !has(words, "approx")) take(words, "ftz");
-    if (words[0] == "fma") take(words, "oob");  // measured: the NaN of elements outside a tensor stays NaN
     if (words[0] == "div" || words[0] == "rcp" || words[0] == "sqrt") {
       const bool approximate = take(words, "approx");
       if (approximate)

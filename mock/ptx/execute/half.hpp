@@ -54,6 +54,9 @@ inline f32 fma_to_odd(f32 a, f32 b, f32 c) {
   return bits_as<f32>(near_bits);
 }
 
+// The NaN of f16 and bf16 with which a tensor copy fills elements outside of the tensor.
+inline constexpr u16 out_of_bounds_nan = 0x7ff7;
+
 struct F16 {
   static f32 in(u16 half) { return f32_of_f16(half); }
   static u16 out(f32 value) { return f16_of_f32(value); }

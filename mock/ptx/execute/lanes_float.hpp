@@ -169,6 +169,12 @@ CUSHIM_PTX_HALF(HFma, (u16 a, u16 b, u16 c),
                 const f32 factor = (c & 0x7fff) == H::smallest_normal ? 1 - 0x1p-12f : 1.0f;
                 const bool tiny = magnitude(r) < H::in(H::smallest_normal)*factor;
                 return finish(H::out(Ftz && tiny ? r * 0 : r)))
+// .oob: the result is 0 if a or b is the NaN with which tensor copies fill elements outside of a tensor, with
+// either sign.
+CUSHIM_PTX_HALF(HFmaOob, (u16 a, u16 b, u16 c),
+                return (a & 0x7fff) == out_of_bounds_nan || (b & 0x7fff) == out_of_bounds_nan
+                           ? u16(0)
+                           : HFma<H, Ftz, Sat, Relu>::of(a, b, c))
 CUSHIM_PTX_HALF(HNeg, (u16 a), return H::in(a) != H::in(a) ? u16(0x7fff) : u16(in(a) ^ 0x8000))
 CUSHIM_PTX_HALF(HAbs, (u16 a), return H::in(a) != H::in(a) ? u16(0x7fff) : u16(in(a)&0x7fff))
 // Here Sat means .NaN and Relu means .xorsign.abs.

@@ -269,11 +269,13 @@ const LaneOperation table[] = {
         HALF_ROWS("mul", binary, HMul, T3, "222", "444") HALF_ROWS("fma", ternary, HFma, T4, "2222", "4444")
             HALF_ROW("fma.relu", ternary, HFma, T4, "2222", "4444", false, false, true)
                 HALF_ROW("fma.ftz.relu", ternary, HFma, T4, "2222", "4444", true, false, true)
-                    HALF_ROW("neg", unary, HNeg, T2, "22", "44", false, false, false)
-                        HALF_ROW("neg.ftz", unary, HNeg, T2, "22", "44", true, false, false)
-                            HALF_ROW("abs", unary, HAbs, T2, "22", "44", false, false, false)
-                                HALF_ROW("abs.ftz", unary, HAbs, T2, "22", "44", true, false, false)
-                                    HALF_EXTREMES("min", HMin) HALF_EXTREMES("max", HMax)
+                    HALF_ROW("fma.oob", ternary, HFmaOob, T4, "2222", "4444", false, false, false)
+                        HALF_ROW("fma.oob.relu", ternary, HFmaOob, T4, "2222", "4444", false, false, true)
+                            HALF_ROW("neg", unary, HNeg, T2, "22", "44", false, false, false)
+                                HALF_ROW("neg.ftz", unary, HNeg, T2, "22", "44", true, false, false)
+                                    HALF_ROW("abs", unary, HAbs, T2, "22", "44", false, false, false)
+                                        HALF_ROW("abs.ftz", unary, HAbs, T2, "22", "44", true, false, false)
+                                            HALF_EXTREMES("min", HMin) HALF_EXTREMES("max", HMax)
 
     // Conversions: to.from, by the size of the register contents.
     {"convert.u16.u32", unary<u16, u32, Convert<u16, u32>>, "24"},

@@ -10,6 +10,23 @@ using testing::numbers;
 using testing::thread_kernel;
 using testing::with_header;
 
+// Measured on an H200, driver 580.159.
+TEST(Execution, AFusedMultiplyAddGivesZeroForTheNanOfElementsOutsideOfATensor) {
+  const std::vector<std::uint32_t> nans{0x7ff70000, 0xfff70000, 0x7fff0000, 0xffee0000};
+  for (const std::string_view type : {"f16x2", "bf16x2"})
+    for (const std::string_view relu : {"", ".relu"}) {
+      const auto instruction = [&](std::string_view operands) {
+        return "mov.b32 %r4, 0x3c003f80; fma.rn.oob" + std::string(relu) + "." + std::string(type) +
+               " %r3, " + std::string(operands) + "; and.b32 %r3, %r3, 0xffff0000;";
+      };
+      const std::vector<std::uint32_t> clamped{0, 0, 0x7fff0000, 0x7fff0000};
+      EXPECT_EQ(computed(instruction("%r2, %r4, %r4"), nans), clamped) << type << relu;
+      EXPECT_EQ(computed(instruction("%r4, %r2, %r4"), nans), clamped) << type << relu;
+      EXPECT_EQ(computed(instruction("%r4, %r4, %r2"), nans), std::vector<std::uint32_t>(4, 0x7fff0000))
+          << type << relu;
+    }
+}
+
 TEST(Execution, ComparesPairsOfHalvesToAMaskOfEachHalf) {
   const std::vector<std::uint32_t> in{0x3c004000, 0x40003c00, 0x3c003c00, 0x7e004200};
   EXPECT_EQ(computed("mov.b32 %r4, 0x3c003e00; set.gt.u32.f16x2 %r3, %r2, %r4;", in),
