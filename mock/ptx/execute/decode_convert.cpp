@@ -121,6 +121,19 @@ void FunctionDecoder::decode_isspacep() {
              : space.substr(0, 6) == "shared"      ? 1u
              : space == "local"                    ? 2u
                                                    : 3u;
+  if (space != "global" && space != "const") return;
+  // A constant variable is not in global memory.
+  std::vector<std::uint64_t> constants{0};
+  const auto add = [&](const Variable &variable) {
+    const auto found = addresses.find(std::string{variable.name});
+    if (variable.space != StateSpace::const_ || found == addresses.end()) return;
+    ++constants[0];
+    constants.push_back(found->second);
+    constants.push_back(found->second + variable.size);
+  };
+  for (const Variable &variable : module.variables) add(variable);
+  for (const Variable &variable : function.body.locals) add(variable);
+  if (constants[0] != 0) op.data = code.words.emplace_back(std::move(constants)).data();
 }
 
 }  // namespace cushim::ptx::execute

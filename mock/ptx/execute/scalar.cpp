@@ -94,11 +94,19 @@ const Op *fns(Warp &w, const Op *op) {
   });
 }
 
+// extra: 0 global, 1 shared, 2 local, 3 parameters, 4 constant; data: null, or the number of constant
+// variables and the begin and the end of each
 const Op *isspacep(Warp &w, const Op *op) {
   const u64 *const a = reg<u64>(w, op->a);
+  const auto *const constants = static_cast<const u64 *>(op->data);
+  const auto is_constant = [&](u64 address) {
+    for (u64 i = 0; constants != nullptr && i < constants[0]; ++i)
+      if (address >= constants[2 * i + 1] && address < constants[2 * i + 2]) return true;
+    return false;
+  };
   u32 bits = 0;
   for (unsigned i = 0; i < lanes; ++i) {
-    const u32 space = a[i] < shared_window      ? 0u
+    const u32 space = a[i] < shared_window      ? (is_constant(a[i]) ? 4u : 0u)
                       : a[i] < local_window     ? 1u
                       : a[i] < parameter_window ? 2u
                                                 : 3u;

@@ -207,5 +207,17 @@ TEST(Execution, GenericAddressesReachSharedLocalAndParameterMemory) {
   for (std::size_t i = 0; i < in.size(); ++i) EXPECT_EQ(out[i], in[i] + 3);
 }
 
+// Measured on an H200, driver 580.159.
+TEST(Execution, TheAddressOfAConstantIsInConstantAndNotInGlobalMemory) {
+  const auto out = computed(R"(
+  mov.u64 %rd4, fixed; cvta.const.u64 %rd5, %rd4; add.s64 %rd5, %rd5, 124;
+  isspacep.const %p1, %rd5; isspacep.global %p2, %rd5; isspacep.const %p3, %rd1; isspacep.global %p4, %rd1;
+  selp.u32 %r3, 1, 0, %p1; selp.u32 %r4, 2, 0, %p2; or.b32 %r3, %r3, %r4;
+  selp.u32 %r4, 4, 0, %p3; or.b32 %r3, %r3, %r4; selp.u32 %r4, 8, 0, %p4; or.b32 %r3, %r3, %r4;
+)",
+                            numbers(1), ".const .align 4 .b8 fixed[128];");
+  EXPECT_EQ(out[0], 9u);
+}
+
 }  // namespace
 }  // namespace cushim::ptx
