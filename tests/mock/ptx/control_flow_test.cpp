@@ -234,6 +234,14 @@ TEST(Execution, ABlockMayAccessAllSharedMemoryThatItGets) {
   EXPECT_EQ(fault_at(128), FaultKind::illegal_address);
 }
 
+// Measured on an H200, driver 580.159.
+TEST(Execution, AStoreToTheSharedMemoryOfAnotherBlockWithoutAClusterIsAnIllegalInstruction) {
+  Loaded loaded(thread_kernel("mov.u32 %r4, 0xdeca1fe8; st.volatile.shared.u32 [%r4], %r1; mov.u32 %r3, 1;",
+                              ".shared .align 4 .u32 word;"));
+  const auto in = loaded.memory.add(numbers(1)), out = loaded.memory.add(4);
+  EXPECT_EQ(loaded.run("k", {}, in, out).fault.kind, FaultKind::illegal_instruction);
+}
+
 TEST(Execution, AnAccessOutOfBoundsNamesThreadAndLine) {
   Loaded loaded(
       thread_kernel("mov.u64 %rd4, 64;\n @%p1 ld.global.u32 %r4, [%rd4];\n setp.eq.u32 %p1, %r1, 5;\n"
