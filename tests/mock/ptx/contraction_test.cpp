@@ -56,6 +56,37 @@ TEST(Contraction, BranchesAndLabelsBetweenPreventIt) {
       << "no branch to the label";
 }
 
+// Returns the bits of the sum with an instruction between the product and the sum.
+std::uint32_t result_across(std::string_view instruction) {
+  return result_of("mul.f32 %f4, %f1, %f1; " + std::string{instruction} + " add.f32 %f5, %f4, %f2;");
+}
+
+TEST(Contraction, InstructionsThatPtxasExpandsToBranchesPreventIt) {
+  for (const std::string_view one :
+       {"div.rn.f32 %f6, %f1, %f2;", "div.rn.ftz.f32 %f6, %f1, 0f40000000;", "rcp.rz.f32 %f6, %f1;",
+        "sqrt.rn.f32 %f6, %f1;", "div.rn.f64 %fd3, %fd1, %fd2;", "rcp.rn.f64 %fd3, %fd1;",
+        "sqrt.rn.f64 %fd3, %fd1;", "rsqrt.approx.f64 %fd3, %fd1;", "div.s32 %r5, %r2, 7;",
+        "rem.s64 %rd4, %rd1, %rd2;", "div.u64 %rd4, %rd1, 10;", "div.u16 %h1, %h2, 10;",
+        "bfind.u64 %r5, %rd1;", "membar.gl;", "fence.sc.cta;"})
+    EXPECT_EQ(result_across(one), kRounded) << one;
+  for (const std::string_view one :
+       {"div.approx.f32 %f6, %f1, %f2;", "div.full.f32 %f6, %f1, %f2;", "rcp.approx.ftz.f64 %fd3, %fd1;",
+        "rsqrt.approx.f32 %f6, %f1;", "div.u32 %r5, %r2, 7;", "rem.u32 %r5, %r2, %r1;", "bfind.u32 %r5, %r2;",
+        "bar.sync 0;", "fence.proxy.async;", "ld.global.u32 %r5, [%rd1];",
+        "shfl.sync.idx.b32 %r5, %r2, 0, 31, -1;"})
+    EXPECT_EQ(result_across(one), kFused) << one;
+}
+
+TEST(Contraction, GuardedInstructionsThatPtxasBranchesAroundPreventIt) {
+  for (const std::string_view one :
+       {"@%p1 ld.global.u32 %r5, [%rd1];", "@%p1 st.global.u32 [%rd2], %r5;", "@!%p1 bar.warp.sync 1;",
+        "@!%p1 shfl.sync.idx.b32 %r5, %r2, 0, 31, 1;", "@!%p1 activemask.b32 %r5;"})
+    EXPECT_EQ(result_across(one), kRounded) << one;
+  for (const std::string_view one : {"@%p1 mov.u32 %r5, %r2;", "@%p1 ex2.approx.f32 %f6, %f1;",
+                                     "@%p1 div.u32 %r5, %r2, 7;", "@%p1 setp.eq.u32 %p2, %r2, 7;"})
+    EXPECT_EQ(result_across(one), kFused) << one;
+}
+
 TEST(Contraction, OfTwoProductsTheOneWithOneUseIsFused) {
   // %f6 is %f2, exactly.
   constexpr std::string_view both = "mul.f32 %f4, %f1, %f1; mul.f32 %f6, %f2, 0f3F800000;\n";
