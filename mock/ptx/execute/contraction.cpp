@@ -104,6 +104,7 @@ struct Product {
   std::uint32_t at = 0;
   std::vector<std::uint32_t> sums;  // its uses
   bool is_open = true;              // may be contracted
+  bool has_new_factors = false;     // an instruction before a sum writes one of its factors
 };
 
 class Contractor {
@@ -142,9 +143,13 @@ class Contractor {
     return name.types.size() == 1 && is_float(name.type()) && one.operand_count == 3 &&
            operand(one, 0).kind == OperandKind::reg;
   }
+  // An approximate quotient is the product of a dividend and a reciprocal.
   bool is_product(const Instruction &one) const {
-    return one.opcode == Opcode::mul && one.guard == no_index && rounds_implicitly(one) &&
-           !mnemonic(one).has(Modifier::sat);
+    const Mnemonic &name = mnemonic(one);
+    const bool is_quotient = one.opcode == Opcode::div && name.type() == Type::f32 &&
+                             (name.has(Modifier::approx) || name.has(Modifier::full));
+    return (one.opcode == Opcode::mul || is_quotient) && one.guard == no_index && rounds_implicitly(one) &&
+           !name.has(Modifier::sat);
   }
   bool is_sum_of(const Instruction &sum, const Instruction &product) const {
     const Mnemonic &ours = mnemonic(sum), &theirs = mnemonic(product);
@@ -229,8 +234,8 @@ class Contractor {
       if (holder_[r] == none) return;
       Product &product = products_[holder_[r]];
       const bool is_second = !product.sums.empty() && product.sums.back() == i;
-      if (is_second || !is_sum_of(one, body_.instructions[product.at]) || has_new_factors(product))
-        product.is_open = false;
+      if (is_second || !is_sum_of(one, body_.instructions[product.at])) product.is_open = false;
+      product.has_new_factors |= has_new_factors(product);
       product.sums.push_back(i);
     });
     for (std::size_t k = 1; k < 3 && k < one.operand_count; ++k)
@@ -261,7 +266,10 @@ class Contractor {
       const std::uint32_t term = terms_[i][k - 1], other = terms_[i][2 - k];
       if (term == none || !products_[term].is_open || (!several && products_[term].sums.size() != 1))
         continue;
-      result_[i] = {products_[term].at, k};
+      result_[i].product = products_[term].at;
+      result_[i].operand = k;
+      result_[products_[term].at].is_factored = true;
+      result_[products_[term].at].is_kept = products_[term].has_new_factors;
       if (other != none) products_[other].is_open = false;
       return;
     }

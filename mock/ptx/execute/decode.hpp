@@ -168,6 +168,18 @@ struct FunctionDecoder {
   bool decode_contracted();
   std::vector<Contraction> contracted{};  // by instruction; empty: none
 
+  // Decodes an approximate division by a literal, or whose quotient is contracted, as the product that ptxas
+  // makes of it. Returns false for other instructions.
+  bool decode_division();
+  // Copies the factors of a product for the sums that are contracted with it, if they may be written before.
+  void keep_factors();
+  std::uint32_t copy(unsigned bytes, std::uint32_t from);
+  struct Factors {
+    std::uint32_t a = 0, b = 0;  // offsets in the frame
+  };
+  // The products that are contracted: quotients, and those whose factors are kept. By instruction.
+  std::unordered_map<std::uint32_t, Factors> kept{};
+
   // Decodes arithmetic on pairs of f32 as arithmetic on each half.
   void decode_float_pairs();
 

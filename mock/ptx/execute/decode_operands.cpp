@@ -34,8 +34,8 @@ const std::unordered_map<std::string_view, const LaneOperation *> &operations() 
 #endif
     for (const auto &table :
          {approximate_operations(), asynchronous_operations(), atomic_operations(),
-          cluster_launch_operations(), exchange_operations(), multimem_operations(), scalar_operations(),
-          special_register_operations(), surface_operations(), texture_operations()})
+          cluster_launch_operations(), division_operations(), exchange_operations(), multimem_operations(),
+          scalar_operations(), special_register_operations(), surface_operations(), texture_operations()})
       add(table);
     return all;
   }();

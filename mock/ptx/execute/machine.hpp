@@ -204,11 +204,15 @@ const Op *cluster_wait(Warp &, const Op *);
 const Op *rendezvous(Warp &, const Op *);
 const Op *rounded(Warp &, const Op *);
 
+// Returns the factor by which an approximate division scales both operands.
+float division_scale(float divisor, bool flushes, bool is_full);
+
 // The other operations, by key, with the same signatures as lane operations.
 LaneTable approximate_operations();
 LaneTable asynchronous_operations();
 LaneTable atomic_operations();
 LaneTable cluster_launch_operations();
+LaneTable division_operations();
 LaneTable exchange_operations();
 LaneTable multimem_operations();
 LaneTable scalar_operations();

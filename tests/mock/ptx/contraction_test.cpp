@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products and sums without a rounding mode, which ptxas 13.0 contracts to fused operations. Each case was
 // compared with its machine code.
+#include <bit>
+#include <cmath>
+
 #include "thread_kernel.hpp"
 
 namespace cushim::ptx {
@@ -28,6 +31,14 @@ TEST(Contraction, AProductWithASumInItsBlockIsFused) {
   EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.sat.f32 %f5, %f4, %f2;"), kFused);
   EXPECT_EQ(result_of("mul.f32 %f5, %f1, %f1; add.f32 %f5, %f5, %f2;"), kFused);
   EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; bar.sync 0; @!%p1 add.f32 %f5, %f4, %f2;"), kFused);
+}
+
+TEST(Contraction, AProductWhoseFactorsAreWrittenBeforeTheSumIsFused) {
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; mov.f32 %f1, %f3; add.f32 %f5, %f4, %f2;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f1, %f1, %f1; add.f32 %f5, %f1, %f2;"), kFused);
+  EXPECT_EQ(
+      result_of("mul.f32 %f5, %f1, %f1; mov.f32 %f1, %f2; sub.f32 %f6, %f5, %f3; add.f32 %f5, %f5, %f1;"),
+      kFused);
 }
 
 TEST(Contraction, RoundingModesAndOtherModifiersPreventIt) {
@@ -94,6 +105,46 @@ TEST(Contraction, OfTwoProductsTheOneWithOneUseIsFused) {
   EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f6, %f4;"), kRounded) << "the first operand";
   EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f6, %f4; add.f32 %f7, %f6, %f1;"), kFused);
   EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f4, %f6; add.f32 %f7, %f4, %f1;"), kRounded);
+}
+
+// Returns the result for %f1 = a, %f2 = b and %f3 = c.
+float quotient_of(float a, float b, float c, std::string_view body) {
+  std::string text;
+  for (const auto &[name, value] : {std::pair{"%f1", a}, {"%f2", b}, {"%f3", c}})
+    text += "add.u32 %r4, %r2, " + std::to_string(std::bit_cast<std::uint32_t>(value)) + "; mov.b32 " +
+            std::string{name} + ", %r4;\n";
+  return std::bit_cast<float>(computed(text + std::string{body} + "\nmov.b32 %r3, %f5;", {0})[0]);
+}
+
+// ptxas multiplies by the reciprocal. That of a literal is rounded to nearest.
+TEST(Contraction, ApproximateQuotientsAreProducts) {
+  const float a = 1.2345678f, third = 1.0f / 3, c = -0.4f;
+  EXPECT_EQ(quotient_of(a, 3, c, "div.approx.ftz.f32 %f5, %f1, 0f40400000;"), a * third);
+  EXPECT_EQ(quotient_of(a, 3, c, "div.full.f32 %f4, %f1, 0f40400000; add.f32 %f5, %f4, %f3;"),
+            std::fma(a, third, c));
+  EXPECT_EQ(quotient_of(a, 3, c,
+                        "mov.f32 %f7, 0f40400000; div.approx.ftz.f32 %f4, %f1, %f7; add.ftz.f32 %f5, "
+                        "%f3, %f4; add.ftz.f32 %f6, %f4, %f4;"),
+            a * third + c)
+      << "another use";
+  for (const std::string_view variant : {"div.approx", "div.approx.ftz", "div.full", "div.full.ftz"}) {
+    const std::string divide = std::string{variant} + ".f32", ftz = variant.ends_with(".ftz") ? ".ftz" : "";
+    for (const float b : {3.0f, 0.7f, -1234.5f}) {
+      const float reciprocal = quotient_of(1, b, 0, divide + " %f5, %f1, %f2;");
+      EXPECT_EQ(quotient_of(a, b, c, divide + " %f4, %f1, %f2; sub" + ftz + ".f32 %f5, %f4, %f3;"),
+                std::fma(a, reciprocal, -c));
+      EXPECT_EQ(quotient_of(a, b, c, divide + " %f4, %f1, %f2; sub" + ftz + ".f32 %f5, %f3, %f4;"),
+                std::fma(-a, reciprocal, c));
+      EXPECT_EQ(quotient_of(a, b, c,
+                            divide + " %f4, %f1, %f2; mov.f32 %f1, %f2; add" + ftz + ".f32 %f5, %f3, %f4;"),
+                std::fma(a, reciprocal, c))
+          << "the dividend is written before the sum";
+    }
+  }
+  // The divisor is scaled by 1/4, so that its reciprocal is not subnormal.
+  EXPECT_EQ(quotient_of(0x1.8p126f, 1, 1, "div.full.f32 %f4, %f1, 0f7F000000; add.f32 %f5, %f4, %f3;"),
+            1.75f);
+  EXPECT_EQ(quotient_of(0x1.8p126f, 1, 1, "div.approx.f32 %f4, %f1, 0f7F000000; add.f32 %f5, %f4, %f3;"), 1);
 }
 
 TEST(Contraction, NumbersOf16And64BitsAreFusedToo) {
