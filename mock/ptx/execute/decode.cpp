@@ -153,6 +153,7 @@ void FunctionDecoder::run() {
     out.required_cluster = {(*required)[0], (*required)[1], (*required)[2]};
 
   contracted = contractions(module, function);
+  definitions.assign(body.registers.size(), 0);
   for (const Instruction &one : body.instructions) {
     instruction = &one;
     instruction_index = static_cast<std::uint32_t>(first_op.size());
@@ -179,6 +180,7 @@ void FunctionDecoder::run() {
     try {
       decode_one();
       guard(begin);
+      note_definitions();
     } catch (const UnsupportedInstruction &refused) {
       diagnostics.push_back(
           {Severity::error, one.position, "'" + std::string{mnemonic().text} + "' " + refused.reason});

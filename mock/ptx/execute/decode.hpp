@@ -171,6 +171,12 @@ struct FunctionDecoder {
   // Decodes an approximate division by a literal, or whose quotient is contracted, as the product that ptxas
   // makes of it. Returns false for other instructions.
   bool decode_division();
+  // Notes where the registers that the instruction writes are defined; copies and negations of f64 are
+  // defined where their source is.
+  void note_definitions();
+  bool is_defined_before(const Operand &one, const Operand &other) const;
+  std::vector<std::uint32_t> definitions{};  // by register: an instruction, counted from 1; 0: none yet
+
   // Copies the factors of a product for the sums that are contracted with it, if they may be written before.
   void keep_factors();
   std::uint32_t copy(unsigned bytes, std::uint32_t from);

@@ -51,9 +51,15 @@ void FunctionDecoder::decode_plain() {
   take(words, "uni");
   if (words[0] == "mapa" || words[0] == "getctarank") words.back() = type.back() == '2' ? "u32" : "u64";
   take(words, "shared::cluster");  // of mapa and getctarank, whose addresses tell their space
+  // ptxas puts the operand that is defined first in front: of two NaNs, the result has the bits of the
+  // second.
+  const bool is_ordered = words[0] == "add" || words[0] == "sub" || words[0] == "mul" || words[0] == "fma";
+  const bool swaps = type == "f64" && is_ordered && is_defined_before(operand(2), operand(1));
+  if (swaps && words[0] == "sub") words.insert(words.begin() + 1, "reversed");
   const LaneOperation *row = find(joined(words));
   if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
   Op &op = bind(*row, type);
+  if (swaps) std::swap(op.a, op.b);
   if (row->signature == std::string_view{"222p"} || row->signature == std::string_view{"444p"} ||
       row->signature == std::string_view{"888p"})
     op.extra = 0;
@@ -91,9 +97,30 @@ bool FunctionDecoder::decode_contracted() {
   } else {
     a = source(factors[1], bytes, type), b = source(factors[2], bytes, type);
   }
+  if (type == "f64" && is_defined_before(factors[2], factors[1])) std::swap(a, b);
   if (subtracts) (one.operand == 1 ? c : a) = negated(one.operand == 1 ? c : a);
   emit(joined(words), destination(operand(0), bytes), a, b, c);
   return true;
+}
+
+bool FunctionDecoder::is_defined_before(const Operand &one, const Operand &other) const {
+  return one.kind == OperandKind::reg && other.kind == OperandKind::reg &&
+         definitions[one.index] < definitions[other.index];
+}
+
+void FunctionDecoder::note_definitions() {
+  if (instruction->operand_count == 0) return;
+  const auto define = [this](const auto &self, const Operand &to, std::uint32_t at) -> void {
+    if (to.kind == OperandKind::reg) definitions[to.index] = at;
+    const bool has_elements = to.kind == OperandKind::vector || to.kind == OperandKind::list;
+    const std::uint32_t elements = to.kind == OperandKind::pair ? 2 : has_elements ? to.count : 0;
+    for (std::uint32_t i = 0; i < elements; ++i) self(self, element(to, i), at);
+  };
+  const Opcode opcode = instruction->opcode;
+  const bool is_copy = (opcode == Opcode::mov || opcode == Opcode::neg || opcode == Opcode::abs) &&
+                       instruction->guard == no_index && mnemonic().type() == Type::f64 &&
+                       operand(1).kind == OperandKind::reg;
+  define(define, operand(0), is_copy ? definitions[operand(1).index] : instruction_index + 1);
 }
 
 bool FunctionDecoder::decode_division() {

@@ -24,6 +24,8 @@ inline f64 root(f64 a) { return __builtin_sqrt(a); }
 
 CUSHIM_PTX_FLOAT(FAdd, (T a, T b), return finish<Ftz, Sat>(flush<Ftz>(a) + flush<Ftz>(b), a, b))
 CUSHIM_PTX_FLOAT(FSub, (T a, T b), return finish<Ftz, Sat>(flush<Ftz>(a) - flush<Ftz>(b), a, b))
+// b - a, as ptxas computes it if a is defined first.
+CUSHIM_PTX_FLOAT(FReversedSub, (T a, T b), return finish<Ftz, Sat>(flush<Ftz>(b) - flush<Ftz>(a), a, b))
 // A product that is flushed must be tiny before rounding.
 template <bool Ftz>
 inline bool tiny_product(f32 a, f32 b) {

@@ -240,6 +240,7 @@ const LaneOperation table[] = {
     {"slct.ftz.b32.f32", ternary<u32, u32, u32, f32, SlctFlushed<u32>>, "4444"},
     {"slct.ftz.b64.f32", ternary<u64, u64, u64, f32, SlctFlushed<u64>>, "8884"},
 
+    {"sub.reversed.f64", binary<T3(f64), FReversedSub<f64, false, false>>, "888"},
     FLOAT_ROWS("add", binary, FAdd, T3, "444", "888") FLOAT_ROWS("sub", binary, FSub, T3, "444", "888")
         FLOAT_ROWS("mul", binary, FMul, T3, "444", "888") FLOAT_ROWS("fma", ternary, FFma, T4, "4444", "8888")
             FLOAT_ROWS("div", binary, FDiv, T3, "444", "888") FLOAT_ROWS("rcp", unary, FRcp, T2, "44", "88")

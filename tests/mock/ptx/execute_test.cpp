@@ -207,6 +207,32 @@ TEST(Execution, GenericAddressesReachSharedLocalAndParameterMemory) {
   for (std::size_t i = 0; i < in.size(); ++i) EXPECT_EQ(out[i], in[i] + 3);
 }
 
+// ptxas 13.0 puts the operand that is defined first in front, and an H200 (driver 580.159) returns the second
+// of two NaNs, else the third.
+TEST(Execution, TheNanOfAnF64IsThatOfTheOperandDefinedLast) {
+  const auto nan_of = [](const std::string &body) {
+    return computed(
+        "mov.b64 %rd4, 0x7ff8000000000001; mov.b64 %rd5, 0x7ff8000000000002; mov.b64 %rd6, "
+        "0x7ff8000000000003; cvt.u64.u32 %rd7, %r1; or.b64 %rd4, %rd4, %rd7; mov.b64 %fd1, %rd4; "
+        "or.b64 %rd5, %rd5, %rd7; mov.b64 %fd2, %rd5; or.b64 %rd6, %rd6, %rd7; mov.b64 %fd3, %rd6; "
+        "mov.f64 %fd5, 0d3FF0000000000000;" +
+            body + " mov.b64 %rd7, %fd4; cvt.u32.u64 %r3, %rd7;",
+        {0})[0];
+  };
+  for (const char *const operation :
+       {"add.rn.f64", "mul.rn.f64", "sub.rn.f64", "add.f64", "mul.rz.f64", "sub.rp.f64"}) {
+    const std::string one = operation;
+    EXPECT_EQ(nan_of(one + " %fd4, %fd1, %fd2;"), 2u) << one;
+    EXPECT_EQ(nan_of(one + " %fd4, %fd2, %fd1;"), 2u) << one;
+    EXPECT_EQ(nan_of("mov.f64 %fd6, %fd1; " + one + " %fd4, %fd6, %fd2;"), 2u) << one;
+    EXPECT_EQ(nan_of("add.f64 %fd6, %fd1, %fd1; " + one + " %fd4, %fd6, %fd2;"), 1u) << one;
+  }
+  EXPECT_EQ(nan_of("fma.rn.f64 %fd4, %fd1, %fd2, %fd3;"), 2u);
+  EXPECT_EQ(nan_of("fma.rn.f64 %fd4, %fd2, %fd1, %fd3;"), 2u);
+  EXPECT_EQ(nan_of("fma.rn.f64 %fd4, %fd5, %fd2, %fd3;"), 3u);
+  EXPECT_EQ(nan_of("mul.f64 %fd6, %fd2, %fd1; add.f64 %fd4, %fd6, %fd3;"), 2u) << "contracted";
+}
+
 // Measured on an H200, driver 580.159.
 TEST(Execution, TheAddressOfAConstantIsInConstantAndNotInGlobalMemory) {
   const auto out = computed(R"(
