@@ -153,10 +153,11 @@ void FunctionDecoder::run() {
     out.required_cluster = {(*required)[0], (*required)[1], (*required)[2]};
 
   contracted = contractions(module, function);
-  definitions.assign(body.registers.size(), 0);
+  prepare_definitions();
   for (const Instruction &one : body.instructions) {
     instruction = &one;
     instruction_index = static_cast<std::uint32_t>(first_op.size());
+    if (begins_block[instruction_index]) block = instruction_index;
     first_op.push_back(static_cast<std::uint32_t>(out.ops.size()));
     InstructionSource source{.line = one.position.line};
     if (one.location != no_index) {

@@ -171,11 +171,22 @@ struct FunctionDecoder {
   // Decodes an approximate division by a literal, or whose quotient is contracted, as the product that ptxas
   // makes of it. Returns false for other instructions.
   bool decode_division();
-  // Notes where the registers that the instruction writes are defined; copies and negations of f64 are
-  // defined where their source is.
-  void note_definitions();
+  // Where a register got its value. Copies and negations of f64 count as defined where their source is.
+  struct Definition {
+    std::uint32_t at = 0, block = 0;  // an instruction, and the first one of its block
+    std::uint32_t writes = 0;         // instructions that write the register
+    bool is_guarded = false;
+  };
+  template <class F>
+  void each_written(const Instruction &one, F &&visit) const;
+  void prepare_definitions();
+  void note_definitions();  // of the instruction
+  // Returns no_index for a merged value.
+  std::uint32_t definition_of(const Operand &one) const;
   bool is_defined_before(const Operand &one, const Operand &other) const;
-  std::vector<std::uint32_t> definitions{};  // by register: an instruction, counted from 1; 0: none yet
+  std::vector<Definition> definitions{};  // by register
+  std::vector<bool> begins_block{};       // by instruction
+  std::uint32_t block = 0;                // the first instruction of the block
 
   // Copies the factors of a product for the sums that are contracted with it, if they may be written before.
   void keep_factors();

@@ -103,26 +103,6 @@ bool FunctionDecoder::decode_contracted() {
   return true;
 }
 
-bool FunctionDecoder::is_defined_before(const Operand &one, const Operand &other) const {
-  return one.kind == OperandKind::reg && other.kind == OperandKind::reg &&
-         definitions[one.index] < definitions[other.index];
-}
-
-void FunctionDecoder::note_definitions() {
-  if (instruction->operand_count == 0) return;
-  const auto define = [this](const auto &self, const Operand &to, std::uint32_t at) -> void {
-    if (to.kind == OperandKind::reg) definitions[to.index] = at;
-    const bool has_elements = to.kind == OperandKind::vector || to.kind == OperandKind::list;
-    const std::uint32_t elements = to.kind == OperandKind::pair ? 2 : has_elements ? to.count : 0;
-    for (std::uint32_t i = 0; i < elements; ++i) self(self, element(to, i), at);
-  };
-  const Opcode opcode = instruction->opcode;
-  const bool is_copy = (opcode == Opcode::mov || opcode == Opcode::neg || opcode == Opcode::abs) &&
-                       instruction->guard == no_index && mnemonic().type() == Type::f64 &&
-                       operand(1).kind == OperandKind::reg;
-  define(define, operand(0), is_copy ? definitions[operand(1).index] : instruction_index + 1);
-}
-
 bool FunctionDecoder::decode_division() {
   const Mnemonic &name = mnemonic();
   const bool is_full = name.has(Modifier::full), flushes = name.has(Modifier::ftz);

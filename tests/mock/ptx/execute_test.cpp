@@ -231,6 +231,11 @@ TEST(Execution, TheNanOfAnF64IsThatOfTheOperandDefinedLast) {
   EXPECT_EQ(nan_of("fma.rn.f64 %fd4, %fd2, %fd1, %fd3;"), 2u);
   EXPECT_EQ(nan_of("fma.rn.f64 %fd4, %fd5, %fd2, %fd3;"), 3u);
   EXPECT_EQ(nan_of("mul.f64 %fd6, %fd2, %fd1; add.f64 %fd4, %fd6, %fd3;"), 2u) << "contracted";
+  EXPECT_EQ(nan_of("setp.ne.u32 %p1, %r1, 0; @%p1 mov.f64 %fd1, %fd3; mul.f64 %fd4, %fd1, %fd2;"), 1u)
+      << "merged";
+  EXPECT_EQ(nan_of("setp.ne.u32 %p1, %r1, 0; @!%p1 bra M; mov.f64 %fd1, %fd3; M: mul.f64 %fd4, %fd1, %fd2;"),
+            1u)
+      << "merged";
 }
 
 // Measured on an H200, driver 580.159.
