@@ -102,9 +102,9 @@ std::byte *resolve_shared(Warp &w, const Op *op, unsigned lane, std::uint64_t ad
   std::byte *const host = is_legal ? (block == 0 ? w.shared : blocks[block - 1]->shared) + at : nullptr;
   if (w.checker != nullptr)
     w.checker->accesses(w, op, lane, address, host, bytes, access, MemorySpace::shared);
-  // Measured on an H200, driver 580.159, with a store without a cluster: an address in .shared whose upper 8
-  // bits name another block makes the instruction illegal.
-  const bool names_no_block = blocks.size() == 1 && block > 1 && address < shared_window;
+  // Measured on an H200, driver 580.159, without a cluster: an address whose upper 8 bits name another block
+  // makes the instruction illegal, in .shared and generic.
+  const bool names_no_block = blocks.size() == 1 && block != 0;
   if (!is_legal)
     fault(w, op, names_no_block ? FaultKind::illegal_instruction : FaultKind::illegal_address, lane, address);
   return host;

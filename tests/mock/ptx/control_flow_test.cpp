@@ -235,11 +235,22 @@ TEST(Execution, ABlockMayAccessAllSharedMemoryThatItGets) {
 }
 
 // Measured on an H200, driver 580.159.
-TEST(Execution, AStoreToTheSharedMemoryOfAnotherBlockWithoutAClusterIsAnIllegalInstruction) {
-  Loaded loaded(thread_kernel("mov.u32 %r4, 0xdeca1fe8; st.volatile.shared.u32 [%r4], %r1; mov.u32 %r3, 1;",
-                              ".shared .align 4 .u32 word;"));
-  const auto in = loaded.memory.add(numbers(1)), out = loaded.memory.add(4);
-  EXPECT_EQ(loaded.run("k", {}, in, out).fault.kind, FaultKind::illegal_instruction);
+TEST(Execution, AnAccessToTheSharedMemoryOfAnotherBlockWithoutAClusterIsAnIllegalInstruction) {
+  const auto fault_at = [](const std::string &address, std::string_view access) {
+    Loaded loaded(thread_kernel("mov.u32 %r4, " + address +
+                                    "; cvt.u64.u32 %rd4, %r4; cvta.shared.u64 %rd4, %rd4; " +
+                                    std::string{access} + " mov.u32 %r3, 1;",
+                                ".shared .align 4 .u32 word;"));
+    const auto in = loaded.memory.add(numbers(1)), out = loaded.memory.add(4);
+    return loaded.run("k", {}, in, out).fault.kind;
+  };
+  for (const std::string_view access : {"st.volatile.shared.u32 [%r4], %r1;", "ld.shared.u32 %r5, [%r4];",
+                                        "atom.shared.add.u32 %r5, [%r4], 1;", "st.u32 [%rd4], %r1;"}) {
+    for (const char *const address : {"0x01fffffc", "0x02000400", "0xdeca1fe8"})
+      EXPECT_EQ(fault_at(address, access), FaultKind::illegal_instruction) << access << address;
+    for (const char *const address : {"0x00039000", "0x00040000", "0x00100000"})
+      EXPECT_EQ(fault_at(address, access), FaultKind::illegal_address) << access << address;
+  }
 }
 
 TEST(Execution, AnAccessOutOfBoundsNamesThreadAndLine) {
