@@ -142,8 +142,8 @@ Change change_of(Call &call, const CUarrayMapInfo &info) {
 }
 
 CUresult map(Call &call, CUarrayMapInfo *list, unsigned count, CUstream handle) {
-  Stream &stream = call.stream(handle);
   require(list != nullptr && count != 0);
+  Stream &stream = call.stream(handle);
   std::vector<Change> changes;
   changes.reserve(count);
   for (unsigned i = 0; i < count; ++i) changes.push_back(change_of(call, list[i]));

@@ -23,7 +23,7 @@ LaunchOptions options_of(Call &call, const Function &function, const CUlaunchCon
                         {config.blockDimX, config.blockDimY, config.blockDimZ},
                         {},
                         config.sharedMemBytes}};
-  take_attributes(call, *function.module->context, std::span(config.attrs, config.numAttrs), launch);
+  take_attributes(call, *function.module->context, std::span(config.attrs, config.numAttrs), false, launch);
   check_grid(device, launch.shape.grid);
   launch.shape.cluster = {0, 0, 0};
   set_cluster(function, launch);

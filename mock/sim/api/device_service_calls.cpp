@@ -75,6 +75,15 @@ CUresult unregister_notification(Call &call, CUdevice number, CUasyncCallbackHan
 }
 #endif
 
+#if CUDA_VERSION >= 12060
+// An H200 has no hardware for it: CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK is 0.
+CUresult decompress(Call &call, CUmemDecompressParams *, std::size_t, unsigned, std::size_t *,
+                    CUstream stream) {
+  call.stream(stream);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+#endif
+
 }  // namespace
 
 void serve_device_services(Service &service) {
@@ -89,8 +98,11 @@ void serve_device_services(Service &service) {
   service.serve<"cuDeviceRegisterAsyncNotification", register_notification>();
   service.serve<"cuDeviceUnregisterAsyncNotification", unregister_notification>();
 #endif
-  // An H200 has no hardware for it: CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK is 0.
+#if CUDA_VERSION >= 12060
+  service.serve<"cuMemBatchDecompressAsync", decompress>();
+#else
   service.serve_result<"cuMemBatchDecompressAsync", CUDA_ERROR_NOT_SUPPORTED>();
+#endif
 }
 
 }  // namespace cushim::sim

@@ -229,14 +229,14 @@ void for_each_on_first_path(const FlatGraph &graph, Visit visit) {
   }
 }
 
-// As by cuStreamWaitEvent, the stream joins the captures of the events that these nodes wait for. Measured on
-// an H200, driver 580.
-void join_captures(const Call &call, const ExecutableGraph &executable, Stream &stream) {
+// As by cuStreamWaitEvent, the stream joins the capture of the first event of a capture that these nodes wait
+// for. Measured on an H200, driver 580.
+void join_capture_of_waits(const Call &call, const ExecutableGraph &executable, Stream &stream) {
   if (call.system.captures.empty()) return;
   for_each_on_first_path(executable.graph, [&](const FlatGraph::Node &node) {
     const auto *const wait = std::get_if<EventWait>(&node.command);
     const Event *const event = wait != nullptr ? call.system.handles.find<Event>(wait->event) : nullptr;
-    if (event == nullptr || event->captured == nullptr) return;
+    if (event == nullptr || event->captured == nullptr || stream.capture != nullptr) return;
     const Capture &capture = *event->captured->capture;
     if (capture.is_valid && is_active(call.system, capture)) join_capture(stream, *event->captured);
   });
@@ -246,7 +246,7 @@ CUresult launch_in_stream(Call &call, CUgraphExec handle, CUstream into) {
   Stream &stream = call.stream(into);
   ExecutableGraph &executable = executable_of(call, handle);
   launch(call, executable, stream);
-  join_captures(call, executable, stream);
+  join_capture_of_waits(call, executable, stream);
   return CUDA_SUCCESS;
 }
 

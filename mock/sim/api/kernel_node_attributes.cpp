@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api/graph_objects.hpp"
+#include "api/launch_attributes.hpp"
 #include "commands/submit.hpp"
 
 namespace cushim::sim {
@@ -17,8 +18,10 @@ void set_shape(Call &call, KernelLaunch &launch, bool is_cooperative, const ptx:
   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
                    &size, CU_LAUNCH_PARAM_END};
   const auto attributes = launch.attributes;
+  const bool is_captured = launch.is_captured;
   launch = describe_launch(call, call.function(launch.function), options, nullptr, extra);
   launch.attributes = attributes;
+  launch.is_captured = is_captured;
 }
 
 }  // namespace
@@ -27,15 +30,10 @@ void keep_attributes(Call &call, const KernelLaunch &before, KernelLaunch &after
   if (before.is_cooperative || before.shape.cluster.count() != 1)
     set_shape(call, after, before.is_cooperative, before.shape.cluster);
   after.attributes = before.attributes;
+  after.is_captured = before.is_captured;
 }
 
 namespace {
-
-// Attributes that older headers lack.
-constexpr int kDomainMap = 9;              // CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
-constexpr int kDomain = 10;                // CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
-constexpr int kLinkScheduling = 16;        // CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING
-constexpr int kSharedMemoryCarveout = 14;  // CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
 
 // Returns the value of an attribute that is not set. INVALID_VALUE for attributes that nodes do not have.
 // Measured, driver 580.
@@ -47,11 +45,11 @@ CUlaunchAttributeValue initial_attribute(int attribute) {
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case kDomain:
-    case kSharedMemoryCarveout:
+    case launch_attribute::memory_domain:
+    case launch_attribute::shared_memory_carveout:
       return value;
-    case kDomainMap:
-      reinterpret_cast<unsigned char *>(&value)[1] = 1;  // the remote domain
+    case launch_attribute::memory_domain_map:
+      launch_attribute::set_initial_domains(value);
       return value;
     default:
       fail(CUDA_ERROR_INVALID_VALUE);
@@ -62,7 +60,16 @@ CUresult get_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attrib
                        CUkernelNodeAttrValue *out) {
   const auto &launch = command_of<KernelLaunch>(node_of(call, handle));
   require(out != nullptr);
-  const CUlaunchAttributeValue initial = initial_attribute(attribute);
+  if (static_cast<int>(attribute) == launch_attribute::updatable_node) {  // no node is
+    const int is_updatable = 0;
+    const void *const device_node = nullptr;
+    std::memcpy(out, &is_updatable, sizeof is_updatable);
+    std::memcpy(reinterpret_cast<char *>(out) + sizeof device_node, &device_node, sizeof device_node);
+    return CUDA_SUCCESS;
+  }
+  CUlaunchAttributeValue initial = initial_attribute(attribute);
+  if (launch.is_captured && attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+    initial.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
   const bool is_set = launch.attributes != nullptr && launch.attributes->contains(attribute);
   const ptx::Dim3 &cluster = launch.shape.cluster;
   if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && !is_set) {
@@ -72,22 +79,24 @@ CUresult get_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attrib
     out->clusterDim.y = cluster.y;
     out->clusterDim.z = cluster.z;
   } else {
-    *out = is_set ? launch.attributes->at(attribute) : initial;
+    const CUlaunchAttributeValue &value = is_set ? launch.attributes->at(attribute) : initial;
+    std::memcpy(out, &value, launch_attribute::size_of(attribute));
   }
   return CUDA_SUCCESS;
 }
 
 // Measured on an H200, driver 580. A node also takes the scheduling of links, which cannot be read.
 void check_attribute(int attribute, const CUlaunchAttributeValue &value) {
-  if (attribute != kLinkScheduling) initial_attribute(attribute);
+  if (attribute != launch_attribute::link_scheduling) initial_attribute(attribute);
   unsigned word = 0;
   std::memcpy(&word, &value, sizeof word);
   if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
     require(value.clusterDim.x != 0 && value.clusterDim.y != 0 && value.clusterDim.z != 0,
             CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  if (attribute == kDomain || attribute == kLinkScheduling) require(word <= 1);
-  if (attribute == kDomainMap) check_domains(value);
-  if (attribute == kSharedMemoryCarveout) require(word <= 100);
+  if (attribute == launch_attribute::memory_domain || attribute == launch_attribute::link_scheduling)
+    require(word <= 1);
+  if (attribute == launch_attribute::memory_domain_map) check_domains(value);
+  if (attribute == launch_attribute::shared_memory_carveout) require(word <= 100);
 }
 
 CUresult set_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attribute,
@@ -119,6 +128,7 @@ CUresult copy_attributes(Call &call, CUgraphNode to, CUgraphNode from) {
   require(destination.context == source.context);
   set_shape(call, launch, like.is_cooperative, like.shape.cluster);
   launch.attributes = like.attributes;
+  launch.is_captured = like.is_captured;
   return CUDA_SUCCESS;
 }
 

@@ -189,6 +189,20 @@ void check_before_parameters(const Function &function, LaunchOptions launch) {
   check_dynamic_shared(function, launch);
 }
 
+// Gives the node of a captured launch the attributes of the launch and the priority of the stream. Measured
+// on an H200, driver 580.
+KernelLaunch captured(KernelLaunch &&command, const Stream &stream, const LaunchOptions &launch) {
+  NodeAttributes attributes = launch.node_attributes;
+  if (stream.priority != 0) {
+    CUlaunchAttributeValue value{};
+    value.priority = stream.priority;
+    attributes.try_emplace(CU_LAUNCH_ATTRIBUTE_PRIORITY, value);
+  }
+  if (!attributes.empty()) command.attributes = std::make_shared<const NodeAttributes>(std::move(attributes));
+  command.is_captured = true;
+  return std::move(command);
+}
+
 CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptions &launch, void **pointers,
                 void **extra) {
   Stream &stream = require_own_stream(call, function, into);
@@ -197,7 +211,8 @@ CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptio
   try {
     if (before) check_before_parameters(function, launch);
     if (before && launch.is_programmatic) depend_programmatically(call, *stream.capture);
-    submit(call, stream, describe_launch(call, function, launch, pointers, extra));
+    KernelLaunch command = describe_launch(call, function, launch, pointers, extra);
+    submit(call, stream, before ? captured(std::move(command), stream, launch) : std::move(command));
     record_events(call, stream, launch);
   } catch (const ParameterError &) {
     // Leaves the capture valid. Too many packed parameters are another error than outside of captures.
@@ -252,7 +267,8 @@ CUresult launch_with_attributes(Call &call, const CUlaunchConfig *config, CUfunc
   const Stream &stream = require_own_stream(call, function, config->hStream);
   if (stream.capture == nullptr) check_block_of(function, made.shape.block);
   // Errors leave the capture valid.
-  take_attributes(call, *stream.context, std::span(config->attrs, config->numAttrs), made);
+  take_attributes(call, *stream.context, std::span(config->attrs, config->numAttrs),
+                  stream.capture != nullptr, made);
   return launch(call, function, config->hStream, made, pointers, extra);
 }
 

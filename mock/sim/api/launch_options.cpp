@@ -5,22 +5,11 @@
 #include <cstring>
 
 #include "api/event_calls.hpp"
+#include "api/launch_attributes.hpp"
 #include "graphs/capture.hpp"
 
 namespace cushim::sim {
 namespace {
-
-// The largest CUlaunchAttributeID of CUDA 13.0. Driver 580 refuses others.
-constexpr int kLastAttribute = 16;
-// Attributes that older headers lack.
-constexpr int kMemorySyncDomainMap = 9;    // CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
-constexpr int kMemorySyncDomain = 10;      // CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
-constexpr int kCompletionEvent = 12;       // CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT
-constexpr int kUpdatableNode = 13;         // CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE
-constexpr int kReserved = 15;              // has no name in CUDA 13.0
-constexpr int kLinkScheduling = 16;        // CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING
-constexpr int kPreferredCluster = 11;      // CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
-constexpr int kSharedMemoryCarveout = 14;  // CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
 
 unsigned first_word(const CUlaunchAttributeValue &value) {
   unsigned word = 0;
@@ -52,15 +41,35 @@ void check_window(const Device &device, const CUaccessPolicyWindow &window) {
   require(window.missProp != CU_ACCESS_PROPERTY_PERSISTING);
 }
 
-// Checks an event that a launch records. Measured on an H200, driver 580; the refusal of an INTERPROCESS
-// event is documented.
-CUevent recorded_event(Call &call, const Context &context, CUevent handle, int flags) {
+// Checks an event that a launch records. Measured on an H200, driver 580; outside of captures, the refusal of
+// an INTERPROCESS event is documented.
+CUevent recorded_event(Call &call, const Context &context, CUevent handle, int flags, bool is_captured) {
   const Event &event = call.event(handle);
   require((static_cast<unsigned>(flags) & ~unsigned{CU_EVENT_RECORD_EXTERNAL}) == 0);
-  require(flags == 0, CUDA_ERROR_ILLEGAL_STATE);
+  require(flags == 0, is_captured ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_ILLEGAL_STATE);
   require(event.context == &context, CUDA_ERROR_INVALID_HANDLE);
-  require(!event.is_timed() && !event.is_interprocess(), CUDA_ERROR_NOT_SUPPORTED);
+  require(!event.is_timed(), CUDA_ERROR_NOT_SUPPORTED);
+  require(!event.is_interprocess(),
+          is_captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_ERROR_NOT_SUPPORTED);
   return handle;
+}
+
+// Keeps an attribute for the node of a captured launch. Measured on an H200, driver 580: the node has the
+// policy CU_CLUSTER_SCHEDULING_POLICY_SPREAD for the default policy.
+void keep_for_node(const Profile &profile, const CUlaunchAttribute &attribute, NodeAttributes &kept) {
+  const int id = static_cast<int>(attribute.id);
+  const bool is_default_policy = id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE &&
+                                 first_word(attribute.value) == CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
+  if (is_default_policy) return;
+  if (id != CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW && id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+      id != CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE && id != CU_LAUNCH_ATTRIBUTE_PRIORITY &&
+      id != launch_attribute::memory_domain_map && id != launch_attribute::memory_domain &&
+      id != launch_attribute::shared_memory_carveout)
+    return;
+  CUlaunchAttributeValue value = attribute.value;
+  if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+    value.priority = std::clamp(value.priority, profile.greatest_priority, profile.least_priority);
+  kept[id] = value;
 }
 
 void require_divides(const ptx::Dim3 &part, const ptx::Dim3 &whole) {
@@ -107,13 +116,16 @@ void check_domains(const CUlaunchAttributeValue &value) {
 }
 
 void take_attributes(Call &call, const Context &context, std::span<const CUlaunchAttribute> attributes,
-                     LaunchOptions &launch) {
-  for (const auto &[id, padding, value] : attributes) {
+                     bool is_captured, LaunchOptions &launch) {
+  for (const CUlaunchAttribute &attribute : attributes) {
+    const auto &[id, padding, value] = attribute;
     // A synchronization policy is an attribute of streams only. Measured on an H200, driver 580.
-    require(static_cast<int>(id) >= 0 && static_cast<int>(id) <= kLastAttribute &&
-            static_cast<int>(id) != kReserved && id != CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY);
+    require(static_cast<int>(id) >= 0 && static_cast<int>(id) <= launch_attribute::last &&
+            static_cast<int>(id) != launch_attribute::reserved &&
+            id != CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY);
     // A launch has no node outside of captures. Measured on an H200, driver 580, for any value.
-    require(static_cast<int>(id) != kUpdatableNode, CUDA_ERROR_NOT_SUPPORTED);
+    require(static_cast<int>(id) != launch_attribute::updatable_node,
+            is_captured ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED);
     const unsigned word = first_word(value);
     if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
       launch.cluster = cluster_of(value);
@@ -123,26 +135,30 @@ void take_attributes(Call &call, const Context &context, std::span<const CUlaunc
       launch.is_programmatic = word != 0;
     } else if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE) {
       require(word <= CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
-    } else if (static_cast<int>(id) == kMemorySyncDomain || static_cast<int>(id) == kLinkScheduling) {
+    } else if (static_cast<int>(id) == launch_attribute::memory_domain ||
+               static_cast<int>(id) == launch_attribute::link_scheduling) {
       require(word <= 1);
-    } else if (static_cast<int>(id) == kSharedMemoryCarveout) {
+    } else if (static_cast<int>(id) == launch_attribute::shared_memory_carveout) {
       require(word <= 100);
-    } else if (static_cast<int>(id) == kMemorySyncDomainMap) {
+    } else if (static_cast<int>(id) == launch_attribute::memory_domain_map) {
       check_domains(value);
     } else if (id == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW) {
       check_window(*context.device, value.accessPolicyWindow);
     } else if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
       const auto &[event, flags, triggers_at_start] = value.programmaticEvent;
-      launch.events.push_back({recorded_event(call, context, event, flags), 1});
-    } else if (static_cast<int>(id) == kCompletionEvent) {
+      launch.events.push_back({recorded_event(call, context, event, flags, is_captured), 1});
+    } else if (static_cast<int>(id) == launch_attribute::completion_event) {
       CUevent event = nullptr;  // older headers lack the member of the union
       int flags = 0;
       std::memcpy(&event, &value, sizeof event);
       std::memcpy(&flags, reinterpret_cast<const char *>(&value) + sizeof event, sizeof flags);
-      launch.events.push_back({recorded_event(call, context, event, flags), 2});
-    } else if (static_cast<int>(id) == kPreferredCluster) {
+      launch.events.push_back({recorded_event(call, context, event, flags, is_captured), 2});
+      // Measured on an H200, driver 580: not for CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT.
+      require(!is_captured || !call.event(event).is_blocking_sync(), CUDA_ERROR_NOT_SUPPORTED);
+    } else if (static_cast<int>(id) == launch_attribute::preferred_cluster) {
       launch.preferred_cluster = cluster_of(value);  // of the same layout
     }
+    if (is_captured) keep_for_node(context.device->profile, attribute, launch.node_attributes);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/call.hpp"
+#include "commands/command.hpp"
 
 namespace cushim::sim {
 
@@ -21,11 +22,12 @@ struct LaunchOptions {
     int port;  // of the kernel's node, during stream capture
   };
   std::vector<RecordedEvent> events{};
+  NodeAttributes node_attributes{};  // that a captured launch gives its node
 };
 
 // Takes the attributes of a launch in a context, in their order.
 void take_attributes(Call &call, const Context &context, std::span<const CUlaunchAttribute> attributes,
-                     LaunchOptions &launch);
+                     bool is_captured, LaunchOptions &launch);
 // Throws INVALID_VALUE if a memory synchronization domain of an attribute does not exist.
 void check_domains(const CUlaunchAttributeValue &value);
 

@@ -40,6 +40,7 @@ struct KernelLaunch {
   bool is_cooperative = false;
   std::vector<std::byte> parameters{};                    // as the kernel's declaration lays them out
   std::shared_ptr<const NodeAttributes> attributes = {};  // null: none is set
+  bool is_captured = false;                               // from a launch
 };
 
 struct HostFunction {

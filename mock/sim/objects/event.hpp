@@ -24,6 +24,7 @@ struct Event final : Object {
   std::uint64_t record_number = 0;  // of `record`, counted over all processes that share the event
 
   bool is_timed() const noexcept { return (flags & CU_EVENT_DISABLE_TIMING) == 0; }
+  bool is_blocking_sync() const noexcept { return (flags & CU_EVENT_BLOCKING_SYNC) != 0; }
   bool is_interprocess() const noexcept { return (flags & CU_EVENT_INTERPROCESS) != 0; }
 };
 

@@ -147,6 +147,60 @@ TEST_F(Captures, Of_an_event_are_invalid_after_a_graph_waits_for_it_in_the_legac
   EXPECT_EQ(status(origin), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 }
 
+TEST_F(Captures, Of_launches_keep_their_attributes_and_the_priority_of_the_stream) {
+  CUstream stream = nullptr;
+  need(driver().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -2));
+  need(driver().cuStreamBeginCapture(stream, kRelaxed));
+  CUlaunchAttribute domain{};
+  domain.id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
+  domain.value.memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  config.attrs = &domain;
+  config.numAttrs = 1;
+  CUdeviceptr to = 0;
+  unsigned value = 0;
+  void *parameters[] = {&to, &value};
+  need(driver().cuLaunchKernelEx(&config, kernel(), parameters, nullptr));
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  std::size_t count = 1;
+  need(driver().cuStreamEndCapture(stream, &graph));
+  need(driver().cuGraphGetNodes(graph, &node, &count));
+  const auto attribute = [&](CUlaunchAttributeID id) {
+    int found[2] = {0x55555555, 0x55555555};
+    EXPECT_EQ(
+        driver().cuGraphKernelNodeGetAttribute(node, id, reinterpret_cast<CUlaunchAttributeValue *>(found)),
+        CUDA_SUCCESS);
+    EXPECT_EQ(found[1], 0x55555555) << "is not written";
+    return found[0];
+  };
+  EXPECT_EQ(attribute(CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN), CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+  EXPECT_EQ(attribute(CU_LAUNCH_ATTRIBUTE_PRIORITY), -2);
+  EXPECT_EQ(attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE),
+            CU_CLUSTER_SCHEDULING_POLICY_SPREAD);
+}
+
+TEST_F(Captures, Are_invalid_after_calls_for_sparse_arrays_and_compressed_memory) {
+  const auto invalidates = [this](const auto &make_call) {
+    const CUstream stream = capturing();
+    EXPECT_EQ(make_call(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(status(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+  };
+  invalidates([](CUstream stream) {
+    CUarrayMapInfo mapping{};
+    return driver().cuMemMapArrayAsync(&mapping, 1, stream);
+  });
+#if CUDA_VERSION >= 12060
+  invalidates([](CUstream stream) {
+    CUmemDecompressParams compressed{};
+    return driver().cuMemBatchDecompressAsync(&compressed, 1, 0, nullptr, stream);
+  });
+#endif
+}
+
 TEST_F(Captures, Keep_work_joined_when_its_dependencies_are_replaced) {
   const CUdeviceptr memory = running.memory();
   for (const bool is_joined : {false, true}) {
