@@ -181,7 +181,7 @@ struct FunctionDecoder {
   void each_written(const Instruction &one, F &&visit) const;
   void prepare_definitions();
   void note_definitions();  // of the instruction
-  // Returns no_index for a merged value.
+  // Returns a number that is smaller for a value that is defined before.
   std::uint32_t definition_of(const Operand &one) const;
   bool is_defined_before(const Operand &one, const Operand &other) const;
   std::vector<Definition> definitions{};  // by register

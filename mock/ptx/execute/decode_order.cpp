@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the operands of sums and products. ptxas 13.0 puts the value that is defined first in front.
-// A register that several instructions write has a merged value in other blocks, which counts as defined
-// last.
+// The order of the operands of sums and products. ptxas 13.0 puts the value that is defined first in front. A
+// register that several instructions write has a merged value in other blocks. Merged values come after
+// others; the order of two of them is not known, and here that of the instructions that write them last.
 #include "execute/decode.hpp"
 
 namespace cushim::ptx::execute {
+
+static constexpr std::uint32_t merged = 1u << 31;
 
 // Calls `visit` with the number of each register that the instruction writes.
 template <class F>
@@ -38,7 +40,7 @@ void FunctionDecoder::prepare_definitions() {
 std::uint32_t FunctionDecoder::definition_of(const Operand &one) const {
   const Definition &found = definitions[one.index];
   const bool is_merged = found.writes > 1 && (found.is_guarded || found.block != block);
-  return is_merged ? no_index : found.at;
+  return is_merged ? found.at | merged : found.at;
 }
 
 bool FunctionDecoder::is_defined_before(const Operand &one, const Operand &other) const {
