@@ -105,9 +105,13 @@ GraphEdge *find_edge(const GraphNode &from, const GraphNode &to) {
   return found;
 }
 
-const Graph &root_of(const Graph &graph) { return graph.parent == nullptr ? graph : root_of(*graph.parent); }
+const Graph &root_of(const Graph &graph) {
+  const Graph *root = &graph;
+  while (root->parent != nullptr) root = root->parent;
+  return *root;
+}
 
-Graph &root_of(Graph &graph) { return graph.parent == nullptr ? graph : root_of(*graph.parent); }
+Graph &root_of(Graph &graph) { return const_cast<Graph &>(root_of(std::as_const(graph))); }
 
 Graph &clone(System &system, const Graph &graph) {
   Graph &made = make_graph(system);
