@@ -76,6 +76,13 @@ TEST_F(Linker, Reports_object_files_without_code_for_the_device) {
   EXPECT_STREQ(info, " No code for sm_90 in new.o; continuing.");
 }
 
+TEST_F(Linker, Adds_nothing_of_a_fat_binary_without_code_for_the_device) {
+  std::string fat_binary = fat_binary_with(".version 8.7\n.target sm_100\n.address_size 64\n");
+  fat_binary[16 + 28] = 100;  // the target of the entry
+  EXPECT_EQ(add(CU_JIT_INPUT_FATBINARY, fat_binary), CUDA_SUCCESS);
+  EXPECT_EQ(complete(), CUDA_SUCCESS);
+}
+
 TEST_F(Linker, Makes_functions_trap_that_are_machine_code) {
   std::string machine_code = fat_binary_with(cubin_with({"plus_37"}));
   machine_code[16] = 2;        // the entry is a cubin
