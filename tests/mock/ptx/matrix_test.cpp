@@ -20,13 +20,13 @@ LaunchShape warp() {
   return made;
 }
 
-// Returns the bits of a small integer as f16.
+// Returns the bits of an integer as f16, towards zero.
 std::uint16_t half(int value) {
   if (value == 0) return 0;
   const unsigned magnitude = static_cast<unsigned>(std::abs(value)),
                  top = 31 - static_cast<unsigned>(__builtin_clz(magnitude));
-  return static_cast<std::uint16_t>((value < 0 ? 0x8000u : 0u) | (15 + top) << 10 |
-                                    ((magnitude << (10 - top)) & 0x3ff));
+  const unsigned mantissa = top <= 10 ? magnitude << (10 - top) : magnitude >> (top - 10);
+  return static_cast<std::uint16_t>((value < 0 ? 0x8000u : 0u) | (15 + top) << 10 | (mantissa & 0x3ff));
 }
 
 std::string registers(const std::string &name, int count) {
