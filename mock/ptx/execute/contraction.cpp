@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 
+#include "execute/body_walk.hpp"
+
 namespace cushim::ptx::execute {
 namespace {
 
@@ -158,40 +160,18 @@ class Contractor {
   }
 
   template <class F>
-  void each_register(const Operand &one, F &&visit) const {
-    if (one.kind == OperandKind::reg || (one.kind == OperandKind::address && one.base == Base::reg))
-      visit(one.index);
-    const bool is_group =
-        one.kind == OperandKind::vector || one.kind == OperandKind::list || one.kind == OperandKind::bracket;
-    const bool is_pair = one.kind == OperandKind::pair || one.kind == OperandKind::element;
-    const std::uint32_t count = is_group ? one.count : is_pair ? 2 : 0;
-    for (std::uint32_t i = 0; i < count; ++i) each_register(body_.operands[one.index + i], visit);
-  }
-  static bool is_written(const Operand &first) {
-    return first.kind == OperandKind::reg || first.kind == OperandKind::vector ||
-           first.kind == OperandKind::list || first.kind == OperandKind::pair;
-  }
-  template <class F>
   void each_read(const Instruction &one, F &&visit) const {
     for (std::size_t i = 0; i < one.operand_count; ++i)
       if (i != 0 || !is_written(operand(one, 0)) || one.opcode == Opcode::wgmma)
-        each_register(operand(one, i), visit);
+        each_register(body_, operand(one, i), visit);
   }
-  template <class F>
-  void each_write(const Instruction &one, F &&visit) const {
-    if (one.operand_count != 0 && is_written(operand(one, 0))) each_register(operand(one, 0), visit);
-  }
-
   void find_leaders() {
     leader_.assign(result_.size() + 1, false);
+    mark_branch_targets(body_, leader_);
     for (std::size_t i = 0; i < result_.size(); ++i) {
       const Instruction &one = body_.instructions[i];
       if (ends_block(one, mnemonic(one))) leader_[i + 1] = true;
-      for (std::size_t k = 0; k < one.operand_count; ++k)
-        if (operand(one, k).kind == OperandKind::label) leader_[operand(one, k).index] = true;
     }
-    for (const BranchTargets &list : body_.branch_targets)
-      for (const std::uint32_t target : list.instructions) leader_[target] = true;
   }
 
   // Finds the registers that a block reads before it writes them.
@@ -206,7 +186,7 @@ class Contractor {
       each_read(one, [&](std::uint32_t r) {
         if (written[r] != block) exposed_[r] = true;
       });
-      if (one.guard == no_index) each_write(one, [&](std::uint32_t r) { written[r] = block; });
+      if (one.guard == no_index) each_write(body_, one, [&](std::uint32_t r) { written[r] = block; });
     }
   }
 
@@ -218,7 +198,7 @@ class Contractor {
     }
     for (std::size_t i = begin; i < end; ++i) note(static_cast<std::uint32_t>(i));
     for (std::size_t i = begin; i < end; ++i)
-      each_write(body_.instructions[i], [this](std::uint32_t r) {
+      each_write(body_, body_.instructions[i], [this](std::uint32_t r) {
         if (holder_[r] != none && exposed_[r]) products_[holder_[r]].is_open = false;
         holder_[r] = none;
       });
@@ -240,7 +220,7 @@ class Contractor {
     });
     for (std::size_t k = 1; k < 3 && k < one.operand_count; ++k)
       if (operand(one, k).kind == OperandKind::reg) terms_[i][k - 1] = holder_[operand(one, k).index];
-    each_write(one, [&](std::uint32_t r) {
+    each_write(body_, one, [&](std::uint32_t r) {
       if (holder_[r] != none && one.guard != no_index) products_[holder_[r]].is_open = false;
       holder_[r] = none;
       last_write_[r] = i;

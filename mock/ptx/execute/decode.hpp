@@ -177,8 +177,6 @@ struct FunctionDecoder {
     std::uint32_t writes = 0;         // instructions that write the register
     bool is_guarded = false;
   };
-  template <class F>
-  void each_written(const Instruction &one, F &&visit) const;
   void prepare_definitions();
   void note_definitions();  // of the instruction
   // Returns a number that is smaller for a value that is defined before.

@@ -2,39 +2,23 @@
 // The order of the operands of sums and products. ptxas 13.0 puts the value that is defined first in front. A
 // register that several instructions write has a merged value in other blocks. Merged values come after
 // others; the order of two of them is not known, and here that of the instructions that write them last.
+#include "execute/body_walk.hpp"
 #include "execute/decode.hpp"
 
 namespace cushim::ptx::execute {
 
 static constexpr std::uint32_t merged = 1u << 31;
 
-// Calls `visit` with the number of each register that the instruction writes.
-template <class F>
-void FunctionDecoder::each_written(const Instruction &one, F &&visit) const {
-  if (one.operand_count == 0) return;
-  const auto each = [&](const auto &self, const Operand &to) -> void {
-    if (to.kind == OperandKind::reg) visit(to.index);
-    const bool has_elements = to.kind == OperandKind::vector || to.kind == OperandKind::list;
-    const std::uint32_t elements = to.kind == OperandKind::pair ? 2 : has_elements ? to.count : 0;
-    for (std::uint32_t i = 0; i < elements; ++i) self(self, element(to, i));
-  };
-  each(each, function.body.operands[one.first_operand]);
-}
-
 void FunctionDecoder::prepare_definitions() {
   const Body &body = function.body;
   definitions.assign(body.registers.size(), {});
   begins_block.assign(body.instructions.size() + 1, false);
+  mark_branch_targets(body, begins_block);
   for (std::size_t i = 0; i < body.instructions.size(); ++i) {
     const Instruction &one = body.instructions[i];
-    each_written(one, [this](std::uint32_t index) { ++definitions[index].writes; });
+    each_write(body, one, [this](std::uint32_t index) { ++definitions[index].writes; });
     if (one.opcode == Opcode::bra || one.opcode == Opcode::brx) begins_block[i + 1] = true;
-    for (std::size_t k = 0; k < one.operand_count; ++k)
-      if (const Operand &target = body.operands[one.first_operand + k]; target.kind == OperandKind::label)
-        begins_block[target.index] = true;
   }
-  for (const BranchTargets &list : body.branch_targets)
-    for (const std::uint32_t target : list.instructions) begins_block[target] = true;
 }
 
 std::uint32_t FunctionDecoder::definition_of(const Operand &one) const {
@@ -54,7 +38,7 @@ void FunctionDecoder::note_definitions() {
   const bool is_copy = (opcode == Opcode::mov || opcode == Opcode::neg || opcode == Opcode::abs) &&
                        !is_guarded && mnemonic().type() == Type::f64 && operand(1).kind == OperandKind::reg;
   const std::uint32_t at = is_copy ? definition_of(operand(1)) : instruction_index;
-  each_written(*instruction, [&](std::uint32_t index) {
+  each_write(function.body, *instruction, [&](std::uint32_t index) {
     Definition &one = definitions[index];
     one.at = at;
     one.block = block;
