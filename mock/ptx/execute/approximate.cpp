@@ -61,30 +61,6 @@ template <bool>
 struct Cos {
   static f32 of(f32 a) { return cosine(a); }
 };
-// Divisions multiply by a reciprocal. `Full` scales large divisors, whose reciprocals would be flushed.
-template <bool Ftz>
-f32 product(f32 a, f32 b) {
-  const f32 x = flush<Ftz>(a), y = flush<Ftz>(b);
-  const bool tiny = __builtin_fabs(f64(x) * f64(y)) < 0x1p-126;  // before rounding
-  return Ftz && tiny ? x * y * 0 : canonical(x * y);
-}
-template <bool Ftz, bool Full>
-struct Div {
-  static f32 of(f32 a, f32 b) {
-    f32 factor = 1;
-    if (Full && __builtin_fabsf(b) > 0x1p126f) factor = 0x1p-2f;
-    if (!Ftz && is_subnormal(b)) factor = 0x1p24f;
-    if (factor != 1) a = product<Ftz>(a, factor), b = product<Ftz>(b, factor);
-    return product<Ftz>(reciprocal(b), a);
-  }
-};
-template <class F>
-const Op *divide(Warp &w, const Op *op) {
-  const f32 *const a = reg<f32>(w, op->a), *const b = reg<f32>(w, op->b);
-  f32 *const d = reg<f32>(w, op->d);
-  each(w.mask, [&](unsigned i) { d[i] = F::of(a[i], b[i]); });
-  return op + 1;
-}
 struct Tanh {
   static f32 of(f32 a) { return hyperbolic_tangent(a); }
 };
@@ -162,10 +138,6 @@ const Op *inverse_square_root_f64(Warp &w, const Op *op) {
   {name ".f32", approximate<F<false>>, "44"}, { name ".ftz.f32", approximate<F<true>>, "44" }
 
 const LaneOperation table[] = {
-    {"div_approx.f32", divide<Div<false, false>>, "444"},
-    {"div_approx.ftz.f32", divide<Div<true, false>>, "444"},
-    {"div_full.f32", divide<Div<false, true>>, "444"},
-    {"div_full.ftz.f32", divide<Div<true, true>>, "444"},
     APPROXIMATE("rcp_approx", Rcp),
     APPROXIMATE("rsqrt.approx", Rsqrt),
     APPROXIMATE("sqrt_approx", Sqrt),

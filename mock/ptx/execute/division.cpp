@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The factors of approximate quotients, which ptxas computes as the product of a dividend and a reciprocal.
+// Approximate quotients and their factors: ptxas computes the product of a dividend and a reciprocal.
 // Without .ftz, both operands are scaled by 2^24 if the divisor is subnormal. div.full scales them by 1/4 if
 // the divisor is large, because its reciprocal would be flushed.
 #include <iterator>
@@ -12,22 +12,28 @@ namespace cushim::ptx::execute {
 namespace {
 
 template <bool Ftz>
-f32 scaled(f32 value, f32 factor) {
-  return factor == 1 ? value : canonical(flush<Ftz>(flush<Ftz>(value) * factor));
+f32 product(f32 a, f32 b) {
+  const f32 x = flush<Ftz>(a), y = flush<Ftz>(b);
+  const bool tiny = __builtin_fabs(f64(x) * f64(y)) < 0x1p-126;  // before rounding
+  return Ftz && tiny ? x * y * 0 : canonical(x * y);
 }
 
 template <bool Ftz, bool Full>
 struct Factors {
-  static f32 scale(f32 divisor) { return division_scale(divisor, Ftz, Full); }
-  static f32 dividend(f32 a, f32 b) { return scaled<Ftz>(a, scale(b)); }
-  static f32 inverse(f32 b) { return reciprocal(scaled<Ftz>(b, scale(b))); }
+  static f32 scaled(f32 value, f32 divisor) {
+    const f32 factor = division_scale(divisor, Ftz, Full);
+    return factor == 1 ? value : product<Ftz>(value, factor);
+  }
+  static f32 dividend(f32 a, f32 b) { return scaled(a, b); }
+  static f32 inverse(f32 b) { return reciprocal(scaled(b, b)); }
+  static f32 quotient(f32 a, f32 b) { return product<Ftz>(inverse(b), dividend(a, b)); }
 };
 
-template <class F>
-const Op *dividend(Warp &w, const Op *op) {
+template <f32 (*Function)(f32, f32)>
+const Op *divide(Warp &w, const Op *op) {
   const f32 *const a = reg<f32>(w, op->a), *const b = reg<f32>(w, op->b);
   f32 *const d = reg<f32>(w, op->d);
-  each(w.mask, [&](unsigned i) { d[i] = F::dividend(a[i], b[i]); });
+  each(w.mask, [&](unsigned i) { d[i] = Function(a[i], b[i]); });
   return op + 1;
 }
 
@@ -39,8 +45,10 @@ const Op *inverse(Warp &w, const Op *op) {
   return op + 1;
 }
 
-#define DIVISION(name, F) \
-  {"dividend." name ".f32", dividend<F>, "444"}, { "reciprocal." name ".f32", inverse<F>, "44" }
+#define DIVISION(name, F)                                                                                    \
+  {"div_" name ".f32", divide<F::quotient>, "444"}, {"dividend." name ".f32", divide<F::dividend>, "444"}, { \
+    "reciprocal." name ".f32", inverse<F>, "44"                                                              \
+  }
 
 using Approximate = Factors<false, false>;
 using ApproximateFlushed = Factors<true, false>;
@@ -51,12 +59,6 @@ const LaneOperation table[] = {DIVISION("approx", Approximate), DIVISION("approx
                                DIVISION("full", Full), DIVISION("full.ftz", FullFlushed)};
 
 }  // namespace
-
-float division_scale(float divisor, bool flushes, bool is_full) {
-  const float magnitude = divisor < 0 ? -divisor : divisor;
-  if (!flushes && magnitude < 0x1p-126f) return 0x1p24f;
-  return is_full && magnitude > 0x1p126f ? 0x1p-2f : 1;
-}
 
 LaneTable division_operations() { return {table, table + std::size(table)}; }
 

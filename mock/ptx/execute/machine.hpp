@@ -205,7 +205,11 @@ const Op *rendezvous(Warp &, const Op *);
 const Op *rounded(Warp &, const Op *);
 
 // Returns the factor by which an approximate division scales both operands.
-float division_scale(float divisor, bool flushes, bool is_full);
+inline float division_scale(float divisor, bool flushes, bool is_full) {
+  const float magnitude = divisor < 0 ? -divisor : divisor;
+  if (!flushes && magnitude < 0x1p-126f) return 0x1p24f;
+  return is_full && magnitude > 0x1p126f ? 0x1p-2f : 1;
+}
 
 // The other operations, by key, with the same signatures as lane operations.
 LaneTable approximate_operations();
