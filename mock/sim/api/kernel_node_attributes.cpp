@@ -35,27 +35,6 @@ void keep_attributes(Call &call, const KernelLaunch &before, KernelLaunch &after
 
 namespace {
 
-// Returns the value of an attribute that is not set. INVALID_VALUE for attributes that nodes do not have.
-// Measured, driver 580.
-CUlaunchAttributeValue initial_attribute(int attribute) {
-  CUlaunchAttributeValue value{};
-  switch (attribute) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case launch_attribute::memory_domain:
-    case launch_attribute::shared_memory_carveout:
-      return value;
-    case launch_attribute::memory_domain_map:
-      launch_attribute::set_initial_domains(value);
-      return value;
-    default:
-      fail(CUDA_ERROR_INVALID_VALUE);
-  }
-}
-
 CUresult get_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attribute,
                        CUkernelNodeAttrValue *out) {
   const auto &launch = command_of<KernelLaunch>(node_of(call, handle));
@@ -67,7 +46,8 @@ CUresult get_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attrib
     std::memcpy(reinterpret_cast<char *>(out) + sizeof device_node, &device_node, sizeof device_node);
     return CUDA_SUCCESS;
   }
-  CUlaunchAttributeValue initial = initial_attribute(attribute);
+  require(launch_attribute::is_of_nodes(attribute));
+  CUlaunchAttributeValue initial = launch_attribute::initial_value(attribute);
   if (launch.is_captured && attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
     initial.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_SPREAD;
   const bool is_set = launch.attributes != nullptr && launch.attributes->contains(attribute);
@@ -87,7 +67,7 @@ CUresult get_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attrib
 
 // Measured on an H200, driver 580. A node also takes the scheduling of links, which cannot be read.
 void check_attribute(int attribute, const CUlaunchAttributeValue &value) {
-  if (attribute != launch_attribute::link_scheduling) initial_attribute(attribute);
+  require(attribute == launch_attribute::link_scheduling || launch_attribute::is_of_nodes(attribute));
   unsigned word = 0;
   std::memcpy(&word, &value, sizeof word);
   if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
@@ -112,11 +92,9 @@ CUresult set_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attrib
               {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z});
   auto attributes = launch.attributes == nullptr ? NodeAttributes() : NodeAttributes(*launch.attributes);
   attributes[attribute] = *value;
-  if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) {  // clamped: measured on an H200, driver 580
-    const Profile &profile = call.context(node.context).device->profile;
+  if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY)
     attributes[attribute].priority =
-        std::clamp(value->priority, profile.greatest_priority, profile.least_priority);
-  }
+        launch_attribute::clamped_priority(*call.context(node.context).device, value->priority);
   launch.attributes = std::make_shared<const NodeAttributes>(std::move(attributes));
   return CUDA_SUCCESS;
 }

@@ -56,19 +56,15 @@ CUevent recorded_event(Call &call, const Context &context, CUevent handle, int f
 
 // Keeps an attribute for the node of a captured launch. Measured on an H200, driver 580: the node has the
 // policy CU_CLUSTER_SCHEDULING_POLICY_SPREAD for the default policy.
-void keep_for_node(const Profile &profile, const CUlaunchAttribute &attribute, NodeAttributes &kept) {
+void keep_for_node(const Device &device, const CUlaunchAttribute &attribute, NodeAttributes &kept) {
   const int id = static_cast<int>(attribute.id);
-  const bool is_default_policy = id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE &&
+  const bool is_default_policy = id == launch_attribute::scheduling_policy &&
                                  first_word(attribute.value) == CU_CLUSTER_SCHEDULING_POLICY_DEFAULT;
-  if (is_default_policy) return;
-  if (id != CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW && id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-      id != CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE && id != CU_LAUNCH_ATTRIBUTE_PRIORITY &&
-      id != launch_attribute::memory_domain_map && id != launch_attribute::memory_domain &&
-      id != launch_attribute::shared_memory_carveout)
-    return;
+  // KernelLaunch::is_cooperative has that attribute.
+  if (!launch_attribute::is_of_nodes(id) || id == launch_attribute::cooperative || is_default_policy) return;
   CUlaunchAttributeValue value = attribute.value;
-  if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
-    value.priority = std::clamp(value.priority, profile.greatest_priority, profile.least_priority);
+  if (id == launch_attribute::priority)
+    value.priority = launch_attribute::clamped_priority(device, value.priority);
   kept[id] = value;
 }
 
@@ -158,7 +154,7 @@ void take_attributes(Call &call, const Context &context, std::span<const CUlaunc
     } else if (static_cast<int>(id) == launch_attribute::preferred_cluster) {
       launch.preferred_cluster = cluster_of(value);  // of the same layout
     }
-    if (is_captured) keep_for_node(context.device->profile, attribute, launch.node_attributes);
+    if (is_captured) keep_for_node(*context.device, attribute, launch.node_attributes);
   }
 }
 

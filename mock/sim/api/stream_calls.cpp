@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstring>
 
 #include "api/context_calls.hpp"
@@ -8,12 +7,6 @@
 
 namespace cushim::sim {
 namespace {
-
-// Clamps a priority, which is a hint, to the device's range. A smaller number is a higher priority.
-int clamped(const Context &context, int priority) {
-  const Profile &profile = context.device->profile;
-  return std::clamp(priority, profile.greatest_priority, profile.least_priority);
-}
 
 CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int priority) {
   require(out != nullptr && (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
@@ -98,16 +91,6 @@ CUresult get_device(Call &call, CUstream handle, CUdevice *device) {
 
 // ---- Attributes ----
 
-// Returns the value of an attribute that is not set. Measured on an H200, driver 580.
-CUstreamAttrValue initial_attribute(int id) {
-  constexpr int as_the_context = -1;  // a policy that is not in <cuda.h>
-  CUstreamAttrValue value{};
-  if (id == launch_attribute::synchronization_policy)
-    std::memcpy(&value, &as_the_context, sizeof as_the_context);
-  if (id == launch_attribute::memory_domain_map) launch_attribute::set_initial_domains(value);
-  return value;
-}
-
 CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamAttrValue *value) {
   const Stream &stream = call.stream(handle);
   require(value != nullptr);
@@ -119,7 +102,7 @@ CUresult get_attribute(Call &call, CUstream handle, CUstreamAttrID id, CUstreamA
     case launch_attribute::memory_domain_map:
     case launch_attribute::memory_domain: {
       const CUstreamAttrValue found =
-          set != stream.attributes.end() ? set->second : initial_attribute(number);
+          set != stream.attributes.end() ? set->second : launch_attribute::initial_value(number);
       std::memcpy(value, &found, launch_attribute::size_of(number));
       return CUDA_SUCCESS;
     }
@@ -146,7 +129,7 @@ CUresult set_attribute(Call &call, CUstream handle, CUstreamAttrID id, const CUs
       stream.attributes[static_cast<int>(id)] = *value;
       return CUDA_SUCCESS;
     case launch_attribute::priority:
-      stream.priority = clamped(*stream.context, number);
+      stream.priority = launch_attribute::clamped_priority(*stream.context->device, number);
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
@@ -181,7 +164,7 @@ Stream &make_stream(Call &call, Context &context, unsigned flags, int priority) 
   stream->context = &context;
   stream->id = ++call.system.last_id;
   stream->flags = flags;
-  stream->priority = clamped(context, priority);
+  stream->priority = launch_attribute::clamped_priority(*context.device, priority);
   call.system.handles.reserve(1);
   Stream &made = call.system.handles.add(std::move(stream));
   context.add_stream(made);

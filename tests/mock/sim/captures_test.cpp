@@ -42,6 +42,12 @@ struct Captures : ::testing::Test {
                          unsigned threads = 32) {
     return driver().cuLaunchKernel(kernel, 1, 1, 1, threads, 1, 1, 0, stream, pointers, extra);
   }
+  static CUgraphExec waiting_for(CUevent event) {
+    const CUgraph graph = make_graph();
+    CUgraphNode node = nullptr;
+    need(driver().cuGraphAddEventWaitNode(&node, graph, nullptr, 0, event));
+    return instantiate(graph);
+  }
   // Invalidates the capture of a stream.
   void invalidate(CUstream stream) const {
     const CUgraphExec executable = instantiate(make_graph());
@@ -123,10 +129,7 @@ TEST_F(Captures, That_are_invalid_are_an_error_before_a_null_function) {
 
 TEST_F(Captures, Of_an_event_are_joined_by_the_launch_of_a_graph_that_waits_for_it) {
   const CUevent event = running.event();
-  const CUgraph graph = make_graph();
-  CUgraphNode node = nullptr;
-  need(driver().cuGraphAddEventWaitNode(&node, graph, nullptr, 0, event));
-  const CUgraphExec executable = instantiate(graph);
+  const CUgraphExec executable = waiting_for(event);
   const CUstream origin = capturing(), stream = running.stream();
   need(driver().cuEventRecord(event, origin));
   EXPECT_EQ(driver().cuGraphLaunch(executable, stream), CUDA_SUCCESS);
@@ -137,10 +140,7 @@ TEST_F(Captures, Of_an_event_are_joined_by_the_launch_of_a_graph_that_waits_for_
 
 TEST_F(Captures, Of_an_event_are_invalid_after_a_graph_waits_for_it_in_the_legacy_stream) {
   const CUevent event = running.event();
-  const CUgraph graph = make_graph();
-  CUgraphNode node = nullptr;
-  need(driver().cuGraphAddEventWaitNode(&node, graph, nullptr, 0, event));
-  const CUgraphExec executable = instantiate(graph);
+  const CUgraphExec executable = waiting_for(event);
   const CUstream origin = capturing();
   need(driver().cuEventRecord(event, origin));
   EXPECT_EQ(driver().cuGraphLaunch(executable, nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
