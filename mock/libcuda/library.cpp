@@ -128,7 +128,7 @@ struct Library {
 
   Choice choice = choice_from_environment();
   ReportOptions report = choice.is_behind_another ? ReportOptions{} : report_options_from_environment();
-  // Of the simulated driver, also behind another library.
+  // The simulated driver writes this report, also if this library is behind another one.
   std::string kernel_report = choice.path.empty() ? kernel_report_from_environment() : "";
   std::unique_ptr<ChosenDriver> chosen =
       choice.path.empty() ? make_simulated(!choice.is_behind_another) : make_interposed(choice.path);

@@ -20,7 +20,7 @@ struct AttributeValue {
   std::uint64_t size = 0;
 };
 
-// Returns whether this is one of the two entry points.
+// Returns whether the entry point with this base name is cuPointerGetAttributes or cuMemRangeGetAttributes.
 bool has_attribute_values(std::string_view base);
 
 // Returns the number of values of a call.

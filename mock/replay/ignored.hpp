@@ -8,7 +8,7 @@
 
 namespace cushim::replay {
 
-// Returns whether a base name is one of the patterns. A * at the end of a pattern stands for any text.
+// Returns whether a base name matches a pattern. A * at the end of a pattern matches any text.
 inline bool matches_any(std::string_view base, const std::vector<std::string> &patterns) {
   return std::ranges::any_of(patterns, [&](std::string_view pattern) {
     if (pattern.ends_with('*')) return base.starts_with(pattern.substr(0, pattern.size() - 1));

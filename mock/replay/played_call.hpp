@@ -61,7 +61,7 @@ class PlayedCall {
 
   // Makes the arguments. Returns the reason if that is not possible.
   std::optional<std::string> prepare();
-  // Returns the data that the call is made without; empty if none is missing.
+  // Returns why the call is only partly replayed; empty if it is wholly replayed.
   const std::string &lacks() const noexcept { return lacks_; }
   CUresult make(cushim::Driver &driver) const;
   // Returns whether the call that was made had no current context although the recorded one had.

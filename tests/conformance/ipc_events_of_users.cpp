@@ -11,7 +11,7 @@ namespace {
 
 // Opens the parent's handles as another user. First sends whether the process could become that user.
 CUSHIM_CHILD(other_user) {
-  constexpr unsigned kUser = 65534;  // "nobody" on Linux
+  constexpr unsigned kUser = 65534;  // the user and group that own no files on Linux
   const bool is_other_user = setgid(kUser) == 0 && setuid(kUser) == 0;
   parent.send(is_other_user);
   if (!is_other_user) return;

@@ -10,9 +10,10 @@
 //   A kernel that may write host memory may inform the host of all work before it.
 // In doubt nothing is reported.
 //
-// Of a kernel, only the addresses in its parameters are known when it is enqueued. If the driver records what
-// the kernel accesses when it runs, a conflict with other work in the same allocations is kept, and reported
-// when the record confirms it. Otherwise the kernel is assumed to use the byte at each address.
+// When a kernel is enqueued, the model knows only the addresses in its parameters. If the driver records the
+// accesses of kernels while they run, the model keeps each possible conflict with other work in the same
+// allocations, and reports it when the record confirms it. Otherwise it assumes that the kernel uses the byte
+// at each address.
 #pragma once
 
 #include <cushim/check/finding.hpp>

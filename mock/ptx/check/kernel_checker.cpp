@@ -8,7 +8,7 @@
 namespace cushim::ptx::execute {
 namespace {
 
-// Of one launch; others are not kept.
+// The most findings that are kept for one launch.
 constexpr std::size_t most_findings = 200;
 
 Dim3 index_in(std::uint64_t index, const Dim3 &size) {

@@ -119,8 +119,8 @@ struct Worker {
 // an H200, as are the offsets that special registers return.
 inline constexpr std::uint32_t reserved_shared_bytes = 1024;
 
-// Returns what a device gives to a block that asks for so many bytes of shared memory: a multiple of 128, as
-// %total_smem_size is on an H200. The block may access all of it.
+// Returns the bytes of shared memory that a block has if it requests `bytes`: the next multiple of 128, as
+// %total_smem_size is on an H200. The block may access all of them.
 constexpr std::uint64_t rounded_shared_bytes(std::uint64_t bytes) {
   return (bytes + 127) & ~std::uint64_t{127};
 }

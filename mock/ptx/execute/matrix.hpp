@@ -54,8 +54,8 @@ struct MatrixShape {
 
 // d = a * b + c
 struct MatrixProduct : MatrixShape {
-  // Of each group of columns, `a` keeps half, so that b has 2 * k rows. The metadata say which half, in the
-  // lanes that `selector` names.
+  // A sparse `a` stores half of the columns of each group, so b has 2 * k rows. The metadata of the lanes
+  // that `selector` names tell which columns are stored.
   bool is_sparse;
   std::uint32_t selector;
   FragmentOperand a, b, c, d;

@@ -216,7 +216,8 @@ CUresult get_attributes(Call &call, unsigned count, CUpointer_attribute *attribu
 CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attribute, CUdeviceptr address) {
   require(value != nullptr);
   require_no_strict_capture(call);
-  if (call.current() != nullptr) require(call.current_or_destroyed().is_alive);  // none is required
+  // A current context is not required, but must not be destroyed.
+  if (call.current() != nullptr) require(call.current_or_destroyed().is_alive);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr);
   require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);

@@ -39,8 +39,8 @@ struct KernelLaunch {
   ptx::LaunchShape shape{};
   bool is_cooperative = false;
   std::vector<std::byte> parameters{};                    // as the kernel's declaration lays them out
-  std::shared_ptr<const NodeAttributes> attributes = {};  // null: none is set
-  bool is_captured = false;                               // from a launch
+  std::shared_ptr<const NodeAttributes> attributes = {};  // those that are set; null if no attribute is set
+  bool is_captured = false;                               // a stream capture made the node
 };
 
 struct HostFunction {

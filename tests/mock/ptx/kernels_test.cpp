@@ -219,7 +219,7 @@ TEST_P(CompiledGroups, TilesOfAWarpReduceScanAndExchange) {
     sums[i] = std::accumulate(in_.begin() + static_cast<std::ptrdiff_t>(i / 8 * 8),
                               in_.begin() + static_cast<std::ptrdiff_t>(i / 8 * 8 + 8), 0);
   for (std::size_t i = 0; i < 256; ++i) values[i] = sums[i / 32 * 32 + 31 - i % 32];
-  // Of the coalesced threads, the first is the one with the least multiple of 3 in the warp.
+  // The first of the coalesced threads is the thread of the warp whose index is the smallest multiple of 3.
   std::vector<int> with_first = values;
   for (std::size_t i = 0; i < 256; i += 3) with_first[i] += values[(i / 32 * 32 + 2) / 3 * 3];
   for (std::size_t i = 0; i < 256; ++i)
