@@ -80,13 +80,13 @@ std::string formatted(const char *format, auto value) {
   return text;
 }
 
-std::string hexadecimal(std::uint64_t value) {
-  return formatted("0x%llx", static_cast<unsigned long long>(value));
-}
-
 bool is_flags(std::string_view name) { return name == "flags" || name == "Flags"; }
 
 }  // namespace
+
+std::string hexadecimal(std::uint64_t value) {
+  return formatted("0x%llx", static_cast<unsigned long long>(value));
+}
 
 std::string result_text(CUresult result) {
   const std::string number = std::to_string(static_cast<int>(result));

@@ -4,8 +4,6 @@
 #include <cushim/mock/text.hpp>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -25,36 +23,11 @@ using trace::Type;
 using Kind = Type::Kind;
 using Content = Buffer::Content;
 
-std::string address_text(std::uint64_t address) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, address);
-  return address == 0 ? "null" : text;
-}
+std::string address_text(std::uint64_t address) { return address == 0 ? "null" : mock::hexadecimal(address); }
 
 std::string handle_text(const Type &type, std::uint64_t bits) {
   return mock::handle_text(type.name, reinterpret_cast<const void *>(bits));
 }
-
-std::optional<Unequal> compare_numbers(const Type &type, std::uint64_t recorded, std::uint64_t given) {
-  if (recorded == given) return std::nullopt;
-  const auto text = [&](std::uint64_t value) -> std::string {
-    if (type.kind == Kind::real) {
-      float single = 0;
-      double number = 0;
-      std::memcpy(type.size == sizeof single ? static_cast<void *>(&single) : &number, &value, type.size);
-      return std::to_string(type.size == sizeof single ? static_cast<double>(single) : number);
-    }
-    const std::size_t unused = 64 - 8 * std::min<std::size_t>(type.size, 8);
-    const auto number = static_cast<std::int64_t>(value << unused) >> unused;
-    if (type.kind == Kind::enumeration && type.name != nullptr)
-      if (const auto name = trace::enumerator_name(type.name, number); !name.empty())
-        return std::string(name);
-    return type.kind == Kind::unsigned_number ? std::to_string(value) : std::to_string(number);
-  };
-  return Unequal{text(recorded), text(given)};
-}
-
-bool is_id(std::string_view name) { return name.ends_with("Id") || name == "id_out"; }
 
 }  // namespace
 

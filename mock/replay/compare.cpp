@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare.hpp"
 
+#include <cushim/mock/text.hpp>
+
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 
 #include "bits.hpp"
@@ -15,15 +15,7 @@ namespace {
 using trace::Field;
 using trace::Type;
 using Kind = Type::Kind;
-
-std::string hexadecimal(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
-
-// Returns whether a name is that of a number which differs from run to run.
-bool is_id(std::string_view name) { return name.ends_with("Id") || name == "id_out"; }
+using mock::hexadecimal;
 
 std::optional<Unequal> compare_handles(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed,
                                        bool creates, Mapping &mapping) {
@@ -53,18 +45,28 @@ std::optional<Unequal> compare_addresses(std::uint64_t recorded, std::uint64_t r
                  hexadecimal(replayed)};
 }
 
-std::optional<Unequal> compare_numbers(const Type &type, std::uint64_t recorded, std::uint64_t replayed) {
-  if (recorded == replayed) return std::nullopt;
-  const auto text = [&](std::uint64_t value) {
-    const std::size_t unused = 64 - 8 * std::min<std::size_t>(type.size, 8);
-    return type.kind == Kind::unsigned_number
-               ? std::to_string(value)
-               : std::to_string(static_cast<std::int64_t>(value << unused) >> unused);
-  };
-  return Unequal{text(recorded), text(replayed)};
-}
-
 }  // namespace
+
+bool is_id(std::string_view name) { return name.ends_with("Id") || name == "id_out"; }
+
+std::optional<Unequal> compare_numbers(const Type &type, std::uint64_t recorded, std::uint64_t other) {
+  if (recorded == other) return std::nullopt;
+  const auto text = [&](std::uint64_t value) -> std::string {
+    if (type.kind == Kind::real) {
+      float single = 0;
+      double number = 0;
+      std::memcpy(type.size == sizeof single ? static_cast<void *>(&single) : &number, &value, type.size);
+      return std::to_string(type.size == sizeof single ? static_cast<double>(single) : number);
+    }
+    const std::size_t unused = 64 - 8 * std::min<std::size_t>(type.size, 8);
+    const auto number = static_cast<std::int64_t>(value << unused) >> unused;
+    if (type.kind == Kind::enumeration && type.name != nullptr)
+      if (const auto name = trace::enumerator_name(type.name, number); !name.empty())
+        return std::string(name);
+    return type.kind == Kind::unsigned_number ? std::to_string(value) : std::to_string(number);
+  };
+  return Unequal{text(recorded), text(other)};
+}
 
 std::optional<Unequal> compare(const Type &type, const char *recorded, const char *replayed,
                                std::string_view name, bool creates, Mapping &mapping) {

@@ -4,6 +4,7 @@
 
 #include <cushim/replay/recording.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,12 @@ namespace cushim::replay {
 struct Unequal {
   std::string recorded, replayed;
 };
+
+// Returns whether a name is that of a number which differs from run to run.
+bool is_id(std::string_view name);
+
+// Compares two numbers of the type. `other` is the replayed or the given number.
+std::optional<Unequal> compare_numbers(const trace::Type &type, std::uint64_t recorded, std::uint64_t other);
 
 // Compares a recorded and a replayed value. `creates` says that handles in it are of new objects. Adds
 // handles to the mapping that it lacks.

@@ -87,7 +87,7 @@ void write_virtual_time(const Trace &trace, const std::unordered_map<std::uint64
 }  // namespace
 
 void write_html(const Trace &trace, std::ostream &to) {
-  constexpr std::string_view page = kPage, mark = "/*DATA*/null";
+  constexpr std::string_view page = kPageHtml, mark = "/*DATA*/null";
   constexpr std::size_t at = page.find(mark);
   static_assert(at != std::string_view::npos);
   to << page.substr(0, at) << "{\"program\":" << for_script(json_string(trace.program()))

@@ -3,8 +3,8 @@
 
 #include <cushim/driver.hpp>
 #include <cushim/error.hpp>
+#include <cushim/mock/text.hpp>
 
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -18,12 +18,7 @@ namespace {
 
 using Kind = Type::Kind;
 using mock::EntryTraits;
-
-std::string hexadecimal(std::uint64_t value) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
-  return text;
-}
+using mock::hexadecimal;
 
 std::string quoted(std::string_view text) {
   std::string all = "\"";

@@ -24,7 +24,7 @@ struct MemOp {
   CUresult (*call)(CUstream stream, CUdeviceptr at, unsigned flags);
 };
 // The waits are for at least 0, which every small number satisfies.
-const MemOp mem_ops[] = {
+const MemOp kinds_of_mem_op[] = {
     {"cuStreamWaitValue32", true, false,
      [](CUstream s, CUdeviceptr at, unsigned flags) {
        return CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v8000)(driver())(s, at, 0, flags);
@@ -121,9 +121,9 @@ const char *what_happens(CUresult answer) {
 }
 
 const bool each = [] {
-  for (std::size_t o = 0; o < std::size(mem_ops); ++o)
+  for (std::size_t o = 0; o < std::size(kinds_of_mem_op); ++o)
     for (std::size_t u = 0; u < std::size(uses); ++u) {
-      const MemOp op = mem_ops[o];
+      const MemOp op = kinds_of_mem_op[o];
       const Use use = uses[u];
       // Flag 1 is equality, which the zero in memory satisfies. Flag 2 (AND with no bits) is never satisfied.
       const CUresult expected = code(o < answers_of_mem_ops.size() ? answers_of_mem_ops[o].codes[u] : 0);

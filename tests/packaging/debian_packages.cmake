@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # cpack makes a Debian package of each component. Unpacked, the packages contain the right files, none twice,
-# and work for a user's project; the command runs. This is also the release build, which must have no
-# warnings.
+# and work for a user's project; the command runs.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
-configure(${SOURCE} ${WORK}/build -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Release -DCUSHIM_WERROR=ON
-  -DCUSHIM_PRECOMPILE_HEADERS=ON
+configure_like_cushim(${SOURCE} -DBUILD_SHARED_LIBS=ON
   -DCUSHIM_CUDA_INCLUDE_DIR=${HEADERS} -DCUSHIM_BUILD_TOOLS=ON -DCUSHIM_BUILD_MOCK=${MOCK}
   -DCUSHIM_BUILD_TESTS=OFF -DCUSHIM_BUILD_EXAMPLES=OFF -DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON)
 set(targets cushim cushim_cuda_driver cushim-command)  # without the targets that users build themselves
 if(MOCK)
   list(APPEND targets cushim_check cushim_dispatch cushim_entry_traits cushim_faults cushim_hooks cushim_ptx cushim_replay cushim_sim cushim_trace cushim_libcuda cushim_ptx_recorder)
 endif()
-run(${CMAKE_COMMAND} --build ${WORK}/build --target ${targets})
-run(${CPACK} --config ${WORK}/build/CPackConfig.cmake -B ${WORK}/packages)
+run(${CMAKE_COMMAND} --build ${BESIDE} --target ${targets})
+run(${CPACK} --config ${BESIDE}/CPackConfig.cmake -B ${WORK}/packages)
 
 set(runtime libcushim${VERSION_MAJOR})
 set(names ${runtime} libcushim-dev cushim)

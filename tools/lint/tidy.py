@@ -21,53 +21,14 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "cmake"))
+from units import units_of  # noqa: E402
+
 FILES_OF_A_UNIT = 8
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-MACRO_CALL = re.compile(r"([A-Z][A-Z0-9_]+)\((\w+), *(\w+)")
-INCLUDE = re.compile(r'^# *include "([^"]+)"', re.MULTILINE)
 # A named namespace, a C function, main() or a macro.
 LINKAGE = re.compile(r'^(inline )?namespace \w|extern "C"|^int main\(|^# *define', re.MULTILINE)
 FINDING = re.compile(r"^(/[^:\n]+):(\d+):(\d+): ", re.MULTILINE)
 DOES_NOT_COMPILE = "[clang-diagnostic-error"
-
-
-def names_of(text):
-    """Returns the names declared at namespace scope, or None if the file must be analyzed alone."""
-    names = set()
-    for line in text.splitlines():
-        if re.match(r"# *undef|using namespace", line):
-            return None
-        if define := re.match(r"# *define +(\w+)", line):
-            names.add(define[1])
-        elif macro := MACRO_CALL.match(line):
-            names.add(f"{macro[2]}.{macro[3]}")
-        elif re.match(r"[A-Za-z_]", line) and not re.match(r"namespace|template|using [\w:]+;", line):
-            before = re.split(r"[(={;:\[]", line.replace("::", "_"))[0]
-            names.update(IDENTIFIER.findall(before)[-1:])
-    return names
-
-
-def headers_of(file):
-    """Returns the headers in the directory of a file that the file includes, also by another such header."""
-    found, left = set(), [file]
-    while left:
-        for name in INCLUDE.findall(left.pop().read_text()):
-            header = file.parent / name
-            if header not in found and header.exists():
-                found.add(header)
-                left.append(header)
-    return found
-
-
-def sources_of_names(file):
-    """Returns {name: file or header that declares it}, or None if the file must be analyzed alone."""
-    names = {}
-    for source in (*headers_of(file), file):
-        declared = names_of(source.read_text())
-        if declared is None and source == file:
-            return None
-        names |= dict.fromkeys(declared or (), source)
-    return names
 
 
 def in_own_namespace(text, number):
@@ -81,21 +42,11 @@ def in_own_namespace(text, number):
     return "\n".join(lines) + f"\n}}  // namespace file_{number}"
 
 
-def units_of(files):
-    """Groups files of one directory with the same options so that a group declares no name twice."""
-    units = []
-    for file in files:
-        is_apart = in_own_namespace(file.read_text(), 0) is not None
-        names = {} if is_apart else sources_of_names(file)
-        fits = [unit for unit in units if names is not None and unit["names"] is not None
-                and unit["is_apart"] == is_apart and len(unit["files"]) < FILES_OF_A_UNIT
-                and all(unit["names"].get(name, source) == source for name, source in names.items())]
-        if fits:
-            fits[0]["files"].append(file)
-            fits[0]["names"] |= names
-        else:
-            units.append({"files": [file], "names": names, "is_apart": is_apart})
-    return [unit["files"] for unit in units]
+def grouped(files):
+    """Groups files of one directory with the same options: those that get a namespace of their own, and the others."""
+    apart = [file for file in files if in_own_namespace(file.read_text(), 0) is not None]
+    together = units_of([file for file in files if file not in apart], files[0].parent, FILES_OF_A_UNIT)
+    return [apart[i:i + FILES_OF_A_UNIT] for i in range(0, len(apart), FILES_OF_A_UNIT)] + together
 
 
 def options_of(entry):
@@ -175,7 +126,7 @@ def main():
         groups[(file.parent, options_of(entry), alone)].append(file)
 
     work = [(unit, options) for (_, options, _), files in sorted(groups.items(), key=lambda group: str(group[0]))
-            for unit in units_of(sorted(files))]
+            for unit in grouped(sorted(files))]
     work.sort(key=lambda one: -sum(file.stat().st_size for file in one[0]))  # largest first
     print(f"clang-tidy of {len(seen)} files in {len(work)} translation units", flush=True)
     tidy = Tidy(pathlib.Path(arguments.program).resolve(), build)

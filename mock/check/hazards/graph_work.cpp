@@ -2,6 +2,7 @@
 #include "hazards/graph_work.hpp"
 
 #include <cushim/exact.hpp>
+#include <cushim/mock/text.hpp>
 
 #include <utility>
 
@@ -11,7 +12,6 @@ namespace cushim::check {
 namespace {
 
 using Use = HazardModel::Use;
-using Kind = Access::Kind;
 
 constexpr int kConditionalNode = 13;  // CU_GRAPH_NODE_TYPE_CONDITIONAL, which headers before 12.3 lack
 
@@ -192,13 +192,14 @@ class Reader {
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
         const auto memory = ask<CUDA_MEM_ALLOC_NODE_PARAMS>(handle, driver_.cuGraphMemAllocNodeGetParams);
         if (memory)
-          node.uses = {{.extent = Extent::of(memory->dptr, memory->bytesize), .kind = Kind::allocation}};
+          node.uses = {
+              {.extent = Extent::of(memory->dptr, memory->bytesize), .kind = Access::Kind::allocation}};
         return memory.has_value();
       }
       case CU_GRAPH_NODE_TYPE_MEM_FREE: {
         // Its size is that of the allocation, which the model knows.
         const auto address = ask<CUdeviceptr>(handle, driver_.cuGraphMemFreeNodeGetParams);
-        if (address) node.uses = {{.extent = Extent::of(*address, 1), .kind = Kind::free}};
+        if (address) node.uses = {{.extent = Extent::of(*address, 1), .kind = Access::Kind::free}};
         return address.has_value();
       }
       case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
@@ -248,12 +249,12 @@ GraphWork::Uses uses_of(const CUDA_MEMSET_NODE_PARAMS &memset) {
                       .width = width,
                       .rows = memset.height,
                       .pitch = memset.height > 1 ? memset.pitch : width},
-           .kind = Kind::write}};
+           .kind = Access::Kind::write}};
 }
 
 std::shared_ptr<GraphWork> read_graph(CUgraph graph, KernelKnowledge &kernels, const NodeSites &sites) {
   Reader reader(kernels, sites);
-  const std::string name = hex(reinterpret_cast<std::uintptr_t>(graph));
+  const std::string name = mock::hexadecimal(reinterpret_cast<std::uintptr_t>(graph));
   return reader.append(graph, std::nullopt, " of graph " + name) ? reader.made : nullptr;
 }
 

@@ -2,6 +2,8 @@
 // The text of hazard reports.
 #include "hazards/hazard_model.hpp"
 
+#include <cushim/mock/text.hpp>
+
 namespace cushim::check {
 namespace {
 
@@ -61,7 +63,7 @@ std::string count_of_bytes(ByteRange bytes) {
 }
 
 std::string event_text(unsigned long number, std::uint64_t handle) {
-  return "event " + std::to_string(number) + " (" + hex(handle) + ")";
+  return "event " + std::to_string(number) + " (" + mock::hexadecimal(handle) + ")";
 }
 
 std::string array_text(const Conflict &conflict) {
@@ -69,12 +71,13 @@ std::string array_text(const Conflict &conflict) {
   return count_of_bytes(conflict.bytes) + " from byte " + std::to_string(begin % kRowOfArray) + " of row " +
          std::to_string(begin % kLayerOfArray / kRowOfArray) + " of layer " +
          std::to_string(begin / kLayerOfArray) + " of array " +
-         hex(reinterpret_cast<std::uintptr_t>(conflict.array));
+         mock::hexadecimal(reinterpret_cast<std::uintptr_t>(conflict.array));
 }
 
 // Returns the condition of cuStreamWaitValue in C notation: "*0x7f10 >= 5".
 std::string condition_text(const HazardModel::ValueWait &wait) {
-  const std::string at = std::string("*").append(hex(wait.address)), value = std::to_string(wait.value);
+  const std::string at = std::string("*").append(mock::hexadecimal(wait.address)),
+                    value = std::to_string(wait.value);
   switch (wait.flags & 3) {
     case CU_STREAM_WAIT_VALUE_GEQ:
       return at + " >= " + value;
@@ -97,14 +100,15 @@ std::string HazardModel::kind_text(std::uint64_t address) const {
 }
 
 std::string HazardModel::bytes_text(ByteRange bytes) const {
-  return count_of_bytes(bytes) + " from " + hex(bytes.begin) + " to " + hex(bytes.end - 1) +
-         kind_text(bytes.begin);
+  return count_of_bytes(bytes) + " from " + mock::hexadecimal(bytes.begin) + " to " +
+         mock::hexadecimal(bytes.end - 1) + kind_text(bytes.begin);
 }
 
 std::string HazardModel::place_text(const Conflict &conflict) const {
   if (conflict.array != nullptr) return array_text(conflict);
   if (conflict.first.has_guessed_extent() || conflict.second.has_guessed_extent())
-    return hex(conflict.bytes.begin) + kind_text(conflict.bytes.begin) + ", an address that the kernel gets";
+    return mock::hexadecimal(conflict.bytes.begin) + kind_text(conflict.bytes.begin) +
+           ", an address that the kernel gets";
   return bytes_text(conflict.bytes);
 }
 

@@ -10,7 +10,6 @@ namespace cushim::check {
 namespace {
 
 using Kernel = mock::EnqueuedKernel;
-using Kind = Access::Kind;
 using Parameters = std::vector<Kernel::Parameter>;
 
 constexpr std::size_t kAddress = sizeof(CUdeviceptr);
@@ -35,9 +34,9 @@ void for_each_number(const Kernel &kernel, const Kernel::Parameter &parameter, V
   }
 }
 
-Kind kind_of(mock::ParameterUse use) {
-  if (use == mock::ParameterUse::unknown) return Kind::unknown;
-  return use == mock::ParameterUse::read ? Kind::read : Kind::write;
+Access::Kind kind_of(mock::ParameterUse use) {
+  if (use == mock::ParameterUse::unknown) return Access::Kind::unknown;
+  return use == mock::ParameterUse::read ? Access::Kind::read : Access::Kind::write;
 }
 
 }  // namespace
@@ -83,13 +82,13 @@ std::vector<KernelKnowledge::PointerUse> KernelKnowledge::pointers_of(const Kern
                                                                       const HazardModel &model) const {
   std::vector<PointerUse> uses;
   if (!options_.checks_kernels) return uses;
-  const auto add = [&](std::uint64_t address, Kind kind) {
+  const auto add = [&](std::uint64_t address, Access::Kind kind) {
     if (model.is_known(address)) uses.push_back({address, kind});
   };
   const auto described = options_.kernels.find(kernel.name);
   if (described != options_.kernels.end() && kernel.record == nullptr) {
-    for (const auto &[indices, kind] :
-         {std::pair(&described->second.reads, Kind::read), std::pair(&described->second.writes, Kind::write)})
+    for (const auto &[indices, kind] : {std::pair(&described->second.reads, Access::Kind::read),
+                                        std::pair(&described->second.writes, Access::Kind::write)})
       for (const std::size_t index : *indices)
         if (index < kernel.parameters.size())
           for_each_number(kernel, kernel.parameters[index],

@@ -7,16 +7,15 @@
 namespace cushim::check {
 namespace {
 
-using Kind = Access::Kind;
 using Accessed = mock::KernelRecord;
 
 // Kernels that are remembered for each allocation, and conflicts that wait for the end of a kernel.
 constexpr std::size_t kMostLaunches = 256, kMostUnconfirmed = 4096;
 
 // Returns what a kernel did with these bytes; nothing if it did not access them.
-std::optional<Kind> kind_of(const Accessed &record, ByteRange bytes) {
-  if (record.find(bytes.begin, bytes.end, Accessed::Kind::write)) return Kind::write;
-  if (record.find(bytes.begin, bytes.end, Accessed::Kind::read)) return Kind::read;
+std::optional<Access::Kind> kind_of(const Accessed &record, ByteRange bytes) {
+  if (record.find(bytes.begin, bytes.end, Accessed::Kind::write)) return Access::Kind::write;
+  if (record.find(bytes.begin, bytes.end, Accessed::Kind::read)) return Access::Kind::read;
   return std::nullopt;
 }
 
@@ -58,14 +57,14 @@ void HazardModel::use_pointer(const Access &given, const PointerUse &pointer) {
   const std::uint64_t begin = std::prev(next)->first;
   Memory &memory = std::prev(next)->second;
   const bool may_inform_host = memory.kind == MemoryKind::pinned || memory.kind == MemoryKind::registered;
-  if (may_inform_host && access.kind != Kind::read)
+  if (may_inform_host && access.kind != Access::Kind::read)
     host_may_know_.join(order_.clock(access.epoch.stream_index));
   if (access.record() == nullptr) return use(access, {.extent = Extent::of(address, 1), .kind = access.kind});
   std::deque<Access> &launches = launches_[begin];
   if (!launches.empty() && launches.back().epoch.stream_index == access.epoch.stream_index &&
       launches.back().epoch.sequence == access.epoch.sequence && launches.back().work == access.work)
     return;  // another parameter points into the same allocation
-  access.kind = Kind::unknown;
+  access.kind = Access::Kind::unknown;
   conflicts_.clear();
   const ByteRange whole{begin, memory.end};
   touched_.match(Extent::of(begin, memory.end - begin), access, conflicts_);
@@ -112,7 +111,7 @@ HazardModel::Verdict HazardModel::confirm(Conflict &conflict) {
     const auto kind = kind_of(*record, bytes);
     if (!kind) return Verdict::refuted;
     access->kind = *kind;
-    const auto sought = *kind == Kind::write ? Accessed::Kind::write : Accessed::Kind::read;
+    const auto sought = *kind == Access::Kind::write ? Accessed::Kind::write : Accessed::Kind::read;
     bytes = narrowed(bytes, *record->find(bytes.begin, bytes.end, sought));
   }
   return may_conflict(conflict.first, conflict.second) ? Verdict::confirmed : Verdict::refuted;

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hazards/stream_names.hpp"
 
-#include <cstdio>
+#include <cushim/mock/text.hpp>
 
 namespace cushim::check {
-
-std::string hex(std::uint64_t number) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-  return text;
-}
 
 StreamIndex StreamNames::open(ContextKey context, Order::Kind kind, std::string text) {
   const StreamIndex stream_index = order_.open(context, kind);
@@ -28,7 +22,8 @@ std::string StreamNames::of_context(ContextKey context) {
 
 void StreamNames::made(CUstream handle, ContextKey context, bool is_blocking) {
   const std::string text = "stream " + std::to_string(++count_made_) + " (" +
-                           hex(reinterpret_cast<std::uintptr_t>(handle)) + ")" + of_context(context);
+                           mock::hexadecimal(reinterpret_cast<std::uintptr_t>(handle)) + ")" +
+                           of_context(context);
   made_[handle] = open(context, is_blocking ? Order::Kind::blocking : Order::Kind::non_blocking, text);
 }
 

@@ -64,7 +64,4 @@ class StreamNames {
   unsigned long count_contexts_ = 0;
 };
 
-// Returns the number in hexadecimal: "0x7f00".
-std::string hex(std::uint64_t number);
-
 }  // namespace cushim::check

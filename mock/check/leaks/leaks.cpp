@@ -11,9 +11,7 @@
 namespace cushim::check {
 namespace {
 
-std::string symbol_of(int slot) { return cushim_entry(slot)->symbol; }
-
-std::string hex(std::uint64_t context) {
+std::string context_text(std::uint64_t context) {
   return context == 0 ? "no context" : mock::handle_text("context", reinterpret_cast<const void *>(context));
 }
 
@@ -58,8 +56,8 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
   void on_context_destroyed(const ObjectRegistry::TrackedObjects &left, const WatchedCall &by,
                             const CallStack &at) override {
     for (const TrackedObject &object : left) {
-      Finding finding =
-          about(object, "gone-with-context", "was alive when " + hex(object.context) + " was destroyed");
+      Finding finding = about(object, "gone-with-context",
+                              "was alive when " + context_text(object.context) + " was destroyed");
       finding.calls.push_back({"context destroyed by", by.to_text(), at});
       finding.advice = advice_on(object) + ", before its context is destroyed";
       findings.add(std::move(finding));
@@ -69,7 +67,7 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
   void finish() {
     for (const TrackedObject &object : object_registry->take_unreported_living()) {
       const bool names_no_context = object.kind == Kind::context || has_no_context(object.kind);
-      const std::string owner = names_no_context ? "" : "of " + hex(object.context) + " ";
+      const std::string owner = names_no_context ? "" : "of " + context_text(object.context) + " ";
       Finding finding = object.is_memory() || has_integer_handle(object.kind)
                             ? about(object, "never-freed", owner + "was not freed")
                             : about(object, "never-destroyed", owner + "was not destroyed");
@@ -84,7 +82,7 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
           {.checker = "leaks",
            .rule = "never-released",
            .what = "the primary context of device " + std::to_string(retain.device) + " was not released",
-           .calls = {{"retained by", symbol_of(retain.by), retain.at}},
+           .calls = {{"retained by", cushim_entry(retain.by)->symbol, retain.at}},
            .advice = "call cuDevicePrimaryCtxRelease once for each cuDevicePrimaryCtxRetain"});
     }
   }
@@ -93,7 +91,7 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
     return {.checker = "leaks",
             .rule = rule,
             .what = object.to_text() + " " + fate,
-            .calls = {{"created by", symbol_of(object.made_by), object.made_at}},
+            .calls = {{"created by", cushim_entry(object.made_by)->symbol, object.made_at}},
             .advice = "",
             .bytes = object.bytes};
   }

@@ -14,8 +14,6 @@ namespace {
 
 using Type = Argument::Type;
 
-std::string symbol_of(int slot) { return cushim_entry(slot)->symbol; }
-
 // Returns whether this argument is a device address at which there must be living memory.
 bool is_address_of_memory(int slot, std::size_t index) {
   const std::size_t count = parameters_of(slot).size();
@@ -203,8 +201,8 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
          .what = object.to_text() +
                  (is_second_end ? " is " + effect + " a second time" : " is used after it was " + fate),
          .calls = {{is_second_end ? "second time by" : "used by", call.to_text(), CallStack::of_call()},
-                   {fate + " by", symbol_of(object.ended_by), object.ended_at},
-                   {"created by", symbol_of(object.made_by), object.made_at}},
+                   {fate + " by", cushim_entry(object.ended_by)->symbol, object.ended_at},
+                   {"created by", cushim_entry(object.made_by)->symbol, object.made_at}},
          .advice = is_second_end ? "destroy or free it once, and clear the handle afterwards"
                                  : "destroy or free it after its last use"});
     return result_for(object);
@@ -216,7 +214,7 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
                   .rule = "wrong-kind",
                   .what = object.to_text() + " is passed as a handle of type " + wanted,
                   .calls = {{"used by", call.to_text(), CallStack::of_call()},
-                            {"created by", symbol_of(object.made_by), object.made_at}},
+                            {"created by", cushim_entry(object.made_by)->symbol, object.made_at}},
                   .advice = "pass a handle of type " + wanted +
                             "; look for a cast that hides the type from the compiler"});
     return result_for_kind(argument.kind);
@@ -240,11 +238,11 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
         .what = first->to_text() + " belongs to " + text_of("context", first->context) + ", but " +
                 text_of(other.noun, other.bits) + " to " + text_of("context", context),
         .calls = {{"used by", call.to_text(), CallStack::of_call()},
-                  {first->to_text() + " created by", symbol_of(first->made_by), first->made_at}},
+                  {first->to_text() + " created by", cushim_entry(first->made_by)->symbol, first->made_at}},
         .advice = "create both in one context; a stream of another context can wait with cuStreamWaitEvent"};
     if (second != nullptr)
       finding.calls.push_back(
-          {second->to_text() + " created by", symbol_of(second->made_by), second->made_at});
+          {second->to_text() + " created by", cushim_entry(second->made_by)->symbol, second->made_at});
     findings.add(std::move(finding));
   }
 

@@ -24,7 +24,7 @@ const std::unordered_map<std::string_view, const LaneOperation *> &operations() 
     const auto add = [&all](LaneTable rows) {
       for (const LaneOperation *row = rows.begin; row != rows.end; ++row) all.emplace(row->key, row);
     };
-#if defined(__x86_64__)
+#ifdef CUSHIM_PTX_AVX2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
       add(avx2_lanes());
     else

@@ -24,7 +24,7 @@ constexpr long kPidfdOpen = SYS_pidfd_open;
 constexpr long kPidfdOpen = 434;  // the same number on all architectures
 #endif
 
-struct Status {
+struct ProcessStatus {
   char state = 'X';
   long threads = 0;
   std::uint64_t start = 0;
@@ -42,13 +42,13 @@ std::string text_of(const std::string &path) {
 }
 
 // Reads /proc/<id>/stat. Returns nothing if that fails.
-std::optional<Status> status_of(std::int64_t id) {
+std::optional<ProcessStatus> status_of(std::int64_t id) {
   const std::string text = text_of("/proc/" + std::to_string(id) + "/stat");
   // The second field is the name in parentheses; the name may contain parentheses, spaces and newlines.
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream rest(text.substr(name_end + 1));
-  Status status;
+  ProcessStatus status;
   std::string skipped;
   rest >> status.state;                                      // field 3
   for (int field = 4; field < 20; ++field) rest >> skipped;  // fields 4 to 19
@@ -56,7 +56,7 @@ std::optional<Status> status_of(std::int64_t id) {
   return rest ? std::optional(status) : std::nullopt;
 }
 
-bool has_ended(const Status &status) {
+bool has_ended(const ProcessStatus &status) {
   // The main thread is also a zombie if it has ended while other threads of the process run.
   return status.state == 'X' || (status.state == 'Z' && status.threads <= 1);
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 32;
 
 template <class T>
-T read(std::string_view bytes, std::uint64_t offset) {
+T at(std::string_view bytes, std::uint64_t offset) {
   T value{};
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
@@ -33,7 +33,7 @@ std::uint64_t end_of(std::uint64_t offset, std::uint64_t size) {
 template <class Visit>
 void for_each_section(std::string_view bytes, const Elf64_Ehdr &header, Visit visit) {
   for (unsigned i = 0; i < header.e_shnum; ++i)
-    visit(read<Elf64_Shdr>(bytes, header.e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr)));
+    visit(at<Elf64_Shdr>(bytes, header.e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr)));
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::optional<std::string_view> cubin_at(const void *data, std::optional<std::si
   if (!is_cubin(data, size) || (size && *size < sizeof(Elf64_Ehdr))) return std::nullopt;
   const std::size_t limit = std::min<std::uint64_t>(size.value_or(kLargest), kLargest);
   const std::string_view bytes(static_cast<const char *>(data), limit);
-  const auto header = read<Elf64_Ehdr>(bytes, 0);
+  const auto header = at<Elf64_Ehdr>(bytes, 0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ehsize != sizeof(Elf64_Ehdr) ||
       (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)))
     return std::nullopt;

@@ -11,7 +11,7 @@ namespace cushim::sim {
 
 namespace {
 
-constexpr std::size_t kChunk = 2 << 20;
+constexpr std::size_t kChunkSize = 2 << 20;
 
 }  // namespace
 
@@ -28,12 +28,12 @@ std::shared_ptr<const void> PinnedChunks::chunk_for(const Context &context, unsi
   const unsigned kind = flags & CU_MEMHOSTALLOC_WRITECOMBINED;
   for (const auto &weak : chunks_) {
     auto chunk = weak.lock();
-    if (chunk->context != &context || chunk->flags != kind || size > kChunk - chunk->used) continue;
+    if (chunk->context != &context || chunk->flags != kind || size > kChunkSize - chunk->used) continue;
     chunk->used += size;
     return chunk;
   }
   auto made = std::make_shared<Chunk>(
-      Chunk{&context, kind, NumberHold(numbers_, take_pair(numbers_)), std::min(size, kChunk)});
+      Chunk{&context, kind, NumberHold(numbers_, take_pair(numbers_)), std::min(size, kChunkSize)});
   chunks_.push_back(made);
   return made;
 }

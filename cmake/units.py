@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Finds C++ files that can be compiled as one translation unit.
+
+usage: units.py LIST [--most N]
+
+LIST has a line FOLDER|FILE for each file. Prints FOLDER|FILE|UNIT for each file that shares a unit with others of its
+folder: files whose declarations at namespace scope, and those of its headers, have different names. A file
+with a using directive or #undef is always compiled by itself.
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+MACRO_CALL = re.compile(r"([A-Z][A-Z0-9_]+)\((\w+), *(\w+)")
+INCLUDE = re.compile(r'^# *include "([^"]+)"', re.MULTILINE)
+
+
+def names_of(text):
+    """Returns the names declared at namespace scope, or None if the file must be analyzed alone."""
+    names = set()
+    for line in text.splitlines():
+        line = re.sub(r"^\[\[\w+\]\] ", "", line)
+        if re.match(r"# *undef|using namespace", line):
+            return None
+        if define := re.match(r"# *define +(\w+)", line):
+            names.add(define[1])
+        elif macro := MACRO_CALL.match(line):
+            names.add(f"{macro[2]}.{macro[3]}")
+        elif re.match(r"[A-Za-z_]", line) and not re.match(r"namespace|template|using [\w:]+;", line):
+            before = re.split(r"[(={;:\[]", line.replace("::", "_"))[0]
+            names.update(IDENTIFIER.findall(before)[-1:])
+            names.update(re.findall(r", (k[A-Z]\w*) =", line))  # further constants of one declaration
+    return names
+
+
+def headers_of(file, folder):
+    """Returns the headers beside a file and below `folder` that the file includes, also by another such header."""
+    found, left = set(), [file]
+    while left:
+        for name in INCLUDE.findall(left.pop().read_text()):
+            for header in (file.parent / name, folder / name):
+                if header not in found and header.exists():
+                    found.add(header)
+                    left.append(header)
+    return found
+
+
+def sources_of_names(file, folder):
+    """Returns {name: file or header that declares it}, or None if the file must be analyzed alone."""
+    names = {}
+    for source in (*headers_of(file, folder), file):
+        declared = names_of(source.read_text())
+        if declared is None and source == file:
+            return None
+        names |= dict.fromkeys(declared or (), source)
+    return names
+
+
+def units_of(files, folder, most):
+    """Groups files of a folder so that a group declares no name twice and has at most `most` files."""
+    units = []
+    for file in files:
+        names = sources_of_names(file, folder)
+        fits = [unit for unit in units if names is not None and unit["names"] is not None and len(unit["files"]) < most
+                and all(unit["names"].get(name, source) == source for name, source in names.items())]
+        if fits:
+            fits[0]["files"].append(file)
+            fits[0]["names"] |= names
+        else:
+            units.append({"files": [file], "names": names})
+    return [unit["files"] for unit in units]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("list", metavar="LIST", type=pathlib.Path)
+    parser.add_argument("--most", type=int, default=12, help="files of a unit")
+    arguments = parser.parse_args()
+    folders = collections.defaultdict(list)
+    for line in arguments.list.read_text().splitlines():
+        folder, file = line.split("|")
+        folders[folder].append(pathlib.Path(file))
+    for folder, files in folders.items():
+        for number, unit in enumerate(units_of(sorted(set(files)), pathlib.Path(folder), arguments.most)):
+            for file in unit if len(unit) > 1 else ():
+                print(f"{folder}|{file}|{number}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
