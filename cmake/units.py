@@ -53,11 +53,12 @@ def headers_of(file, folder):
 def sources_of_names(file, folder):
     """Returns {name: file or header that declares it}, or None if the file must be analyzed alone."""
     names = {}
-    for source in (*headers_of(file, folder), file):
+    for source in (*sorted(headers_of(file, folder)), file):
         declared = names_of(source.read_text())
         if declared is None and source == file:
             return None
-        names |= dict.fromkeys(declared or (), source)
+        for name in declared or ():
+            names.setdefault(name, source)  # what the file defines for a header is the header's
     return names
 
 

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "cmake"))
 from units import units_of  # noqa: E402
 
-FILES_OF_A_UNIT = 8
+FILES_OF_A_UNIT = 16
 # A named namespace, a C function, main() or a macro.
 LINKAGE = re.compile(r'^(inline )?namespace \w|extern "C"|^int main\(|^# *define', re.MULTILINE)
 FINDING = re.compile(r"^(/[^:\n]+):(\d+):(\d+): ", re.MULTILINE)
@@ -42,10 +42,13 @@ def in_own_namespace(text, number):
     return "\n".join(lines) + f"\n}}  // namespace file_{number}"
 
 
-def grouped(files):
+def grouped(files, options):
     """Groups files of one directory with the same options: those that get a namespace of their own, and the others."""
+    parent = files[0].parent
+    folders = [pathlib.Path(option[2:]) for option in options if option.startswith("-I")]
+    folder = next((folder for folder in folders if parent.is_relative_to(folder)), parent)  # of the target's headers
     apart = [file for file in files if in_own_namespace(file.read_text(), 0) is not None]
-    together = units_of([file for file in files if file not in apart], files[0].parent, FILES_OF_A_UNIT)
+    together = units_of([file for file in files if file not in apart], folder, FILES_OF_A_UNIT)
     return [apart[i:i + FILES_OF_A_UNIT] for i in range(0, len(apart), FILES_OF_A_UNIT)] + together
 
 
@@ -89,6 +92,7 @@ class Tidy:
         unit.write_text(text)
         status, output = self.run(unit, (*options, "-iquote", str(files[0].parent)))
         if DOES_NOT_COMPILE in output:
+            print(f"analyzed one by one, since they do not compile together: {', '.join(map(str, files))}", flush=True)
             results = [self.run(file, options) for file in files]
             return max(status for status, _ in results), "".join(output for _, output in results)
 
@@ -126,7 +130,7 @@ def main():
         groups[(file.parent, options_of(entry), alone)].append(file)
 
     work = [(unit, options) for (_, options, _), files in sorted(groups.items(), key=lambda group: str(group[0]))
-            for unit in grouped(sorted(files))]
+            for unit in grouped(sorted(files), options)]
     work.sort(key=lambda one: -sum(file.stat().st_size for file in one[0]))  # largest first
     print(f"clang-tidy of {len(seen)} files in {len(work)} translation units", flush=True)
     tidy = Tidy(pathlib.Path(arguments.program).resolve(), build)
