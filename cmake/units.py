@@ -34,7 +34,8 @@ def names_of(text):
         elif re.match(r"[A-Za-z_]", line) and not re.match(r"namespace|template|using [\w:]+;", line):
             before = re.split(r"[(={;:\[]", line.replace("::", "_"))[0]
             names.update(IDENTIFIER.findall(before)[-1:])
-            names.update(re.findall(r", (k[A-Z]\w*) =", line))  # further constants of one declaration
+        if re.match(r"[A-Za-z_]| {10,}k[A-Z]", line):  # further constants of one declaration
+            names.update(re.findall(r"(?:^ +|, )(k[A-Z]\w*) =", line))
     return names
 
 

@@ -10,6 +10,8 @@
 
 namespace conformance {
 
+inline constexpr unsigned kSparse = CUDA_ARRAY3D_SPARSE, kDeferred = CUDA_ARRAY3D_DEFERRED_MAPPING;
+
 // Destroys the arrays that its members create at the end of the test.
 class WithArrays : public OnDevice {
  protected:

@@ -6,8 +6,6 @@
 
 namespace conformance {
 
-inline constexpr unsigned kSparse = CUDA_ARRAY3D_SPARSE, kDeferred = CUDA_ARRAY3D_DEFERRED_MAPPING;
-
 class Arrays : public WithArrays {
  public:
   CUarray plain() { return array(shape(64, 8)); }

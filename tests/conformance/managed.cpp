@@ -42,7 +42,7 @@ const std::vector<NamedLocation> &locations() {
 
 namespace {
 
-std::string text_of(const Place &place) {
+std::string place_text(const Place &place) {
   return std::to_string(place.device) + " (type " + std::to_string(place.type) + ", id " +
          std::to_string(place.id) + ")";
 }
@@ -60,10 +60,10 @@ std::array<int, count> attribute(CUmem_range_attribute attribute, CUdeviceptr ad
 
 std::string text_of(const RangeState &state) {
   std::string text = state.is_read_mostly ? "read mostly" : "not read mostly";
-  text += ", preferred " + text_of(state.preferred) + ", accessed by";
+  text += ", preferred " + place_text(state.preferred) + ", accessed by";
   for (std::size_t i = 0; i < kListed; ++i)
     text += ' ' + std::to_string(i < state.accessed_by.size() ? state.accessed_by[i] : CU_DEVICE_INVALID);
-  return text + ", prefetched " + text_of(state.prefetched);
+  return text + ", prefetched " + place_text(state.prefetched);
 }
 
 std::string state_of(CUdeviceptr address, std::size_t bytes) {

@@ -27,8 +27,7 @@ struct MipmapUse {
   unsigned channels = 1;
 };
 constexpr unsigned kLayered = CUDA_ARRAY3D_LAYERED, kSurface = CUDA_ARRAY3D_SURFACE_LDST,
-                   kCube = CUDA_ARRAY3D_CUBEMAP, kGather = CUDA_ARRAY3D_TEXTURE_GATHER,
-                   kSparse = CUDA_ARRAY3D_SPARSE, kDeferred = CUDA_ARRAY3D_DEFERRED_MAPPING;
+                   kCube = CUDA_ARRAY3D_CUBEMAP, kGather = CUDA_ARRAY3D_TEXTURE_GATHER;
 const MipmapUse mipmap_uses[] = {
     {"Of_a_line", 64, 0, 0, 0, 3, 0, "64x0x0, 32x0x0, 16x0x0"},
     {"Of_a_plane", 64, 16, 0, 0, 3, 0, "64x16x0, 32x8x0, 16x4x0"},

@@ -6,8 +6,6 @@
 namespace conformance {
 namespace {
 
-constexpr unsigned kSparse = CUDA_ARRAY3D_SPARSE;
-constexpr unsigned kDeferred = CUDA_ARRAY3D_DEFERRED_MAPPING;
 constexpr std::size_t kTile = 65536;  // bytes of a tile; 256 x 256 bytes in two dimensions
 
 class SparseArrays : public WithVirtualMemory {

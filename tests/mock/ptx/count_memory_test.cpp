@@ -13,24 +13,24 @@ using testing::Counted;
 using testing::kWords;
 using testing::strided;
 
-struct Access {
+struct CountedAccess {
   const char *type;
   unsigned bytes, stride, offset;
   std::uint64_t transactions, ideal;
 };
 
 TEST(Counts, OfGlobalAccessesAreSectorsOf32BytesBesideTheIdeal) {
-  for (const Access &one : {
-           Access{"u32", 4, 0, 0, 1, 1},    // all lanes at one address
-           Access{"u32", 4, 1, 0, 4, 4},    // 128 consecutive bytes
-           Access{"u32", 4, 1, 1, 5, 4},    // the same, not aligned to a sector
-           Access{"u32", 4, 2, 0, 8, 4},    //
-           Access{"u32", 4, 8, 0, 32, 4},   // a sector for each lane
-           Access{"u32", 4, 32, 0, 32, 4},  //
-           Access{"u8", 1, 1, 0, 1, 1},     //
-           Access{"u16", 2, 1, 0, 2, 2},    //
-           Access{"u64", 8, 1, 0, 8, 8},    //
-           Access{"u64", 8, 4, 0, 32, 8},   //
+  for (const CountedAccess &one : {
+           CountedAccess{"u32", 4, 0, 0, 1, 1},    // all lanes at one address
+           CountedAccess{"u32", 4, 1, 0, 4, 4},    // 128 consecutive bytes
+           CountedAccess{"u32", 4, 1, 1, 5, 4},    // the same, not aligned to a sector
+           CountedAccess{"u32", 4, 2, 0, 8, 4},    //
+           CountedAccess{"u32", 4, 8, 0, 32, 4},   // a sector for each lane
+           CountedAccess{"u32", 4, 32, 0, 32, 4},  //
+           CountedAccess{"u8", 1, 1, 0, 1, 1},     //
+           CountedAccess{"u16", 2, 1, 0, 2, 2},    //
+           CountedAccess{"u64", 8, 1, 0, 8, 8},    //
+           CountedAccess{"u64", 8, 4, 0, 32, 8},   //
        }) {
     Counted counted(strided("global", one.type, one.bytes, one.stride, one.offset), kWords);
     counted.run(2, 32);
@@ -44,17 +44,17 @@ TEST(Counts, OfGlobalAccessesAreSectorsOf32BytesBesideTheIdeal) {
 }
 
 TEST(Counts, OfSharedAccessesAreThePassesOverTheBanks) {
-  for (const Access &one : {
-           Access{"u32", 4, 0, 0, 1, 1},    // broadcast
-           Access{"u32", 4, 1, 0, 1, 1},    //
-           Access{"u32", 4, 2, 0, 2, 1},    // conflict of 2
-           Access{"u32", 4, 3, 0, 1, 1},    // an odd stride meets each bank once
-           Access{"u32", 4, 4, 0, 4, 1},    // conflict of 4
-           Access{"u32", 4, 32, 0, 32, 1},  // conflict of 32
-           Access{"u32", 4, 33, 0, 1, 1},   // the padding that avoids it
-           Access{"u8", 1, 1, 0, 1, 1},     // 4 lanes share a word
-           Access{"u64", 8, 1, 0, 2, 2},    // 256 bytes
-           Access{"u64", 8, 2, 0, 4, 2},    //
+  for (const CountedAccess &one : {
+           CountedAccess{"u32", 4, 0, 0, 1, 1},    // broadcast
+           CountedAccess{"u32", 4, 1, 0, 1, 1},    //
+           CountedAccess{"u32", 4, 2, 0, 2, 1},    // conflict of 2
+           CountedAccess{"u32", 4, 3, 0, 1, 1},    // an odd stride meets each bank once
+           CountedAccess{"u32", 4, 4, 0, 4, 1},    // conflict of 4
+           CountedAccess{"u32", 4, 32, 0, 32, 1},  // conflict of 32
+           CountedAccess{"u32", 4, 33, 0, 1, 1},   // the padding that avoids it
+           CountedAccess{"u8", 1, 1, 0, 1, 1},     // 4 lanes share a word
+           CountedAccess{"u64", 8, 1, 0, 2, 2},    // 256 bytes
+           CountedAccess{"u64", 8, 2, 0, 4, 2},    //
        }) {
     Counted counted(strided("shared", one.type, one.bytes, one.stride, one.offset), kWords);
     counted.run(1, 64);  // a block of 2 warps
