@@ -4,9 +4,10 @@
 
 usage: units.py LIST [--most N]
 
-LIST has a line FOLDER|FILE for each file. Prints FOLDER|FILE|UNIT for each file that shares a unit with others of its
-folder: files whose declarations at namespace scope, and those of its headers, have different names. A file
-with a using directive or #undef is always compiled by itself.
+LIST has a line FOLDER|FILE for each file. Prints FOLDER|FILE|UNIT for each file that shares a unit with others of the
+folder: these files and their headers declare different names at namespace scope. A file with a using directive or
+#undef is always compiled by itself. If two files of a unit declare one name in a way that this program does not see,
+the unit does not compile, and one of the names has to change.
 """
 
 import argparse
@@ -21,7 +22,7 @@ INCLUDE = re.compile(r'^# *include "([^"]+)"', re.MULTILINE)
 
 
 def names_of(text):
-    """Returns the names declared at namespace scope, or None if the file must be analyzed alone."""
+    """Returns the names declared at namespace scope, or None if the file must be compiled by itself."""
     names = set()
     for line in text.splitlines():
         line = re.sub(r"^\[\[\w+\]\] ", "", line)
@@ -52,7 +53,7 @@ def headers_of(file, folder):
 
 
 def sources_of_names(file, folder):
-    """Returns {name: file or header that declares it}, or None if the file must be analyzed alone."""
+    """Returns {name: file or header that declares it}, or None if the file must be compiled by itself."""
     names = {}
     for source in (*sorted(headers_of(file, folder)), file):
         declared = names_of(source.read_text())
