@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles several C++ files as one translation unit, in the folders of CUSHIM_UNITY_FOLDERS: parsing headers and
+# Compiles several C++ files as one translation unit, with CUSHIM_COMPILE_IN_UNITS: parsing headers and
 # instantiating templates takes most of the time of a file. Unlike a unity build of CMake alone, no two files of a
 # unit declare the same name.
 
@@ -21,11 +21,17 @@ function(cushim_find_targets variable folder)
   set(${variable} "${found}" PARENT_SCOPE)
 endfunction()
 
-# cushim_compile_in_units(<folder>...): for all targets of the folders. Files with options of their own stay apart.
+# cushim_compile_in_units(<folder>...): for all targets of those of the folders that are built. Files with options of their
+# own stay apart.
 function(cushim_compile_in_units)
   set(list "")
+  get_property(built DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTY SUBDIRECTORIES)
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/")
   foreach(folder IN LISTS ARGN)
-    cushim_find_targets(targets "${PROJECT_SOURCE_DIR}/${folder}")
+    if(NOT folder IN_LIST built)
+      continue()
+    endif()
+    cushim_find_targets(targets "${folder}")
     foreach(target IN LISTS targets)
       get_target_property(sources ${target} SOURCES)
       get_target_property(home ${target} SOURCE_DIR)

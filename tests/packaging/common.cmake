@@ -35,7 +35,7 @@ function(configure_like_cushim source)
   file(REMOVE_RECURSE ${BESIDE})
   string(TOUPPER "${BUILD_TYPE}" type)
   configure_command(${source} ${BESIDE} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} "-DCMAKE_C_FLAGS_${type}=${FLAGS}"
-    "-DCMAKE_CXX_FLAGS_${type}=${FLAGS}" -DCUSHIM_WERROR=${WERROR} ${ARGN})
+    "-DCMAKE_CXX_FLAGS_${type}=${FLAGS}" -DCUSHIM_WERROR=${WERROR} -DCUSHIM_COMPILE_IN_UNITS=${IN_UNITS} ${ARGN})
   run(${command})
 endfunction()
 
