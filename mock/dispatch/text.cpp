@@ -8,8 +8,12 @@
 #include <cstdio>
 #include <string_view>
 
+#include <cushim/detail/reference.hpp>
+
 namespace cushim::mock {
 namespace {
+
+using cushim::detail::hexadecimal;
 
 struct Flag {
   unsigned value;
@@ -83,10 +87,6 @@ std::string formatted(const char *format, auto value) {
 bool is_flags(std::string_view name) { return name == "flags" || name == "Flags"; }
 
 }  // namespace
-
-std::string hexadecimal(std::uint64_t value) {
-  return formatted("0x%llx", static_cast<unsigned long long>(value));
-}
 
 std::string result_text(CUresult result) {
   const std::string number = std::to_string(static_cast<int>(result));

@@ -9,6 +9,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include <cushim/detail/packed_parameters.hpp>
+#include <cushim/detail/reference.hpp>
 #include "bits.hpp"
 #include "created_memory.hpp"
 #include "mapping.hpp"
@@ -23,7 +24,9 @@ using trace::Type;
 using Kind = Type::Kind;
 using Content = Buffer::Content;
 
-std::string address_text(std::uint64_t address) { return address == 0 ? "null" : mock::hexadecimal(address); }
+std::string address_text(std::uint64_t address) {
+  return address == 0 ? "null" : cushim::detail::hexadecimal(address);
+}
 
 std::string handle_text(const Type &type, std::uint64_t bits) {
   return mock::handle_text(type.name, reinterpret_cast<const void *>(bits));

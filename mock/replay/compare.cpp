@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare.hpp"
 
-#include <cushim/mock/text.hpp>
-
 #include <algorithm>
 #include <cstring>
 
+#include <cushim/detail/reference.hpp>
 #include "bits.hpp"
 #include "recording_format.hpp"
 
 namespace cushim::replay {
 namespace {
 
+using cushim::detail::hexadecimal;
 using trace::Field;
 using trace::Type;
 using Kind = Type::Kind;
-using mock::hexadecimal;
 
 std::optional<Unequal> compare_handles(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed,
                                        bool creates, Mapping &mapping) {

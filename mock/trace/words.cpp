@@ -3,7 +3,6 @@
 
 #include <cushim/driver.hpp>
 #include <cushim/error.hpp>
-#include <cushim/mock/text.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -11,14 +10,15 @@
 #include <unordered_set>
 
 #include <cushim/detail/entry_traits.hpp>
+#include <cushim/detail/reference.hpp>
 #include "trace_format.hpp"
 
 namespace cushim::trace {
 namespace {
 
+using cushim::detail::hexadecimal;
 using Kind = Type::Kind;
 using mock::EntryTraits;
-using mock::hexadecimal;
 
 std::string quoted(std::string_view text) {
   std::string all = "\"";

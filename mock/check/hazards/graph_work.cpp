@@ -2,9 +2,10 @@
 #include "hazards/graph_work.hpp"
 
 #include <cushim/exact.hpp>
-#include <cushim/mock/text.hpp>
 
 #include <utility>
+
+#include <cushim/detail/reference.hpp>
 
 #include "hazards/copy_extents.hpp"
 
@@ -254,7 +255,7 @@ GraphWork::Uses uses_of(const CUDA_MEMSET_NODE_PARAMS &memset) {
 
 std::shared_ptr<GraphWork> read_graph(CUgraph graph, KernelKnowledge &kernels, const NodeSites &sites) {
   Reader reader(kernels, sites);
-  const std::string name = mock::hexadecimal(reinterpret_cast<std::uintptr_t>(graph));
+  const std::string name = cushim::detail::hexadecimal(reinterpret_cast<std::uintptr_t>(graph));
   return reader.append(graph, std::nullopt, " of graph " + name) ? reader.made : nullptr;
 }
 

@@ -2,10 +2,12 @@
 // The text of hazard reports.
 #include "hazards/hazard_model.hpp"
 
-#include <cushim/mock/text.hpp>
+#include <cushim/detail/reference.hpp>
 
 namespace cushim::check {
 namespace {
+
+using cushim::detail::hexadecimal;
 
 std::string symbol(const Access &access) {
   const std::string call = cushim_entry(static_cast<int>(access.entry))->symbol;
@@ -63,7 +65,7 @@ std::string count_of_bytes(ByteRange bytes) {
 }
 
 std::string event_text(unsigned long number, std::uint64_t handle) {
-  return "event " + std::to_string(number) + " (" + mock::hexadecimal(handle) + ")";
+  return "event " + std::to_string(number) + " (" + hexadecimal(handle) + ")";
 }
 
 std::string array_text(const Conflict &conflict) {
@@ -71,12 +73,12 @@ std::string array_text(const Conflict &conflict) {
   return count_of_bytes(conflict.bytes) + " from byte " + std::to_string(begin % kRowOfArray) + " of row " +
          std::to_string(begin % kLayerOfArray / kRowOfArray) + " of layer " +
          std::to_string(begin / kLayerOfArray) + " of array " +
-         mock::hexadecimal(reinterpret_cast<std::uintptr_t>(conflict.array));
+         hexadecimal(reinterpret_cast<std::uintptr_t>(conflict.array));
 }
 
 // Returns the condition of cuStreamWaitValue in C notation: "*0x7f10 >= 5".
 std::string condition_text(const HazardModel::ValueWait &wait) {
-  const std::string at = std::string("*").append(mock::hexadecimal(wait.address)),
+  const std::string at = std::string("*").append(hexadecimal(wait.address)),
                     value = std::to_string(wait.value);
   switch (wait.flags & 3) {
     case CU_STREAM_WAIT_VALUE_GEQ:
@@ -100,14 +102,14 @@ std::string HazardModel::kind_text(std::uint64_t address) const {
 }
 
 std::string HazardModel::bytes_text(ByteRange bytes) const {
-  return count_of_bytes(bytes) + " from " + mock::hexadecimal(bytes.begin) + " to " +
-         mock::hexadecimal(bytes.end - 1) + kind_text(bytes.begin);
+  return count_of_bytes(bytes) + " from " + hexadecimal(bytes.begin) + " to " + hexadecimal(bytes.end - 1) +
+         kind_text(bytes.begin);
 }
 
 std::string HazardModel::place_text(const Conflict &conflict) const {
   if (conflict.array != nullptr) return array_text(conflict);
   if (conflict.first.has_guessed_extent() || conflict.second.has_guessed_extent())
-    return mock::hexadecimal(conflict.bytes.begin) + kind_text(conflict.bytes.begin) +
+    return hexadecimal(conflict.bytes.begin) + kind_text(conflict.bytes.begin) +
            ", an address that the kernel gets";
   return bytes_text(conflict.bytes);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hazards/stream_names.hpp"
 
-#include <cushim/mock/text.hpp>
+#include <cushim/detail/reference.hpp>
 
 namespace cushim::check {
-
 StreamIndex StreamNames::open(ContextKey context, Order::Kind kind, std::string text) {
   const StreamIndex stream_index = order_.open(context, kind);
   if (stream_index >= numbers_.size()) numbers_.resize(stream_index + 1);
@@ -22,7 +21,7 @@ std::string StreamNames::of_context(ContextKey context) {
 
 void StreamNames::made(CUstream handle, ContextKey context, bool is_blocking) {
   const std::string text = "stream " + std::to_string(++count_made_) + " (" +
-                           mock::hexadecimal(reinterpret_cast<std::uintptr_t>(handle)) + ")" +
+                           cushim::detail::hexadecimal(reinterpret_cast<std::uintptr_t>(handle)) + ")" +
                            of_context(context);
   made_[handle] = open(context, is_blocking ? Order::Kind::blocking : Order::Kind::non_blocking, text);
 }

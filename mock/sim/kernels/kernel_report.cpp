@@ -4,16 +4,13 @@
 #include <cstdio>
 #include <string_view>
 
+#include <cushim/detail/reference.hpp>
 #include "machine/system.hpp"
 
 namespace cushim::sim {
 namespace {
 
-std::string hex(std::uint64_t address) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-  return text;
-}
+using cushim::detail::hexadecimal;
 
 std::string to_text(const ptx::Dim3 &index) {
   char text[48];
@@ -45,7 +42,7 @@ void append_nearest_allocation(System &system, std::uint64_t address, std::strin
   });
   if (nearest == nullptr) return;
   text += before;
-  text += "nearest allocation: " + std::to_string(nearest->size) + " bytes at " + hex(nearest->base);
+  text += "nearest allocation: " + std::to_string(nearest->size) + " bytes at " + hexadecimal(nearest->base);
   if (address >= nearest->end())
     text += ", which ends " + std::to_string(address - nearest->end()) + " bytes before it";
   else if (address < nearest->base)
@@ -58,7 +55,7 @@ std::string to_text(System &system, const ptx::Fault &fault) {
   std::string text = "kernel " + fault.kernel + ": " + std::string(ptx::name(fault.kind));
   const bool has_address =
       fault.kind == ptx::FaultKind::illegal_address || fault.kind == ptx::FaultKind::misaligned_address;
-  if (has_address) text.append(" ").append(hex(fault.address));
+  if (has_address) text.append(" ").append(hexadecimal(fault.address));
   text.append(", ").append(thread_of(fault)).append(", ").append(line_of(fault));
   if (!fault.message.empty())
     return text.append(": ").append(fault.message);  // the address is a handle or a coordinate
@@ -78,7 +75,8 @@ mock::KernelDefect to_defect(System &system, const std::string &kernel, const pt
     if (finding.rule == "out-of-bounds") freed = system.memory.find_freed(finding.address);
     if (freed != nullptr) {
       defect.rule = "use-after-free";
-      defect.what += "; freed allocation: " + std::to_string(freed->size) + " bytes at " + hex(freed->base);
+      defect.what +=
+          "; freed allocation: " + std::to_string(freed->size) + " bytes at " + hexadecimal(freed->base);
     } else {
       append_nearest_allocation(system, finding.address, "; ", defect.what);
     }

@@ -50,9 +50,6 @@ inline constexpr const char *noun_of = nullptr;
 CUSHIM_HANDLES(CUSHIM_HANDLE)
 #undef CUSHIM_HANDLE
 
-// Returns "0x7f10".
-std::string hexadecimal(std::uint64_t value);
-
 // Returns "CUDA_ERROR_INVALID_HANDLE (400, invalid handle)".
 std::string result_text(CUresult result);
 
