@@ -3,23 +3,7 @@
 # instantiating templates takes most of the time of a file. Unlike a unity build of CMake alone, no two files of a
 # unit declare the same name.
 
-# cushim_find_targets(<variable> <folder>): the targets of the folder and its subfolders that have C++ files
-function(cushim_find_targets variable folder)
-  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
-  set(found "")
-  foreach(target IN LISTS targets)
-    get_target_property(type ${target} TYPE)
-    if(type MATCHES "EXECUTABLE|LIBRARY" AND NOT type STREQUAL "INTERFACE_LIBRARY")
-      list(APPEND found ${target})
-    endif()
-  endforeach()
-  get_property(subfolders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
-  foreach(subfolder IN LISTS subfolders)
-    cushim_find_targets(below "${subfolder}")
-    list(APPEND found ${below})
-  endforeach()
-  set(${variable} "${found}" PARENT_SCOPE)
-endfunction()
+include(Targets)
 
 # cushim_compile_in_units(<folder>...): for all targets of those of the folders that are built. Files with options of their
 # own stay apart.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds C++ files that can be compiled as one translation unit.
 
-usage: units.py LIST [--most N]
+usage: units.py LIST
 
 LIST has a line FOLDER|FILE for each file. Prints FOLDER|FILE|UNIT for each file that shares a unit with others of the
 folder: these files and their headers declare different names at namespace scope. A file with a using directive or
@@ -12,19 +12,22 @@ the unit does not compile, and one of the names has to change.
 
 import argparse
 import collections
+import functools
 import pathlib
 import re
 import sys
 
+FILES_OF_A_UNIT = 12
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 MACRO_CALL = re.compile(r"([A-Z][A-Z0-9_]+)\((\w+), *(\w+)")
 INCLUDE = re.compile(r'^# *include "([^"]+)"', re.MULTILINE)
 
 
-def names_of(text):
+@functools.cache
+def names_of(file):
     """Returns the names declared at namespace scope, or None if the file must be compiled by itself."""
     names = set()
-    for line in text.splitlines():
+    for line in file.read_text().splitlines():
         line = re.sub(r"^\[\[\w+\]\] ", "", line)
         if re.match(r"# *undef|using namespace", line):
             return None
@@ -40,15 +43,20 @@ def names_of(text):
     return names
 
 
+@functools.cache
+def includes_of(file, beside, folder):
+    """Returns the headers beside another file and below `folder` that a file includes itself."""
+    paths = (place / name for name in INCLUDE.findall(file.read_text()) for place in (beside, folder))
+    return [path for path in paths if path.exists()]
+
+
 def headers_of(file, folder):
     """Returns the headers beside a file and below `folder` that the file includes, also by another such header."""
     found, left = set(), [file]
     while left:
-        for name in INCLUDE.findall(left.pop().read_text()):
-            for header in (file.parent / name, folder / name):
-                if header not in found and header.exists():
-                    found.add(header)
-                    left.append(header)
+        new = set(includes_of(left.pop(), file.parent, folder)) - found
+        found |= new
+        left += new
     return found
 
 
@@ -56,7 +64,7 @@ def sources_of_names(file, folder):
     """Returns {name: file or header that declares it}, or None if the file must be compiled by itself."""
     names = {}
     for source in (*sorted(headers_of(file, folder)), file):
-        declared = names_of(source.read_text())
+        declared = names_of(source)
         if declared is None and source == file:
             return None
         for name in declared or ():
@@ -82,14 +90,13 @@ def units_of(files, folder, most):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("list", metavar="LIST", type=pathlib.Path)
-    parser.add_argument("--most", type=int, default=12, help="files of a unit")
     arguments = parser.parse_args()
     folders = collections.defaultdict(list)
     for line in arguments.list.read_text().splitlines():
         folder, file = line.split("|")
         folders[folder].append(pathlib.Path(file))
     for folder, files in folders.items():
-        for number, unit in enumerate(units_of(sorted(set(files)), pathlib.Path(folder), arguments.most)):
+        for number, unit in enumerate(units_of(sorted(set(files)), pathlib.Path(folder), FILES_OF_A_UNIT)):
             for file in unit if len(unit) > 1 else ():
                 print(f"{folder}|{file}|{number}")
 

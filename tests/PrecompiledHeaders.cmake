@@ -3,26 +3,7 @@
 # compiling a test. clang-tidy reads the tests without them (CMAKE_DISABLE_PRECOMPILE_HEADERS), so that each file
 # still includes the headers that it uses.
 
-# cushim_find_test_programs(<variable> <folder>): sets the variable to the C++ programs of the folder and its
-# subfolders that link GoogleTest
-function(cushim_find_test_programs variable folder)
-  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
-  set(found "")
-  foreach(target IN LISTS targets)
-    get_target_property(type ${target} TYPE)
-    get_target_property(libraries ${target} LINK_LIBRARIES)
-    get_target_property(sources ${target} SOURCES)
-    if(type STREQUAL "EXECUTABLE" AND NOT sources MATCHES "\\.c(;|$)" AND libraries MATCHES "GTest::|cushim::(mock|testing)")
-      list(APPEND found ${target})
-    endif()
-  endforeach()
-  get_property(subfolders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
-  foreach(subfolder IN LISTS subfolders)
-    cushim_find_test_programs(below "${subfolder}")
-    list(APPEND found ${below})
-  endforeach()
-  set(${variable} "${found}" PARENT_SCOPE)
-endfunction()
+include(Targets)
 
 file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp" "")
 add_library(cushim_test_headers OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
@@ -32,8 +13,15 @@ set(headers algorithm array atomic cushim/cushim.hpp cushim/error.hpp filesystem
 list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1>>")
 target_precompile_headers(cushim_test_headers PRIVATE ${headers})
 
-cushim_find_test_programs(programs "${CMAKE_CURRENT_SOURCE_DIR}")
-foreach(program IN LISTS programs)
+# The C++ programs that link GoogleTest.
+cushim_find_targets(targets "${CMAKE_CURRENT_SOURCE_DIR}")
+foreach(program IN LISTS targets)
+  get_target_property(type ${program} TYPE)
+  get_target_property(libraries ${program} LINK_LIBRARIES)
+  get_target_property(sources ${program} SOURCES)
+  if(NOT type STREQUAL "EXECUTABLE" OR sources MATCHES "\\.c(;|$)" OR NOT libraries MATCHES "GTest::|cushim::(mock|testing)")
+    continue()
+  endif()
   target_precompile_headers(${program} REUSE_FROM cushim_test_headers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${program} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # needed by ccache

@@ -5,7 +5,7 @@
 usage: tidy.py CLANG_TIDY BUILD_FOLDER [--jobs N] [FILE...]
 
 Parsing headers takes most of the time, so files of one directory with the same compile options are concatenated and
-analyzed as one translation unit, unless they or headers of their directory declare the same name. A file without names
+analyzed as one translation unit, unless they or headers of their target declare the same name. A file without names
 of external linkage, such as a test, gets a namespace of its own. Findings are printed with the original file and line.
 If a unit does not compile, its files are analyzed one by one. With FILE arguments, analyzes only these files.
 """
