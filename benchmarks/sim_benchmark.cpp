@@ -97,20 +97,6 @@ void event_record(benchmark::State &state, On on) {
   for (auto _ : state) benchmark::DoNotOptimize(driver().cuEventRecord(running.event, running.stream));
 }
 
-// Launches an empty kernel: as PTX, or registered as a function.
-void launch(benchmark::State &state, bool is_registered) {
-  const Running running;
-  if (is_registered) running.machine->kernel("empty", [](const cushim::sim::Launch &) {});
-  CUmodule module = nullptr;
-  CUfunction function = nullptr;
-  need(driver().cuModuleLoadData(&module, ".version 7.8\n.target sm_52\n.visible .entry empty() { ret; }"));
-  need(driver().cuModuleGetFunction(&function, module, "empty"));
-  for (auto _ : state)
-    benchmark::DoNotOptimize(
-        driver().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, running.stream, nullptr, nullptr));
-  need(driver().cuModuleUnload(module));
-}
-
 // Registers each call for both drivers, if both exist. The real driver has threads of its own.
 void add_calls() {
   struct Calls {
@@ -128,8 +114,6 @@ void add_calls() {
   for (const auto &[name, body] : kCalls)
     benchmark::RegisterBenchmark((std::string(name) + "/two_threads").c_str(),
                                  cushim::bench::in_two_threads<On>, body, On::simulated);
-  benchmark::RegisterBenchmark("launch/PTX", launch, false);
-  benchmark::RegisterBenchmark("launch/registered", launch, true);
   if (!real_driver()) return;
   for (const auto &[name, body] : kCalls)
     benchmark::RegisterBenchmark((std::string("real/") + name).c_str(), body, On::real);
