@@ -2,6 +2,9 @@
 // The folder that keeps the PTX of cubins.
 #include "kernels/ptx_store.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -49,6 +52,34 @@ TEST(PtxStore, Removes_what_was_not_used_for_the_longest_time) {
   EXPECT_LE(files_in(folder.path()), 9U);
   EXPECT_TRUE(store.find("cubin 99").has_value());
   EXPECT_FALSE(store.find("cubin 0").has_value());
+}
+
+// Keeps and finds PTX that other processes keep, too. Returns whether all PTX that it found was complete.
+bool keeps_and_finds(const std::string &folder) {
+  PtxStore store(folder, 20 * kPtx.size());
+  for (int i = 0; i < 500; ++i) {
+    const std::string cubin = "cubin " + std::to_string(i % 40);
+    store.keep(cubin, kPtx, "the test");
+    const auto found = store.find(cubin);  // another process may have removed it
+    if (found && (found->text != kPtx || found->origin != "the test")) return false;
+  }
+  return true;
+}
+
+TEST(PtxStore, Gives_processes_that_write_at_the_same_time_complete_PTX) {
+  const Folder folder;
+  std::vector<pid_t> children(4);
+  for (pid_t &child : children) {
+    child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) _exit(keeps_and_finds(folder.path()) ? 0 : 1);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_LE(files_in(folder.path()), 40U);
 }
 
 TEST(PtxStore, Gives_the_driver_the_PTX_of_a_cubin) {
