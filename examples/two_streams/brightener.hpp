@@ -67,7 +67,6 @@ class Brightener {
   // `waits` is false only to show what the tests find.
   explicit Brightener(bool waits = true) : waits_(waits) {}
 
-  const cushim::Stream &loading() const { return loading_; }
   const cushim::Stream &working() const { return working_; }
 
   std::vector<float> run(const std::vector<std::uint8_t> &picture, float factor) {
