@@ -15,7 +15,10 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from cubin import cubin
+
 NOT_INSTALLED = 77
 
 
@@ -207,6 +210,54 @@ def pycuda_kernels(folder, python):
     need_ptx(report, "ptxas")
 
 
+def registered(folder, command_for):
+    """Runs a program that adds two vectors by the kernel of a cubin without PTX, which a library in C registers.
+    command_for(compiler, folder) builds it, and returns its command without the cubin."""
+    compiler = program("gcc-12", "gcc", "cc")
+    with tempfile.TemporaryDirectory() as build:
+        kernels, code = f"{build}/libkernels.so", f"{build}/add.cubin"
+        subprocess.run([compiler, "-shared", "-fPIC", f"-I{HERE.parents[1]}/mock/include", HERE / "registered_kernels.c",
+                        "-o", kernels], check=True)
+        pathlib.Path(code).write_bytes(cubin("add"))
+        output, report = run([*command_for(compiler, build), code], folder, CUSHIM_KERNELS=kernels,
+                             NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
+    need_calls(report, **{"cuLaunchKernel(Ex)?": 1})
+    need_nothing_missing(report)
+    return output
+
+
+def registered_vector_addition(folder, _):
+    def build(compiler, to):
+        headers = os.environ.get("CUSHIM_TEST_HEADERS", "/usr/local/cuda/include")
+        subprocess.run([compiler, f"-I{headers}", HERE / "vector_addition.c", f"{folder}/libcuda.so.1", "-o",
+                        f"{to}/vector_addition"], check=True)
+        return [f"{to}/vector_addition"]
+    need_output(registered(folder, build), r"(?m)^all is as it should be$")
+
+
+def registered_openmp(folder, _):
+    """LLVM's offload plugin reads the cubin and launches its kernel."""
+    libraries = "/usr/lib/llvm-14/lib"
+    if not os.path.exists(f"{libraries}/libomptarget.rtl.cuda.so"):
+        skip("LLVM 14's offload plugin is not installed (Debian: libomp-14-dev)")
+
+    def build(compiler, to):
+        # libomptarget calls functions of libomp, and does not name it as a dependency.
+        subprocess.run([compiler, HERE / "openmp.c", "-Wl,--no-as-needed", f"{libraries}/libomptarget.so",
+                        f"{libraries}/libomp.so", f"-Wl,-rpath,{libraries}", "-o", f"{to}/openmp"], check=True)
+        return [f"{to}/openmp"]
+    need_output(registered(folder, build), r"(?m)^2 devices$", r"(?m)^0: 1000 of 1000 sums$")
+
+
+def registered_by(package, module):
+    def client(folder, python):
+        need_python_package(python, module)
+        output = registered(folder, lambda *_: [python, HERE / "registered_client.py", package])
+        need_output(output, r"(?m)^all is as it should be$")
+    client.__name__ = f"registered_{package}"
+    return client
+
+
 def tinygrad(folder, python):
     need_python_package(python, "tinygrad")
     nvrtc = next(pathlib.Path(python).parent.parent.glob("lib/python*/site-packages/nvidia/cu13/lib"), folder)
@@ -220,7 +271,9 @@ def tinygrad(folder, python):
 
 CLIENTS = {function.__name__: function for function in
            (llvm_omp_device_info, hashcat, boinc, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, cuda_core_kernels, numba_cuda,
-            numba_kernels, pycuda, pycuda_kernels, tinygrad)}
+            numba_kernels, pycuda, pycuda_kernels, registered_vector_addition, registered_openmp,
+            registered_by("cuda_core", "cuda.core"), registered_by("numba_cuda", "numba_cuda"), registered_by("pycuda", "pycuda"),
+            tinygrad)}
 
 if __name__ == "__main__":
     if not 3 <= len(sys.argv) <= 4 or sys.argv[1] not in CLIENTS:

@@ -7,10 +7,12 @@ Usage: kernels_test.py TEST CUSHIM LIBRARY_FOLDER COMPILER INCLUDE_FOLDER
 import json
 import pathlib
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from cubin import cubin
 
 CUSHIM, FOLDER, COMPILER, INCLUDE = sys.argv[2:6]
 HERE = pathlib.Path(tempfile.mkdtemp(prefix="cushim-kernels-test-"))
@@ -50,20 +52,6 @@ if sys.argv[1] == '2':
     print(*there)
     assert cu.cuMemFree_v2(memory) == 0 and cu.cuModuleUnload(module) == 0
 """
-
-
-def cubin(*functions):
-    """Returns an ELF file of the CUDA machine type with a section for each function."""
-    names = b"\0" + b"".join(b".text." + name.encode() + b"\0" for name in functions)
-    sections, at = bytes(64), 1
-    for name in functions:
-        sections += struct.pack("<IIQQQQIIQQ", at, 1, *[0] * 8)
-        at += len(name) + 7
-    sections += struct.pack("<IIQQQQIIQQ", 0, 3, 0, 0, 64, len(names), *[0] * 4)
-    count = len(functions) + 2
-    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 2, 190, 1, 0, 0, 64 + len(names), 0, 64, 0, 0, 64, count,
-                       count - 1)
-    return head + names + sections
 
 
 def run(*options, blocks=2):
