@@ -3,6 +3,7 @@
 // library is loaded and never destroyed: programs call the driver from their last destructors.
 #include <dlfcn.h>
 #include <unistd.h>
+#include <cushim/check/call_stack.hpp>
 #include <cushim/check/checkers.hpp>
 #include <cushim/replay/recorder.hpp>
 #include <cushim/trace/tracer.hpp>
@@ -14,10 +15,14 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <cushim/detail/inside_call.hpp>
@@ -83,16 +88,31 @@ std::unique_ptr<cushim::check::Checkers> checkers_from_environment(cushim::Drive
   }
 }
 
+// Returns the text of the call stack of the call that runs on this thread, once for equal call stacks.
+std::string_view call_stack_text() {
+  static std::mutex mutex;
+  static auto *const texts =
+      new std::unordered_map<const void *, std::string>;  // never destroyed: calls come late
+  const auto stack = cushim::check::CallStack::of_call();
+  const std::lock_guard lock(mutex);
+  const auto [text, is_new] = texts->try_emplace(stack.frames().data());
+  if (is_new) text->second = stack.to_text();
+  return text->second;
+}
+
 // CUSHIM_TRACE: the name of a recording, in which %p is the process ID; without %p, ".PROCESS" is appended.
-// Returns null if it is not set; then no call is hooked.
+// Returns null if it is not set; then no call is hooked. CUSHIM_TRACE_CALL_STACKS: if it is 1, call stacks
+// are recorded.
 std::unique_ptr<cushim::trace::Tracer> tracer_from_environment(ChosenDriver &chosen) {
   const char *const file = std::getenv("CUSHIM_TRACE");
   if (file == nullptr || *file == '\0') return nullptr;
-  return std::make_unique<cushim::trace::Tracer>(
-      chosen.driver(), report_file(file, getpid()),
-      cushim::trace::TracerOptions{
-          .virtual_time = chosen.virtual_time(),
-          .observe = [&chosen](cushim::mock::OperationObserver *observer) { chosen.observe(observer); }});
+  cushim::trace::TracerOptions options{
+      .virtual_time = chosen.virtual_time(),
+      .observe = [&chosen](cushim::mock::OperationObserver *observer) { chosen.observe(observer); }};
+  const char *const stacks = std::getenv("CUSHIM_TRACE_CALL_STACKS");
+  if (stacks != nullptr && std::string_view(stacks) == "1") options.call_stack = call_stack_text;
+  return std::make_unique<cushim::trace::Tracer>(chosen.driver(), report_file(file, getpid()),
+                                                 std::move(options));
 }
 
 // CUSHIM_RECORD: the name of a recording for cushim replay, as CUSHIM_TRACE. CUSHIM_RECORD_DATA: none, hashes

@@ -58,7 +58,7 @@ void find_allocations(const Usage &usage, std::vector<Advice> &all) {
   for (const Allocation &allocation : usage.allocations) {
     Same &same = by_size[{allocation.call->slot, allocation.bytes}];
     if (same.first == nullptr) same.first = allocation.call;
-    if (allocation.is_freed) ++same.freed;
+    if (allocation.freed) ++same.freed;
   }
   for (const auto &[key, same] : by_size)
     if (same.freed >= kOften)

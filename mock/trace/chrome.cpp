@@ -101,7 +101,9 @@ void write_chrome(const Trace &trace, std::ostream &to) {
        << ",\"tid\":" << trace.system_thread(call.thread) << ",\"ts\":" << microseconds(call.begin)
        << ",\"dur\":" << microseconds(call.end.value_or(end) - call.begin)
        << ",\"args\":{\"arguments\":" << json_arguments(words) << ",\"result\":\""
-       << (call.end ? result_name(call.result) : "unfinished") << "\"}}";
+       << (call.end ? result_name(call.result) : "unfinished") << '"';
+    if (call.call_stack != nullptr) to << ",\"call_stack\":" << json_string(*call.call_stack);
+    to << "}}";
   });
   for (const Note &note : trace.notes())
     to << ",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":" << json_string(note.text.substr(0, note.text.find('\n')))

@@ -38,6 +38,23 @@ class Symbols {
   std::string json_;
 };
 
+// The call stacks in the page, by index.
+class CallStacks {
+ public:
+  // Returns -1 for null.
+  std::ptrdiff_t index_of(const std::string *call_stack) {
+    if (call_stack == nullptr) return -1;
+    const auto [at, is_new] = indexes_.emplace(call_stack, static_cast<std::ptrdiff_t>(indexes_.size()));
+    if (is_new) json_.append(json_.empty() ? "" : ",").append(for_script(json_string(*call_stack)));
+    return at->second;
+  }
+  const std::string &json() const noexcept { return json_; }
+
+ private:
+  std::unordered_map<const std::string *, std::ptrdiff_t> indexes_;
+  std::string json_;
+};
+
 // Writes rows in brackets, separated by commas.
 class List {
  public:
@@ -94,13 +111,14 @@ void write_html(const Trace &trace, std::ostream &to) {
      << ",\"driver\":" << for_script(json_string(trace.driver())) << ",\"threads\":" << trace.threads()
      << ",\"calls\":";
   Symbols symbols;
+  CallStacks call_stacks;
   {
     List list(to);
     for_each_call(trace, [&](const Call &call, const std::vector<Word> &words) {
       list.add(microseconds(call.begin), microseconds(duration(call)), call.thread,
                symbols.index_of(cushim_entry(call.slot)->symbol),
                json_string(call.end ? result_name(call.result) : "unfinished"),
-               for_script(json_arguments(words)));
+               for_script(json_arguments(words)), call_stacks.index_of(call.call_stack));
     });
   }
   std::unordered_map<std::uint64_t, std::size_t> by_id;
@@ -119,7 +137,8 @@ void write_html(const Trace &trace, std::ostream &to) {
     to << "null";
   else
     write_virtual_time(trace, by_id, symbols, to);
-  to << ",\n\"names\":[" << symbols.json() << "]}" << page.substr(at + mark.size());
+  to << ",\n\"stacks\":[" << call_stacks.json() << "],\n\"names\":[" << symbols.json() << "]}"
+     << page.substr(at + mark.size());
 }
 
 }  // namespace cushim::trace

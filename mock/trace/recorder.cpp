@@ -150,8 +150,11 @@ std::atomic<std::uint64_t> recorders{0};
 thread_local Recorder::OfThread Recorder::of_thread_;
 
 Recorder::Recorder(const std::string &file, std::string_view driver,
-                   std::function<std::int64_t()> virtual_time)
-    : number_(++recorders), virtual_time_(std::move(virtual_time)), name_(std::filesystem::absolute(file)) {
+                   std::function<std::int64_t()> virtual_time, std::function<std::string_view()> call_stack)
+    : number_(++recorders),
+      virtual_time_(std::move(virtual_time)),
+      call_stack_(std::move(call_stack)),
+      name_(std::filesystem::absolute(file)) {
   watch_for_fork();
   const int created = open(name_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (created < 0) fail(file);
@@ -260,8 +263,35 @@ std::uint64_t Recorder::begin(int slot, std::span<const std::uint64_t> words) {
   Chunk *const chunk = chunk_for(size);
   if (chunk == nullptr) return 0;
   std::ranges::copy(words, chunk->next() + kRecordWords);
-  return chunk->call = chunk->commit({static_cast<std::uint32_t>(size), RecordKind::begin,
-                                      static_cast<std::uint16_t>(slot), ticks()});
+  const std::uint64_t call = chunk->call = chunk->commit(
+      {static_cast<std::uint32_t>(size), RecordKind::begin, static_cast<std::uint16_t>(slot), ticks()});
+  if (call_stack_) record_call_stack(call);
+  return call;
+}
+
+void Recorder::record_call_stack(std::uint64_t call) {
+  constexpr std::size_t kText = kRecordWords + sizeof(CallStackRecord) / sizeof(std::uint64_t);
+  constexpr std::size_t kWords = kRecordWords + sizeof(CallStackOfCall) / sizeof(std::uint64_t);
+  const std::string_view text = call_stack_().substr(0, kMostCallStack);
+  const auto [number, is_new] = [&] {
+    const std::lock_guard lock(mutex_);
+    const auto [at, added] = call_stacks_.emplace(text.data(), call_stacks_.size() + 1);
+    return std::pair(at->second, added);
+  }();
+  if (is_new) {
+    const std::size_t size = kText + words_for(text.size());
+    Chunk *const chunk = chunk_for(size);
+    if (chunk == nullptr) return;
+    const CallStackRecord record{.number = number, .size = text.size()};
+    std::memcpy(chunk->next() + kRecordWords, &record, sizeof record);
+    std::ranges::copy(text, reinterpret_cast<char *>(chunk->next() + kText));
+    chunk->commit({static_cast<std::uint32_t>(size), RecordKind::call_stack, kNoSlot, ticks()});
+  }
+  Chunk *const chunk = chunk_for(kWords);
+  if (chunk == nullptr) return;
+  const CallStackOfCall record{.call = call, .number = number};
+  std::memcpy(chunk->next() + kRecordWords, &record, sizeof record);
+  chunk->commit({kWords, RecordKind::call_stack_of, kNoSlot, ticks()});
 }
 
 // Returns false if the call's begin is not the last record of the chunk, or the chunk has no room.

@@ -26,7 +26,8 @@ namespace cushim::trace {
 class Recorder final : public CallObserver, public mock::OperationObserver {
  public:
   // Throws std::system_error.
-  Recorder(const std::string &file, std::string_view driver, std::function<std::int64_t()> virtual_time);
+  Recorder(const std::string &file, std::string_view driver, std::function<std::int64_t()> virtual_time,
+           std::function<std::string_view()> call_stack);
   ~Recorder();
 
   // Records that a call begins. Returns the offset of the record; 0 if nothing is recorded.
@@ -64,6 +65,8 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
 
   bool end_begun_call(std::uint64_t begin, int slot, std::span<const std::uint64_t> words, CUresult result,
                       std::uint64_t now);
+  // Records the call stack of a call, and its text if it is new.
+  void record_call_stack(std::uint64_t call);
   // Returns the thread's chunk, with room for a record of this size; null if nothing is recorded.
   Chunk *chunk_for(std::size_t words);
   Chunk &find_chunk();
@@ -74,6 +77,7 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
 
   const std::uint64_t number_;  // never reused
   const std::function<std::int64_t()> virtual_time_;
+  const std::function<std::string_view()> call_stack_;
   const std::string name_;
   ino_t inode_ = 0;  // of the file
   FileHeader *header_ = nullptr;
@@ -89,6 +93,7 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
   std::vector<char *> regions_;            // mapped, each kGrowth long
   std::size_t next_in_region_ = kGrowth;
   unsigned threads_ = 0;
+  std::unordered_map<const char *, std::uint64_t> call_stacks_;  // numbers, by the address of the text
 
   static thread_local OfThread of_thread_;
 };

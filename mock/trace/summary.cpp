@@ -80,12 +80,35 @@ void write_copies(const Usage &usage, std::ostream &to) {
   }
 }
 
+// Writes the call stacks whose allocations had most bytes in use at a time.
+void write_call_stacks(const Usage &usage, std::int64_t time, std::ostream &to) {
+  constexpr std::size_t kMost = 5;
+  struct Bytes {
+    unsigned long count = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::map<const std::string *, Bytes> by_stack;
+  for (const Allocation &one : usage.allocations) {
+    const bool is_alive = *one.call->end <= time && (!one.freed || *one.freed > time);
+    if (!one.is_of_device || !is_alive || one.call->call_stack == nullptr) continue;
+    Bytes &bytes = by_stack[one.call->call_stack];
+    ++bytes.count;
+    bytes.bytes += one.bytes;
+  }
+  std::vector<std::pair<const std::string *, Bytes>> sorted(by_stack.begin(), by_stack.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(), [](const auto &one) { return one.second.bytes; });
+  if (sorted.size() > kMost) sorted.resize(kMost);
+  for (const auto &[stack, bytes] : sorted)
+    to << formatted("  %.3f MB of it in %lu allocations at\n", mega(bytes.bytes), bytes.count) << *stack;
+}
+
 void write_memory(const Usage &usage, std::ostream &to) {
   if (usage.memory.empty()) return;
   const auto peak = std::ranges::max_element(usage.memory, {}, &MemoryChange::in_use);
   to << "\ndevice memory: " << usage.allocations.size() << " allocations, at most "
      << formatted("%.3f MB in use, at %.6f s; %.3f MB at the end\n", mega(peak->in_use),
                   static_cast<double>(peak->time) / 1e9, mega(usage.memory.back().in_use));
+  write_call_stacks(usage, peak->time, to);
 }
 
 void write_streams(const Usage &usage, std::ostream &to) {

@@ -17,6 +17,12 @@ std::string short_time(std::int64_t nanoseconds) {
   return text;
 }
 
+// Writes the lines of a call stack.
+void write_lines(const std::string &call_stack, std::ostream &to) {
+  std::istringstream lines(call_stack);
+  for (std::string line; std::getline(lines, line);) to << line << '\n';
+}
+
 // Writes the lines of a note, each behind "    ! ".
 void write_note(const Note &note, std::ostream &to) {
   std::istringstream lines(note.text);
@@ -46,6 +52,7 @@ void write_text(const Trace &trace, std::ostream &to) {
     } else {
       to << "? <unfinished>\n";
     }
+    if (call.call_stack != nullptr) write_lines(*call.call_stack, to);
     for (const Note *const note : notes.of(call)) write_note(*note, to);
   });
   for (const Note *const note : notes.others()) {
@@ -65,6 +72,7 @@ void write_json(const Trace &trace, std::ostream &to) {
          << '"';
       if (call.virtual_time) to << ",\"virtual_time_ns\":" << *call.virtual_time;
     }
+    if (call.call_stack != nullptr) to << ",\"call_stack\":" << json_string(*call.call_stack);
     if (!notes.of(call).empty()) to << ",\"notes\":" << json_texts(notes.of(call));
     to << "}\n";
   });

@@ -80,6 +80,15 @@ Trace::Trace(const std::string &file) {
     std::uint64_t ticks;
   };
   std::vector<End> ends;
+  std::unordered_map<std::uint64_t, std::uint64_t> call_stacks;  // numbers, by the offset of the call's begin
+  // Returns the text that follows a record of this size.
+  const auto text_behind = [&](std::span<const std::uint64_t> content, std::size_t record,
+                               std::uint64_t length) {
+    const auto text =
+        std::as_bytes(content.subspan(std::min(content.size(), record / sizeof(std::uint64_t))));
+    if (length > text.size()) refuse(file, "is damaged");
+    return std::string(reinterpret_cast<const char *>(text.data()), length);
+  };
   constexpr std::size_t kRecord = sizeof(RecordHeader) / sizeof(std::uint64_t);
   const auto add_call = [&](const RecordHeader &record, std::span<const std::uint64_t> content,
                             unsigned thread, std::uint64_t id) {
@@ -146,13 +155,16 @@ Trace::Trace(const std::string &file) {
                                 .id = id});
       } else if (record.kind == RecordKind::note) {
         const auto note = read_at<NoteRecord>(content, 0);
-        const auto text =
-            std::as_bytes(content.subspan(std::min(content.size(), sizeof note / sizeof(std::uint64_t))));
-        if (note.size > text.size()) refuse(file, "is damaged");
         parts_.notes.push_back({.call = note.call,
                                 .thread = chunk_header.thread,
                                 .time = clock(record.ticks),
-                                .text = {reinterpret_cast<const char *>(text.data()), note.size}});
+                                .text = text_behind(content, sizeof note, note.size)});
+      } else if (record.kind == RecordKind::call_stack) {
+        const auto stack = read_at<CallStackRecord>(content, 0);
+        parts_.call_stacks.insert_or_assign(stack.number, text_behind(content, sizeof stack, stack.size));
+      } else if (record.kind == RecordKind::call_stack_of) {
+        const auto stack = read_at<CallStackOfCall>(content, 0);
+        call_stacks.insert_or_assign(stack.call, stack.number);
       } else if (is_call) {
         add_call(record, content, chunk_header.thread, id);
       } else if (record.kind == RecordKind::end) {
@@ -174,6 +186,10 @@ Trace::Trace(const std::string &file) {
     if (ended.virtual_time >= 0) call.virtual_time = ended.virtual_time;
     call.values = end.words.subspan(kEnd);
   }
+  for (Call &call : parts_.calls)
+    if (const auto number = call_stacks.find(call.id); number != call_stacks.end())
+      if (const auto text = parts_.call_stacks.find(number->second); text != parts_.call_stacks.end())
+        call.call_stack = &text->second;
   std::ranges::stable_sort(parts_.calls, {}, &Call::begin);
   std::ranges::stable_sort(parts_.notes, {}, &Note::time);
 }

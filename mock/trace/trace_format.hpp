@@ -8,7 +8,7 @@
 
 namespace cushim::trace {
 
-inline constexpr std::uint64_t kMagic = 0x3365636172747563;  // "cutrace3"
+inline constexpr std::uint64_t kMagic = 0x3465636172747563;  // "cutrace4"
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kChunkSize = std::size_t{64} << 10;
 inline constexpr std::size_t kGrowth = 16 * kChunkSize;  // the file grows by this at once
@@ -45,14 +45,15 @@ enum class RecordKind : std::uint16_t {
   call = 3,
   call_in_virtual_time = 4,
   operation = 5,
-  note = 6
+  note = 6,
+  call_stack = 7,    // the text of a call stack, once
+  call_stack_of = 8  // the call stack of a call
 };
 
 struct RecordHeader {
   std::uint32_t words = 0;  // of the record, this header included
   RecordKind kind = RecordKind::begin;
-  std::uint16_t slot =
-      0;  // of all but ends and notes; of an operation: of the call that enqueued it, or kNoSlot
+  std::uint16_t slot = 0;  // of begins and calls; of an operation: of the call that enqueued it, or kNoSlot
   std::uint64_t ticks = 0;
 };
 
@@ -85,6 +86,17 @@ struct NoteRecord {
   std::uint64_t size = 0;  // of the text, in bytes
 };
 inline constexpr std::size_t kMostNote = 2000;
+// Follows the header of a call stack. The text follows this, in whole words.
+struct CallStackRecord {
+  std::uint64_t number = 0;  // from 1, in the trace
+  std::uint64_t size = 0;    // of the text, in bytes
+};
+inline constexpr std::size_t kMostCallStack = 8000;
+// Follows the header of a call_stack_of.
+struct CallStackOfCall {
+  std::uint64_t call = 0;    // the offset of the begin's record in the file
+  std::uint64_t number = 0;  // of the call stack
+};
 inline constexpr std::uint16_t kNoSlot = 0xffff;
 // The thread in the header of a chunk of operations.
 inline constexpr std::uint32_t kNoThread = 0xffffffff;

@@ -20,7 +20,8 @@ std::function<std::int64_t()> nanoseconds_of(std::function<std::chrono::nanoseco
 class Tracer::State {
  public:
   State(Driver &driver, const std::string &file, TracerOptions options)
-      : recorder_(file, driver.name(), nanoseconds_of(std::move(options.virtual_time))),
+      : recorder_(file, driver.name(), nanoseconds_of(std::move(options.virtual_time)),
+                  std::move(options.call_stack)),
         observe_operations_(std::move(options.observe)),
         hooks_(observe(driver, recorder_)) {
     if (observe_operations_) observe_operations_(&recorder_);

@@ -134,7 +134,7 @@ class Follower {
     if (traits.ends_lifetime()) {
       const auto freed = memories_.remove(argument(call, traits.subject));
       if (!freed) return;
-      usage_.allocations[freed->index].is_freed = true;
+      usage_.allocations[freed->index].freed = call.end;
       if (freed->kind != Memories::Kind::pinned) note(call, in_use_ - freed->bytes);
       return;
     }
@@ -147,9 +147,10 @@ class Follower {
     const bool is_out = row_of(call.slot).parameters[subject].type->pointee != nullptr;
     const std::uint64_t address = is_out ? bits_of(value_behind(call, subject)) : bits_of(call, subject);
     memories_.add(address, bytes, traits.object, usage_.allocations.size());
-    usage_.allocations.push_back({.call = &call, .bytes = bytes});
-    if (traits.object != Object::pinned_memory && traits.object != Object::registered_memory)
-      note(call, in_use_ + bytes);
+    const bool is_of_device =
+        traits.object != Object::pinned_memory && traits.object != Object::registered_memory;
+    usage_.allocations.push_back({.call = &call, .bytes = bytes, .is_of_device = is_of_device});
+    if (is_of_device) note(call, in_use_ + bytes);
   }
 
   void note(const Call &call, std::uint64_t in_use) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct MemoryChange {
 struct Allocation {
   const Call *call = nullptr;
   std::uint64_t bytes = 0;
-  bool is_freed = false;
+  bool is_of_device = false;            // or managed memory
+  std::optional<std::int64_t> freed{};  // the time
 };
 
 struct Event {

@@ -214,6 +214,15 @@ def a_trace_has_the_format_of_its_name():
     assert done.returncode == 2 and "is not a trace" in done.stderr, done
 
 
+def a_trace_has_call_stacks_on_request():
+    program = "def work():\n    cu.cuInit(0)\nwork()"
+    for options, lines in (([], 0), (["--trace-call-stacks"], 1)):
+        assert output(program, "--trace", str(HERE / "stacks.%p.txt"), *options, driver=copy_of_simulated()) == ""
+        file, = HERE.glob("stacks.*.txt")
+        assert len(re.findall(r"cuInit\(.*\n    #0 ", file.read_text())) == lines, file.read_text()
+        file.unlink()
+
+
 def a_summary_comes_at_the_end_also_of_a_killed_process():
     program = LEAKS + "import os, signal; print('mine', flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     done = run(program, "--summary", driver=copy_of_simulated())

@@ -218,6 +218,40 @@ TEST_F(TraceFile, A_file_that_cannot_be_created_is_an_error) {
   EXPECT_THROW(Tracer(driver_, "/nowhere/trace"), std::system_error);
 }
 
+TEST_F(TraceFile, A_call_has_its_call_stack_if_the_tracer_asks_for_it) {
+  static const std::string first = "    #0 load (program+0x12)\n    #1 main (program+0x34)\n",
+                           second = "    #0 main (program+0x56)\n";
+  const std::string *stack = &first;
+  CUdeviceptr kept = 0, freed = 0;
+  {
+    const Tracer tracer(driver_, file_, {.call_stack = [&] { return std::string_view(*stack); }});
+    driver_.cuMemAlloc(&kept, 1'000'000);
+    driver_.cuMemAlloc(&freed, 2'000'000);
+    stack = &second;
+    driver_.cuMemFree(freed);
+    driver_.cuMemAlloc(&freed, 3'000'000);
+  }
+  const Trace trace(file_);
+  ASSERT_EQ(trace.calls().size(), 4u);
+  EXPECT_EQ(trace.calls()[0].call_stack, trace.calls()[1].call_stack);
+  EXPECT_EQ(*trace.calls()[1].call_stack, first);
+  EXPECT_EQ(*trace.calls()[3].call_stack, second);
+  EXPECT_THAT(written(cushim::trace::write_text),
+              testing::ContainsRegex("cuMemFree_v2.* = CUDA_SUCCESS <.*>\n    #0 main .program.0x56.\n"));
+  for (const auto write : {cushim::trace::write_json, cushim::trace::write_chrome})
+    EXPECT_THAT(written(write), testing::HasSubstr(R"("call_stack":"    #0 main (program+0x56)\u000a")"));
+  EXPECT_THAT(written(cushim::trace::write_html), testing::HasSubstr(R"("stacks":["    #0 load)"));
+  EXPECT_THAT(written(cushim::trace::write_summary),
+              testing::HasSubstr("  3.000 MB of it in 1 allocations at\n" + second +
+                                 "  1.000 MB of it in 1 allocations at\n" + first));
+}
+
+TEST_F(TraceFile, Without_call_stacks_no_call_has_one) {
+  record([](Driver &driver) { driver.cuCtxSynchronize(); });
+  EXPECT_EQ(Trace(file_).calls().at(0).call_stack, nullptr);
+  EXPECT_THAT(written(cushim::trace::write_json), testing::Not(testing::HasSubstr("call_stack")));
+}
+
 TEST_F(TraceFile, A_note_stands_at_the_call_in_which_it_was_made_or_at_the_end) {
   {
     Tracer *tracer_in_call = nullptr;

@@ -252,6 +252,7 @@ Outcome watch(const RunOptions &options, const ChosenDriver &driver) {
   }
   set("CUSHIM_RUN_FOLDER", folder.path.string());
   if (options.is_traced()) set("CUSHIM_TRACE", (folder.path / "%p.trace").string());
+  if (options.traces_call_stacks) set("CUSHIM_TRACE_CALL_STACKS", "1");
   const std::optional<int> status = wait_for(options);
   if (!status) return failure(fmt::format("cannot create a process: {}", std::strerror(errno)));
   if (!write_traces(options, folder.path)) return {Exit::usage, "", {}};

@@ -18,15 +18,16 @@ struct RunOptions {
   std::string driver_version;
   std::string schedule;
   std::string seed;
-  std::string faults;           // rules, or @ and a file of rules
-  std::string report;           // syntax of CUSHIM_REPORT
-  std::string check;            // syntax of CUSHIM_CHECK
-  std::string trace;            // the file of the trace; its end tells the format
-  std::string record;           // the file of a recording for cushim replay
-  std::string record_data;      // none, hashes or full; empty keeps CUSHIM_RECORD_DATA
-  std::string kernel_times;     // fixed or model; empty keeps CUSHIM_KERNEL_TIMES
-  std::string profile_kernels;  // syntax of CUSHIM_PROFILE_KERNELS
-  bool has_summary = false;     // whether to print a summary of the calls on stderr
+  std::string faults;               // rules, or @ and a file of rules
+  std::string report;               // syntax of CUSHIM_REPORT
+  std::string check;                // syntax of CUSHIM_CHECK
+  std::string trace;                // the file of the trace; its end tells the format
+  bool traces_call_stacks = false;  // of each call
+  std::string record;               // the file of a recording for cushim replay
+  std::string record_data;          // none, hashes or full; empty keeps CUSHIM_RECORD_DATA
+  std::string kernel_times;         // fixed or model; empty keeps CUSHIM_KERNEL_TIMES
+  std::string profile_kernels;      // syntax of CUSHIM_PROFILE_KERNELS
+  bool has_summary = false;         // whether to print a summary of the calls on stderr
   // Folder for the PTX of cubins that compilers make while the program runs; "none" keeps none. Default:
   // CUSHIM_PTX_STORE, else cushim/ptx in XDG_CACHE_HOME or ~/.cache.
   std::string ptx_store;

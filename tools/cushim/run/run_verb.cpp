@@ -68,6 +68,9 @@ Verb add_run(CLI::App &app) {
       "FILE.txt as text, FILE.jsonl as JSON lines, FILE.json as a timeline for Perfetto, FILE.html as a "
       "page, FILE.trace as a "
       "recording for cushim trace. See docs/guide/trace.md. Default: no trace.");
+  verb->add_flag("--trace-call-stacks", options->traces_call_stacks,
+                 "Record the call stack of each call in the trace, for --trace and --summary. Default: not "
+                 "recorded.");
   verb->add_option(
       "--record", options->record,
       "Record all driver calls of each process, with the data that their replay needs, in this file (%p is "

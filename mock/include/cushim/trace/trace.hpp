@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Call {
   std::span<const std::uint64_t> words{};      // the arguments, each in whole words
   std::span<const std::uint64_t> values{};     // what pointers led to, after the call
   std::uint64_t id = 0;                        // of the call in the trace
+  const std::string *call_stack = nullptr;     // one line for each function; null if it was not recorded
 };
 
 // An operation of a stream of a simulated driver. Times are virtual, in nanoseconds.
@@ -53,11 +55,12 @@ struct Note {
 struct TraceParts {
   int process = 0;
   std::string program{}, driver{};
-  std::vector<Call> calls{};             // in order of their begin
-  std::vector<Operation> operations{};   // in the order in which they ran
-  std::vector<Note> notes{};             // in order of their time
-  std::vector<int> system_threads{};     // the system's number of each thread
-  std::vector<std::uint64_t> storage{};  // what the calls' words and values refer to
+  std::vector<Call> calls{};                                     // in order of their begin
+  std::vector<Operation> operations{};                           // in the order in which they ran
+  std::vector<Note> notes{};                                     // in order of their time
+  std::vector<int> system_threads{};                             // the system's number of each thread
+  std::vector<std::uint64_t> storage{};                          // what the calls' words and values refer to
+  std::unordered_map<std::uint64_t, std::string> call_stacks{};  // what the calls refer to, by number
 };
 
 // A trace. Calls are in order of their begin.

@@ -27,6 +27,10 @@ struct TracerOptions {
   // Machine::observe() of a simulated driver, to record the operations of its streams; empty for other
   // drivers. Called with null when the Tracer ends.
   std::function<void(mock::OperationObserver *)> observe{};
+  // Returns the call stack of the call that runs on this thread, one line for each function; equal call
+  // stacks have the same address. Empty: call stacks are not recorded. Called before each call; the texts
+  // must exist until the Tracer ends.
+  std::function<std::string_view()> call_stack{};
 };
 
 // Records while it exists, on all threads, by a hook on each entry point. Makes no driver call. Each thread
