@@ -107,14 +107,15 @@ void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint
         const bool is_valid = has_succeeded && (buffer.has_count || are_arrays_known);
         const auto reader = is_valid ? read_valid : read;
         const std::uint64_t size = size_of(buffer, slot_, words_, reader);
-        if (buffer.is_async)
-          stream_.pending.add({stream_in(mock::position(mock::traits_of(slot_).stream,
-                                                        trace::row_of(slot_).parameters.size())),
-                               address, size, begin});
-        else if (buffer.is_data)
+        if (buffer.is_async) {
+          const std::uint64_t stream = stream_in(
+              mock::position(mock::traits_of(slot_).stream, trace::row_of(slot_).parameters.size()));
+          stream_.pending.add({stream, contexts_.of(stream), address, size, begin});
+        } else if (buffer.is_data) {
           copy_data(buffer, address, size);
-        else
+        } else {
           copy(buffer, address, size, reader);
+        }
         if (buffer.has_pointees && has_succeeded) copy_pointees(buffer, address, &kernels);
         break;
       }
@@ -133,6 +134,11 @@ std::uint64_t Capture::stream_in(std::size_t argument) const {
                                                                            : CU_STREAM_LEGACY);
 }
 
+std::uint64_t Capture::waited_context() const {
+  // Since CUDA 13.0 there is a form that has the context as its argument.
+  return words_.empty() ? contexts_.current() : words_[0];
+}
+
 void Capture::copy_completed(std::uint64_t begin) {
   const std::string_view base = cushim_entry(slot_)->base;
   // Captured copies run in launches of the graph, not in the stream.
@@ -144,7 +150,7 @@ void Capture::copy_completed(std::uint64_t begin) {
   else if (base == "cuEventSynchronize" || base == "cuEventQuery")
     completed = stream_.pending.take_before(words_[0]);
   else if (base == "cuCtxSynchronize")
-    completed = stream_.pending.take_all();
+    completed = stream_.pending.take_of_context(waited_context());
   for (const PendingCopy &copy : completed)
     copy_data(kCompletedCopy, true, copy.address, copy.size, copy.call);
 }
@@ -224,6 +230,10 @@ WatchedMemory::CallOfProgram Capture::call_of_program(std::uint64_t begin) const
     call.stream = reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
   else if (base == "cuStreamSynchronize" || base == "cuStreamQuery")
     call.stream = stream_in(0);
+  if (call.stream != 0)
+    call.context = contexts_.of(call.stream);
+  else if (base == "cuCtxSynchronize")
+    call.context = waited_context();
   return call;
 }
 

@@ -12,6 +12,7 @@
 
 #include "buffers.hpp"
 #include "kernel_parameters.hpp"
+#include "stream_contexts.hpp"
 #include "watched_memory.hpp"
 #include "writer.hpp"
 
@@ -20,8 +21,9 @@ namespace cushim::replay {
 // One call. Requires the stream's mutex.
 class Capture {
  public:
-  Capture(ThreadStream &stream, int slot, std::span<const std::uint64_t> words, RecordData data)
-      : stream_(stream), slot_(slot), words_(words), data_(data) {}
+  Capture(ThreadStream &stream, int slot, std::span<const std::uint64_t> words, RecordData data,
+          StreamContexts &contexts)
+      : stream_(stream), slot_(slot), words_(words), data_(data), contexts_(contexts) {}
 
   // Copies, before the call, what it may overwrite and what other threads may change: objects that it reads
   // and writes, and the program's data.
@@ -41,6 +43,8 @@ class Capture {
                  std::uint64_t completed_call);
   // Copies what asynchronous copies have written, if the call waited for them.
   void copy_completed(std::uint64_t begin);
+  // Returns the context for which cuCtxSynchronize waited; 0 if it is unknown.
+  std::uint64_t waited_context() const;
   // Returns the handle of the stream in this argument; the legacy or per-thread stream for 0.
   std::uint64_t stream_in(std::size_t argument) const;
   void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);
@@ -61,6 +65,7 @@ class Capture {
   const int slot_;
   const std::span<const std::uint64_t> words_;
   const RecordData data_;
+  StreamContexts &contexts_;
 };
 
 }  // namespace cushim::replay

@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "stream_contexts.hpp"
+
 namespace cushim::replay {
 
 struct PendingCopy {
-  std::uint64_t stream = 0;  // handle
+  std::uint64_t stream = 0;   // handle
+  std::uint64_t context = 0;  // of the stream; 0 if it is unknown
   std::uint64_t address = 0, size = 0;
   std::uint64_t call = 0;  // RecordedCall::begin of the call that enqueued it
 };
@@ -32,8 +35,9 @@ class PendingCopies {
   std::vector<PendingCopy> take(std::uint64_t stream, std::uint64_t before = ~std::uint64_t{0}) {
     return take_if([=](const PendingCopy &copy) { return copy.stream == stream && copy.call < before; });
   }
-  std::vector<PendingCopy> take_all() {
-    return take_if([](const PendingCopy &) { return true; });
+  // Removes the copies in streams of a context, and returns them.
+  std::vector<PendingCopy> take_of_context(std::uint64_t context) {
+    return take_if([=](const PendingCopy &copy) { return waits_for_context(context, copy.context); });
   }
   // Tells that the thread recorded an event in a stream, by a call with this RecordedCall::begin.
   void record(std::uint64_t event, std::uint64_t stream, std::uint64_t call) {

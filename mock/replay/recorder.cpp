@@ -52,7 +52,7 @@ RecordData record_data(std::string_view name) {
 class Recorder::State final : public trace::CallObserver {
  public:
   State(cushim::Driver &driver, const std::string &file, RecordData data)
-      : data_(data), kernels_(driver), writer_(file, header_of(driver, data)) {
+      : data_(data), kernels_(driver), contexts_(driver), writer_(file, header_of(driver, data)) {
     trace::watch_for_fork();
     buffers_of(0);  // makes the table now instead of in the first call
     if (data == RecordData::full) functions_.emplace(driver, watched_, sequence_);
@@ -77,7 +77,7 @@ class Recorder::State final : public trace::CallObserver {
     stream.commit(to);
     stream.sequence = sequence;
     stream.time = time;
-    Capture(stream, slot, words, data_).before(*watched_, kernels_, sequence);
+    Capture(stream, slot, words, data_, contexts_).before(*watched_, kernels_, sequence);
     stream.put(0);
     HostFunctionRecorder::set_call(sequence);
     return sequence;
@@ -95,12 +95,13 @@ class Recorder::State final : public trace::CallObserver {
     to = put_number(to, static_cast<std::uint64_t>(result));
     stream.commit(to);
     stream.sequence = sequence;
-    Capture(stream, slot, words, data_).after(*watched_, kernels_, begin, result);
+    Capture(stream, slot, words, data_, contexts_).after(*watched_, kernels_, begin, result);
     if (functions_) put_runs(stream);
     stream.put(0);
     const EntryTraits &traits = mock::traits_of(slot);
     if (traits.ends_lifetime() && (traits.object == Object::module || traits.object == Object::library))
       kernels_.forget();
+    if (traits.ends_lifetime() && traits.object == Object::stream) contexts_.forget(words[0]);
   }
 
   void flush() {
@@ -130,6 +131,7 @@ class Recorder::State final : public trace::CallObserver {
   const std::shared_ptr<std::atomic<std::uint64_t>> sequence_ =
       std::make_shared<std::atomic<std::uint64_t>>(0);
   KernelParameters kernels_;
+  StreamContexts contexts_;
   const std::shared_ptr<WatchedMemory> watched_ = std::make_shared<WatchedMemory>();
   Writer writer_;
   std::optional<HostFunctionRecorder> functions_;

@@ -11,6 +11,7 @@
 #include "buffers.hpp"
 #include "process.hpp"
 #include "recording_format.hpp"
+#include "stream_contexts.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -37,6 +38,24 @@ std::vector<CUstreamBatchMemOpParams> operations_of(int slot, std::span<const st
   const std::size_t size = operations.size() * sizeof operations[0];
   if (trace::copy_if_there(operations.data(), words[2], size) != size) operations.clear();
   return operations;
+}
+
+// Returns whether an argument of a call that makes a batch of copies leads to an address in this memory: as
+// an element of an array, or in a structure.
+bool has_address_in_batch(int slot, std::span<const std::uint64_t> words, std::uint64_t base,
+                          std::uint64_t size) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 16;
+  if (base_of(slot).find("Batch") == std::string_view::npos) return false;
+  std::vector<char> bytes;
+  for (const Buffer &buffer : buffers_of(slot)) {
+    const std::uint64_t address = argument_of(slot, words, buffer.argument);
+    if (address == 0 || !buffer.is_read() || buffer.content != Buffer::Content::objects) continue;
+    bytes.resize(std::min<std::uint64_t>(kMostBytes, size_of(buffer, slot, words, trace::copy_if_there)));
+    bytes.resize(trace::copy_if_there(bytes.data(), address, bytes.size()));
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t))
+      if (bits_at(bytes.data() + at, sizeof(std::uint64_t)) - base < size) return true;
+  }
+  return false;
 }
 
 bool is_wait(const CUstreamBatchMemOpParams &operation) {
@@ -99,6 +118,7 @@ bool WatchedMemory::may_use(const CallOfProgram &call, std::uint64_t base, const
   if (base_of(call.slot).starts_with("cuGraphLaunch")) return true;
   for (const CUstreamBatchMemOpParams &operation : operations_of(call.slot, call.words))
     if (is_inside(operation.waitValue.address)) return true;
+  if (has_address_in_batch(call.slot, call.words, base, memory.size)) return true;
   for (const Buffer &buffer : buffers_of(call.slot)) {
     const std::uint64_t address = argument_of(call.slot, call.words, buffer.argument);
     if (address == 0) continue;
@@ -132,7 +152,7 @@ bool WatchedMemory::Memory::is_only_waited_for() const {
 
 // Returns how the call, which enqueues work, uses memory.
 std::vector<WatchedMemory::Use> WatchedMemory::uses_of(const CallOfProgram &call) {
-  Use use{.stream = call.stream, .begin = call.begin};
+  Use use{.stream = call.stream, .context = call.context, .begin = call.begin};
   std::vector<Use> uses;
   const auto wait_for = [&](std::uint64_t word) {
     use.word = word;
@@ -182,7 +202,7 @@ std::vector<WatchedMemory::Change> WatchedMemory::before(const CallOfProgram &ca
 // for which the call waited.
 bool WatchedMemory::waits_for(const CallOfProgram &call, const Use &use, const Use &recorded) {
   const std::string_view base = base_of(call.slot);
-  if (base == "cuCtxSynchronize") return true;
+  if (base == "cuCtxSynchronize") return waits_for_context(call.context, use.context);
   if (base.starts_with("cuEvent")) return use.stream == recorded.stream && use.begin < recorded.begin;
   return call.stream != 0 && use.stream == call.stream;
 }
@@ -195,7 +215,8 @@ std::vector<WatchedMemory::Change> WatchedMemory::after(const CallOfProgram &cal
   const std::lock_guard lock(mutex_);
   if (traits.ends_lifetime() && mock::is_memory(traits.object))
     memory_.erase(argument_of(call.slot, call.words, subject_of(call.slot)));
-  if (base.starts_with("cuEventRecord")) events_[call.words[0]] = {call.stream, call.begin};
+  if (base.starts_with("cuEventRecord"))
+    events_[call.words[0]] = {.stream = call.stream, .context = call.context, .begin = call.begin};
   if (!has_waited(call.slot)) return changes;
   const auto event = base.starts_with("cuEvent") ? events_.find(call.words[0]) : events_.end();
   const Use recorded = event != events_.end() ? event->second : Use{};

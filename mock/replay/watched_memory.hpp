@@ -30,8 +30,9 @@ class WatchedMemory {
   struct CallOfProgram {
     int slot = 0;
     std::span<const std::uint64_t> words{};
-    std::uint64_t stream = 0;  // in which it enqueues work or for which it waits; 0 if none
-    std::uint64_t begin = 0;   // RecordedCall::begin
+    std::uint64_t stream = 0;   // in which it enqueues work or for which it waits; 0 if none
+    std::uint64_t context = 0;  // of the stream, or for which it waits; 0 if none or unknown
+    std::uint64_t begin = 0;    // RecordedCall::begin
   };
 
   // Returns whether before() and after() need not be called for an entry point.
@@ -50,7 +51,7 @@ class WatchedMemory {
 
  private:
   struct Use {
-    std::uint64_t stream = 0, begin = 0;
+    std::uint64_t stream = 0, context = 0, begin = 0;
     // If the stream only waits for a value: the address and the last seen value of the word. The stream does
     // not write it, so a change is a write of the host. The address is 0 for other uses.
     std::uint64_t word = 0, value = 0;

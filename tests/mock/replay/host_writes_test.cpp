@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes of the host to pinned memory while work is pending: in host functions, and to release a stream.
 #include <gmock/gmock.h>
+#include <cushim/exact.hpp>
 #include <cushim/mock/hook.hpp>
 
 #include <atomic>
@@ -104,6 +105,42 @@ TEST_F(HostWrites, That_release_a_stream_are_made_before_the_next_call) {
     EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
   }));
 }
+
+TEST_F(HostWrites, That_release_a_stream_are_made_after_a_wait_for_another_context) {
+  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const flag = pinned(driver);
+    const CUstream in = stream(driver);
+    CUcontext other = nullptr;
+    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
+    EXPECT_EQ(cushim::exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+    std::atomic_ref(*flag).store(5);
+    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+  }));
+}
+
+#if CUDA_VERSION >= 12080
+TEST_F(HostWrites, Are_made_before_a_batch_of_copies) {
+  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const from = pinned(driver), result = 0;
+    const CUstream in = stream(driver);
+    CUdeviceptr to = 0, source = reinterpret_cast<CUdeviceptr>(from + 1);
+    std::size_t size = 4, index = 0, failed = 0;
+    CUmemcpyAttributes attributes{};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    driver.cuMemAlloc(&to, 4);
+    from[1] = 7;
+    EXPECT_EQ(cushim::exact::cuMemcpyBatchAsync_v12080(driver)(&to, &source, &size, 1, &attributes, &index, 1,
+                                                               &failed, in),
+              CUDA_SUCCESS);
+    driver.cuStreamSynchronize(in);
+    driver.cuMemcpyDtoH(&result, to, 4);
+    EXPECT_EQ(result, 7U);
+  }));
+}
+#endif
 
 TEST_F(HostWrites, That_release_a_batch_of_waits_are_made_before_the_next_call) {
   expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {

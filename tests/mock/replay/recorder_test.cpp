@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cushim/exact.hpp>
 #include <cushim/mock/hook.hpp>
 
 #include <algorithm>
@@ -129,6 +130,24 @@ TEST_F(Recorder, An_event_and_the_context_complete_asynchronous_copies_too) {
   ASSERT_EQ(event.after.size(), 1U) << "only the copy before the event";
   EXPECT_EQ(event.after[0].completed, call_of(recording, "cuMemcpyDtoHAsync_v2").begin);
   EXPECT_EQ(call_of(recording, "cuCtxSynchronize").after.size(), 2U);
+}
+
+TEST_F(Recorder, The_context_of_another_stream_completes_no_copy) {
+  std::string received(5, '\0');
+  const Recording recording = Recording::read(record([&](Driver &driver) {
+    make_context(driver);
+    CUcontext other = nullptr;
+    CUdeviceptr memory = 0;
+    CUstream stream = nullptr;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuMemAlloc(&memory, 5);
+    driver.cuMemcpyDtoHAsync(received.data(), memory, 5, stream);
+    EXPECT_EQ(cushim::exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
+    driver.cuCtxSynchronize();
+    driver.cuStreamSynchronize(stream);
+  }));
+  EXPECT_TRUE(call_of(recording, "cuCtxSynchronize").after.empty());
+  EXPECT_EQ(call_of(recording, "cuStreamSynchronize").after.size(), 1U);
 }
 
 TEST_F(Recorder, Large_data_spans_blocks) {

@@ -26,9 +26,10 @@ enum class RecordData : std::uint32_t {
 // Returns none, hashes or full by its name. Throws std::invalid_argument.
 RecordData record_data(std::string_view name);
 
-// Records while it exists, on all threads, by a hook on each entry point. Makes one kind of driver call: it
+// Records while it exists, on all threads, by a hook on each entry point. Makes two kinds of driver calls: it
 // asks for the sizes of a kernel's parameters (cuFuncGetParamInfo, since CUDA 12.4) when the kernel is first
-// launched. Each thread buffers up to 128 KiB, which is compressed with zstd if libzstd.so.1 is installed and
+// launched, and for the context of a stream (cuStreamGetCtx, cuCtxGetCurrent) that works with memory of the
+// host. Each thread buffers up to 128 KiB, which is compressed with zstd if libzstd.so.1 is installed and
 // then written: a process that is killed loses the rest. A child of fork() records nothing.
 class Recorder {
  public:
