@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "played_call.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -32,6 +34,11 @@ bool needs_another_process(std::string_view base) {
   for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport"})
     if (base.starts_with(name)) return true;
   return false;
+}
+
+// Returns whether the call writes a handle for other processes to its first argument, which has no type.
+bool exports_handle(std::string_view base) {
+  return base == "cuMemExportToShareableHandle" || base == "cuMemPoolExportToShareableHandle";
 }
 
 }  // namespace
@@ -70,6 +77,15 @@ std::optional<std::string> PlayedCall::prepare_argument(std::size_t argument) {
   const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[argument];
   std::uint64_t &word = words_[parameter.word];
   if (is_option_of_the_compiler(parameter.name)) return word = 0, std::nullopt;
+  if (argument == 0 && exports_handle(cushim_entry(call_.slot)->base) && word != 0) {
+    set(argument, allocate(0));
+    return std::nullopt;
+  }
+  // Checkpoints name a process.
+  if (parameter.name == "pid" && static_cast<std::int32_t>(word) == replay_.recorded_process) {
+    word = static_cast<std::uint64_t>(getpid());
+    return std::nullopt;
+  }
   const Buffer *const buffer = buffer_of(call_.slot, argument);
   if (buffer != nullptr) return word != 0 ? provide(*buffer, word) : std::nullopt;
   if (mock::traits_of(call_.slot).object == Object::registered_memory &&
@@ -220,6 +236,14 @@ void PlayedCall::add_memory() {
       {.size = memory->size, .replayed = replayed, .is_host_accessible = memory->is_host_accessible});
 }
 
+void PlayedCall::close_exported() const {
+  if (!exports_handle(cushim_entry(call_.slot)->base)) return;
+  if (static_cast<std::uint32_t>(words_[2]) != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return;
+  int descriptor = -1;
+  std::memcpy(&descriptor, reinterpret_cast<const void *>(words_[0]), sizeof descriptor);
+  close(descriptor);
+}
+
 std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_values) {
   const bool polls = mock::traits_of(call_.slot).wait == EntryTraits::Wait::polls;
   const auto is_answer = [](CUresult code) { return code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY; };
@@ -228,6 +252,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
                       .recorded = trace::result_name(call_.result),
                       .replayed = trace::result_name(result)};
   if (result != CUDA_SUCCESS) return std::nullopt;
+  close_exported();
   add_memory();
   std::optional<Difference> first;
   for (const Buffer &buffer : buffers_of(call_.slot)) {

@@ -42,6 +42,7 @@ inline constexpr const char *kLacksHostNode = "what the host function of a graph
 
 // The state that all calls of a replay share.
 struct Replay {
+  int recorded_process = 0;
   Mapping mapping{};
   HostMemory kept{};
   RecordedFunctions recorded_functions{};
@@ -71,6 +72,8 @@ class PlayedCall {
 
  private:
   std::optional<std::string> prepare_argument(std::size_t argument);
+  // Closes the file descriptor that the call exported: no other process can get it.
+  void close_exported() const;
   std::optional<std::string> provide(const Buffer &buffer, std::uint64_t address);
   std::optional<std::string> provide_data(const Buffer &buffer, std::uint64_t address, std::uint64_t size);
   std::optional<std::string> provide_objects(const Buffer &buffer, std::uint64_t size);

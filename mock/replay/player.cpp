@@ -39,6 +39,7 @@ class Player : public std::enable_shared_from_this<Player> {
       played_.resize(calls_.size());
       std::iota(played_.begin(), played_.end(), std::size_t{0});
     }
+    replay_.recorded_process = recording.process();
     find_contexts();
     for (const RecordedCall &call : calls_)
       for (const Item &item : call.after)
@@ -78,14 +79,21 @@ class Player : public std::enable_shared_from_this<Player> {
       play(played_[i], lock);
       changed_.notify_all();
     }
+    done_.notify_all();
   }
 
   // Waits until all calls were made, or one does not return. Returns whether the threads end.
   bool wait() {
+    // Not woken by each call: that would take longer than most calls. Looks a few times whether there were
+    // any.
+    constexpr int kLooks = 8;
     std::unique_lock lock(mutex_);
-    while (next_ < played_.size() || !running_.empty()) {
-      const std::size_t events = events_;
-      if (changed_.wait_for(lock, options_.patience, [&] { return events_ != events; })) continue;
+    const auto is_done = [&] { return next_ == played_.size() && running_.empty(); };
+    int looks_without_event = 0;
+    for (std::size_t events = events_; !done_.wait_for(lock, options_.patience / kLooks, is_done);) {
+      looks_without_event = events_ != events ? 0 : looks_without_event + 1;
+      events = events_;
+      if (looks_without_event < kLooks) continue;
       is_stopped_ = true;
       changed_.notify_all();
       if (!running_.empty()) report_.stuck = running_.front();
@@ -201,8 +209,9 @@ class Player : public std::enable_shared_from_this<Player> {
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::size_t next_ = 0;    // in played_: the next call that begins
-  std::size_t events_ = 0;  // begins and ends
+  std::condition_variable done_;  // a thread has made its calls
+  std::size_t next_ = 0;          // in played_: the next call that begins
+  std::size_t events_ = 0;        // begins and ends
   bool is_stopped_ = false;
   std::vector<std::size_t> running_;
   Replay replay_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings played on another simulated machine.
 #include <gmock/gmock.h>
+#include <unistd.h>
 #include <cushim/mock/hook.hpp>
 #include <cushim/replay/player.hpp>
 #include <cushim/sim/external_semaphore.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -167,6 +169,30 @@ TEST_F(Player, Imports_of_external_semaphores_are_reported_with_the_calls_that_n
   EXPECT_EQ(report.not_replayed[0].reason, "it needs a file descriptor of another interface");
   EXPECT_EQ(report.not_replayed[1].symbol, "cuSignalExternalSemaphoresAsync");
   EXPECT_THAT(report.not_replayed[1].reason, HasSubstr("is unknown"));
+}
+
+TEST_F(Player, Handles_for_other_processes_are_exported_and_imports_are_reported) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemoryPool pool = nullptr, imported = nullptr;
+    int descriptor = -1;
+    EXPECT_EQ(driver.cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemPoolExportToShareableHandle(&descriptor, pool,
+                                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+              CUDA_SUCCESS);
+    driver.cuMemPoolImportFromShareableHandle(
+        &imported, reinterpret_cast<void *>(static_cast<std::intptr_t>(descriptor)),
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    close(descriptor);
+  }));
+  const Report report = play_elsewhere(recording);
+  EXPECT_THAT(report.differences, IsEmpty());
+  ASSERT_EQ(report.not_replayed.size(), 1U);
+  EXPECT_EQ(report.not_replayed[0].symbol, "cuMemPoolImportFromShareableHandle");
 }
 
 TEST_F(Player, Threads_have_threads_with_their_own_current_context) {
