@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what a recording adds to a call of the simulated driver, and its size: a mix of 8 calls without
-// data, as a program makes them in a loop. Compare the times with and without a Recorder. Processor times,
-// compression and writing included.
+// Measures what a recording adds to a call of the simulated driver, its size, and its replay: a mix of 8
+// calls without data, as a program makes them in a loop, a million in all. Compare the times with and without
+// a Recorder. Processor times, compression and writing included.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
 #include <cushim/driver.hpp>
+#include <cushim/replay/player.hpp>
 #include <cushim/replay/recorder.hpp>
 #include <cushim/sim/machine.hpp>
 
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace {
 
 using cushim::Driver;
 using cushim::replay::Recorder;
+using cushim::replay::Recording;
 using cushim::sim::Machine;
 
-constexpr int kCalls = 8;
+constexpr int kCalls = 8, kLoops = 125'000;
 
 struct Program {
   explicit Program(Driver &of) : driver(of) {
@@ -51,10 +54,14 @@ struct Program {
   CUdeviceptr memory = 0;
 };
 
+std::string recording_file() {
+  return std::filesystem::temp_directory_path() /
+         ("cushim-benchmark-" + std::to_string(getpid()) + ".record");
+}
+
 void calls(benchmark::State &state) {
   Machine machine;
-  const std::string file =
-      std::filesystem::temp_directory_path() / ("cushim-benchmark-" + std::to_string(getpid()) + ".record");
+  const std::string file = recording_file();
   std::unique_ptr<Recorder> recorder;
   if (state.range(0) != 0) recorder = std::make_unique<Recorder>(machine.driver(), file);
   Program program(machine.driver());
@@ -68,8 +75,52 @@ void calls(benchmark::State &state) {
   state.counters["bytes/call"] = static_cast<double>(std::filesystem::file_size(file)) / made;
   std::filesystem::remove(file);
 }
-BENCHMARK(calls)->Name("not_recorded")->Arg(0)->Iterations(125'000)->Repetitions(5)->ReportAggregatesOnly();
-BENCHMARK(calls)->Name("recorded")->Arg(1)->Iterations(125'000)->Repetitions(5)->ReportAggregatesOnly();
+BENCHMARK(calls)->Name("not_recorded")->Arg(0)->Iterations(kLoops)->Repetitions(5)->ReportAggregatesOnly();
+BENCHMARK(calls)->Name("recorded")->Arg(1)->Iterations(kLoops)->Repetitions(5)->ReportAggregatesOnly();
+
+// Records the program, and returns the file.
+std::string record() {
+  Machine machine;
+  const std::string file = recording_file();
+  const Recorder recorder(machine.driver(), file);
+  Program program(machine.driver());
+  for (unsigned i = 0; i < kLoops; ++i) program.run(i);
+  return file;
+}
+
+void count_calls(benchmark::State &state, std::size_t calls) {
+  state.counters["call"] = benchmark::Counter(static_cast<double>(calls),
+                                              benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void read(benchmark::State &state) {
+  const std::string file = record();
+  std::size_t made = 0;
+  for (auto turn : state) made += Recording::read(file).calls().size();
+  count_calls(state, made);
+  std::filesystem::remove(file);
+}
+
+void replay(benchmark::State &state) {
+  const std::string file = record();
+  const Recording recording = Recording::read(file);
+  std::size_t made = 0;
+  for (auto turn : state) {
+    Machine machine;
+    const cushim::replay::Report report = cushim::replay::play(recording, machine.driver());
+    if (!report.differences.empty() || report.replayed != recording.calls().size())
+      throw std::runtime_error("the replay differs");
+    made += report.replayed;
+  }
+  count_calls(state, made);
+  std::filesystem::remove(file);
+}
+
+void briefly(benchmark::internal::Benchmark *one) {
+  one->Iterations(1)->Repetitions(5)->ReportAggregatesOnly()->MeasureProcessCPUTime();
+}
+BENCHMARK(read)->Apply(briefly);
+BENCHMARK(replay)->Apply(briefly);
 
 }  // namespace
 
