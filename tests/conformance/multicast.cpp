@@ -1,42 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast objects. The expected answers follow the documentation: none has been recorded.
-#include <unistd.h>
-
-#include "virtual_memory.hpp"
+// Multicast objects of one process. The expected answers follow the documentation: none has been recorded.
+#include "multicast.hpp"
 
 #if CUDA_VERSION >= 12010
 
 namespace conformance {
 namespace {
-
-class MulticastObjects : public WithVirtualMemory {
- protected:
-  void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(WithVirtualMemory::SetUp());
-    if (IsSkipped()) return;
-    // A multicast object can put the GPUs of a machine that others share out of service.
-    if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "not run on a machine with a GPU";
-    NEED(driver().cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0));
-    if (number == 0) GTEST_SKIP() << "the device has no multicast objects";
-  }
-
- public:
-  CUmulticastObjectProp properties{.numDevices = 1, .size = kGranule, .handleTypes = 0, .flags = 0};
-  std::size_t granularity = 0;
-  // Returns an object of two granules for a team of device 0 alone.
-  Handle object() {
-    properties.size = 2 * kGranule;
-    Handle made = 0;
-    NEED(driver().cuMulticastCreate(&made, &properties));
-    own(made);
-    return made;
-  }
-  Handle complete() {
-    const Handle made = object();
-    NEED(driver().cuMulticastAddDevice(made, 0));
-    return made;
-  }
-};
 
 constexpr auto kMinimum = CU_MULTICAST_GRANULARITY_MINIMUM;
 
@@ -102,6 +71,36 @@ TEST_F(MulticastObjects, That_cannot_be_exported_are_not) {
   int file = -1;
   EXPECT_ANSWER(driver().cuMemExportToShareableHandle(&file, complete(), handle_type(kFileDescriptor), 0),
                 CUDA_ERROR_INVALID_VALUE);
+}
+TEST_F(MulticastObjects, Take_rows_and_slices) {
+  const Handle handle = complete(), memory = physical(2 * kGranule);
+  NEED(driver().cuMulticastBindMem(handle, 0, memory, 0, 2 * kGranule, 0));
+  const CUdeviceptr own = grant(map(range(2 * kGranule), 2 * kGranule, memory), 2 * kGranule);
+  const CUdeviceptr at = grant(map(range(2 * kGranule), 2 * kGranule, handle), 2 * kGranule);
+  const std::vector<unsigned char> bytes{1, 2, 3, 4, 5, 6, 7, 8};
+  put_device(own, std::vector<unsigned char>(8, 0));
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = bytes.data();
+  copy.srcPitch = 2;
+  copy.srcHeight = 2;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = at;
+  copy.dstPitch = 2;
+  copy.dstHeight = 2;
+  copy.WidthInBytes = 1;
+  copy.Height = 2;
+  copy.Depth = 2;
+  EXPECT_ANSWER(driver().cuMemcpy3D(&copy), CUDA_SUCCESS);
+  EXPECT_VALUE(take_device(own, 8) == (std::vector<unsigned char>{1, 0, 3, 0, 5, 0, 7, 0}), true);
+  EXPECT_ANSWER(driver().cuMemsetD2D8(at, 4, 9, 2, 2), CUDA_SUCCESS);
+  EXPECT_VALUE(take_device(own, 8) == (std::vector<unsigned char>{9, 9, 3, 0, 9, 9, 7, 0}), true);
+}
+TEST_F(MulticastObjects, Memory_of_a_pool_is_bound_by_its_address) {
+  CUdeviceptr memory = 0;
+  NEED(driver().cuMemAllocAsync(&memory, 2 * kGranule, stream()));
+  EXPECT_ANSWER(driver().cuMulticastBindAddr(complete(), 0, memory, 2 * kGranule, 0), CUDA_SUCCESS);
+  NEED(driver().cuMemFree(memory));
 }
 TEST_F(MulticastObjects, Are_mapped_and_given_access) {
   const Handle handle = complete();

@@ -9,6 +9,7 @@
 #include "api/service.hpp"
 #include "commands/captured.hpp"
 #include "commands/submit.hpp"
+#include "copy/copy_endpoint.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -19,6 +20,7 @@ Word *word_at(Call &call, const Context &context, CUdeviceptr address) {
   require(address % sizeof(Word) == 0);
   const Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr && allocation->kind != MemoryKind::managed && allocation->is_usable());
+  if (allocation->is_multicast()) refuse_multicast(call);
   // A word of device memory may extend beyond the end of the allocation: it is in the same granule of 512
   // bytes. Measured on an H200, driver 580.159.
   const bool is_in_granule = allocation->kind == MemoryKind::device;

@@ -34,8 +34,15 @@ void fill(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t exten
   fill(memory.bytes(with.dst, extent), with);
 }
 
-void fill_multicast(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t extent) {
-  for (const Multicast::Copy &copy : memory.multicast(with.dst, extent)) fill(copy.bytes, with);
+void fill_multicast(Memory &memory, const CUDA_MEMSET_NODE_PARAMS &with, std::size_t) {
+  CUDA_MEMSET_NODE_PARAMS part = with;
+  part.height = 1;
+  for (std::size_t y = 0; y < with.height; ++y)
+    for (const Multicast::Copy &copy :
+         memory.multicast(with.dst + y * with.pitch, with.width * with.elementSize)) {
+      part.width = copy.size / with.elementSize;
+      fill(copy.bytes, part);
+    }
 }
 
 bool may_set(const Context &context, const Allocation &allocation) {

@@ -4,6 +4,9 @@
 #include "api/multicast_calls.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string>
 
 #include "api/service.hpp"
 #include "memory/physical_view.hpp"
@@ -17,17 +20,58 @@ namespace {
   fail(CUDA_ERROR_NOT_SUPPORTED);
 }
 
+// Memory of a pool. The binding does not keep it: it ends with the allocation.
+class PoolMemory final : public BoundMemory {
+ public:
+  PoolMemory(Memory &memory, const Allocation &allocation)
+      : memory_(memory), base_(allocation.base), id_(allocation.id) {}
+
+  std::byte *bytes(std::size_t offset, std::size_t size) const override {
+    return memory_.find(base_, id_) != nullptr ? memory_.bytes(base_ + offset, size) : nullptr;
+  }
+
+ private:
+  Memory &memory_;
+  const CUdeviceptr base_;
+  const unsigned long long id_;
+};
+
 }  // namespace
 
-void require_complete(const Call &call, const Multicast &multicast) {
-  if (!multicast.is_complete())
-    refuse(call,
-           "not all devices of the multicast object have been added; the simulated driver does not wait");
+void wait_for_team(Call &call, const Multicast &multicast) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds interval{100};
+  auto report_at = Clock::now() + call.system.options.patience;
+  while (!multicast.is_complete()) {
+    call.lock.unlock();
+    multicast.wait_for_device(interval);
+    call.lock.lock();
+    if (multicast.is_complete() || Clock::now() < report_at) continue;
+    report_at = Clock::time_point::max();
+    call.system.engine.report(std::string(call.name) +
+                              " waits until all devices of the multicast object have been added");
+  }
 }
 
-CUresult export_multicast(const Call &call, const Multicast &multicast) {
-  require(multicast.is_exportable);
-  refuse(call, "sharing of multicast objects is not implemented");
+void prepare_mapping(Call &call, PhysicalMemory &object) {
+  wait_for_team(call, *object.multicast);
+  for (const CUuuid &device : object.multicast->devices())
+    if (object.device == nullptr) object.device = call.device_with(device);
+  require(object.device != nullptr);
+}
+
+int export_multicast(const Multicast &multicast) {
+  require(multicast.is_exportable());
+  return multicast.new_descriptor();
+}
+
+std::shared_ptr<PhysicalMemory> import_multicast(Call &call, int descriptor) {
+  auto object = call.system.memory.multicasts.open(descriptor);
+  if (object == nullptr) return nullptr;
+  auto memory = std::make_shared<PhysicalMemory>();
+  memory->multicast = std::move(object);
+  call.system.engine.work_in_background();
+  return memory;
 }
 
 #if CUDA_VERSION >= 12010
@@ -39,12 +83,14 @@ constexpr unsigned long long kFileDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DES
 
 bool is_whole(std::size_t value) { return value % kGranularity == 0; }
 
-// Checks the properties of a multicast object. The team has at most the devices of the process.
+// Checks the properties of a multicast object. The team has at most the devices of the machine; of the
+// process if the object cannot be exported.
 void check(Call &call, const CUmulticastObjectProp &properties) {
-  const std::vector<Device *> &devices = call.system.visible;
-  require(std::ranges::any_of(devices, [](const Device *one) { return one->attribute(kSupported) != 0; }),
+  const std::vector<Device *> &visible = call.system.visible;
+  require(std::ranges::any_of(visible, [](const Device *one) { return one->attribute(kSupported) != 0; }),
           CUDA_ERROR_NOT_SUPPORTED);
-  require(properties.numDevices != 0 && properties.numDevices <= devices.size());
+  const std::size_t most = properties.handleTypes != 0 ? call.system.devices.size() : visible.size();
+  require(properties.numDevices != 0 && properties.numDevices <= most);
   require(properties.size != 0 && properties.flags == 0);
   require((properties.handleTypes & ~kFileDescriptor) == 0, CUDA_ERROR_NOT_SUPPORTED);
 }
@@ -64,73 +110,101 @@ CUresult create(Call &call, CUmemGenericAllocationHandle *handle, const CUmultic
   check(call, *properties);
   require(is_whole(properties->size));
   auto memory = std::make_shared<PhysicalMemory>();
-  memory->multicast = std::make_shared<Multicast>(Multicast{.size = properties->size,
-                                                            .team = properties->numDevices,
-                                                            .is_exportable = properties->handleTypes != 0});
+  memory->multicast = call.system.memory.multicasts.make({.size = properties->size,
+                                                          .team = properties->numDevices,
+                                                          .is_exportable = properties->handleTypes != 0});
+  if (memory->multicast == nullptr) {
+    report_limit(call.name, errno);
+    fail(CUDA_ERROR_OUT_OF_MEMORY);
+  }
   *handle = call.system.handles.add(std::make_unique<PhysicalHandle>(std::move(memory))).handle;
   return CUDA_SUCCESS;
 }
 
 // Returns a multicast object; else INVALID_VALUE.
-Multicast &multicast_of(Call &call, CUmemGenericAllocationHandle handle) {
+std::shared_ptr<Multicast> multicast_of(Call &call, CUmemGenericAllocationHandle handle) {
   const PhysicalMemory &memory = *call.physical_handle(handle).memory;
   require(memory.multicast != nullptr);
-  return *memory.multicast;
+  return memory.multicast;
 }
 
 CUresult add_device(Call &call, CUmemGenericAllocationHandle handle, CUdevice number) {
-  Multicast &multicast = multicast_of(call, handle);
+  const auto multicast = multicast_of(call, handle);
   Device &device = call.device(number);
   require(device.attribute(kSupported) != 0, CUDA_ERROR_NOT_SUPPORTED);
-  require(!multicast.is_complete() &&
-          std::ranges::find(multicast.devices, &device) == multicast.devices.end());
-  multicast.devices.push_back(&device);
+  require(multicast->add(device));
   call.physical_handle(handle).memory->device = &device;  // a mapping counts as memory of the last one
   return CUDA_SUCCESS;
 }
 
-bool overlap(std::size_t offset, std::size_t size, const Multicast::Binding &binding) {
-  return offset < binding.offset + binding.size && binding.offset < offset + size;
+// A part of a multicast object that memory is to be bound to.
+struct Part {
+  std::size_t offset = 0, size = 0;
+};
+
+// Waits for the team. `from` is the offset or the address of the memory.
+void check_binding(Call &call, const Multicast &multicast, const Part &part, std::size_t from,
+                   unsigned long long flags) {
+  require(flags == 0 && part.size != 0 && is_whole(part.size) && is_whole(part.offset) && is_whole(from));
+  wait_for_team(call, multicast);
+  require(part.offset <= multicast.size() && part.size <= multicast.size() - part.offset);
 }
 
 // Binds a part of the memory, which begins at `from`.
-CUresult bind_part(Call &call, Multicast &multicast, std::size_t offset,
-                   std::shared_ptr<PhysicalMemory> memory, std::size_t from, std::size_t size,
+void bind_physical(Call &call, Multicast &multicast, const Part &part,
+                   const std::shared_ptr<PhysicalMemory> &memory, std::size_t from,
                    unsigned long long flags) {
-  require(flags == 0 && size != 0 && is_whole(size) && is_whole(offset) && is_whole(from));
-  require_complete(call, multicast);
+  check_binding(call, multicast, part, from, flags);
   require(memory->multicast == nullptr);
-  require(from <= memory->size() && size <= memory->size() - from);
-  require(offset <= multicast.size && size <= multicast.size - offset);
-  const Device *const device = memory->device;
-  require(std::ranges::find(multicast.devices, device) != multicast.devices.end());
-  require(!multicast.is_exportable || memory->is_exportable());
-  require(std::ranges::none_of(multicast.bindings, [&](const Multicast::Binding &other) {
-    return other.device == device && overlap(offset, size, other);
-  }));
-  auto view = PhysicalView::make(std::move(memory));
+  require(from <= memory->size() && part.size <= memory->size() - from);
+  require(memory->device != nullptr && multicast.has(*memory->device));
+  require(!multicast.is_exportable() || memory->is_exportable());
+  auto view = PhysicalView::make(memory);
   require(view != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-  multicast.bindings.push_back(
-      {.device = device, .offset = offset, .size = size, .memory = std::move(view), .from = from});
-  return CUDA_SUCCESS;
+  require(multicast.bind(*memory->device, part.offset, part.size, memory, std::move(view), from));
 }
 
 CUresult bind_memory(Call &call, CUmemGenericAllocationHandle handle, std::size_t offset,
                      CUmemGenericAllocationHandle memory, std::size_t from, std::size_t size,
                      unsigned long long flags) {
-  return bind_part(call, multicast_of(call, handle), offset, call.physical_handle(memory).memory, from, size,
-                   flags);
+  const auto multicast = multicast_of(call, handle);
+  bind_physical(call, *multicast, {offset, size}, call.physical_handle(memory).memory, from, flags);
+  return CUDA_SUCCESS;
+}
+
+// Returns memory that the program can bind by its address; else INVALID_VALUE.
+const Allocation &bindable(Call &call, CUdeviceptr address) {
+  const Allocation *const allocation = call.system.memory.find(address);
+  require(allocation != nullptr && allocation->is_usable());
+  require(allocation->mapping != nullptr || allocation->pool != nullptr);
+  return *allocation;
+}
+
+void bind_pool_memory(Call &call, Multicast &multicast, const Part &part, CUdeviceptr address,
+                      unsigned long long flags) {
+  check_binding(call, multicast, part, address, flags);
+  const Allocation &allocation = bindable(call, address);
+  require(part.size <= allocation.end() - address);
+  require(allocation.kind == MemoryKind::device && multicast.has(*allocation.device));
+  if (multicast.is_exportable()) {
+    require(allocation.pool->handle_types != 0);
+    refuse(call, "memory of pools in a multicast object that can be exported is not implemented");
+  }
+  require(multicast.bind(*allocation.device, part.offset, part.size,
+                         std::make_shared<PoolMemory>(call.system.memory, allocation),
+                         address - allocation.base));
 }
 
 CUresult bind_address(Call &call, CUmemGenericAllocationHandle handle, std::size_t offset,
                       CUdeviceptr address, std::size_t size, unsigned long long flags) {
-  Multicast &multicast = multicast_of(call, handle);
-  const Allocation *const allocation = call.system.memory.find(address);
-  require(allocation != nullptr && allocation->is_usable());
-  if (allocation->pool != nullptr) refuse(call, "memory of pools is not implemented");
-  require(allocation->mapping != nullptr);
-  return bind_part(call, multicast, offset, allocation->mapping->physical, address - allocation->base, size,
-                   flags);
+  const auto multicast = multicast_of(call, handle);
+  const Allocation &allocation = bindable(call, address);
+  if (allocation.mapping == nullptr)
+    bind_pool_memory(call, *multicast, {offset, size}, address, flags);
+  else
+    bind_physical(call, *multicast, {offset, size}, std::shared_ptr(allocation.mapping->physical),
+                  address - allocation.base, flags);
+  return CUDA_SUCCESS;
 }
 
 // The second ABI names the device, which must be that of the memory.
@@ -151,13 +225,7 @@ CUresult bind_address_of(Call &call, CUmemGenericAllocationHandle handle, CUdevi
 // Requires the offset and the size of a binding: the documentation calls others undefined.
 CUresult unbind(Call &call, CUmemGenericAllocationHandle handle, CUdevice number, std::size_t offset,
                 std::size_t size) {
-  Multicast &multicast = multicast_of(call, handle);
-  const Device *const device = &call.device(number);
-  const auto bound = std::ranges::find_if(multicast.bindings, [&](const Multicast::Binding &one) {
-    return one.device == device && one.offset == offset && one.size == size;
-  });
-  require(bound != multicast.bindings.end());
-  multicast.bindings.erase(bound);
+  require(multicast_of(call, handle)->unbind(call.device(number), offset, size));
   return CUDA_SUCCESS;
 }
 

@@ -7,12 +7,19 @@
 
 namespace cushim::sim {
 
-// NOT_SUPPORTED, with a report, unless all devices of the team have been added. The documented behaviour of
-// the calls that need all of them is to wait.
-void require_complete(const Call &call, const Multicast &multicast);
+// Waits until all devices of the team have been added, by any process. Reports a wait that takes longer than
+// the patience of the machine. The machine's lock is released meanwhile.
+void wait_for_team(Call &call, const Multicast &multicast);
 
-// Implements cuMemExportToShareableHandle: INVALID_VALUE, or NOT_SUPPORTED, with a report, for an object that
-// can be exported.
-CUresult export_multicast(const Call &call, const Multicast &multicast);
+// The same before the object is mapped. The mapping then counts as memory of a device: the last one that was
+// added with this handle, else the first of the team that this process sees; INVALID_VALUE if it sees none.
+void prepare_mapping(Call &call, PhysicalMemory &object);
+
+// Returns a new file descriptor, which the caller closes; -1 on failure, with the reason in errno.
+// INVALID_VALUE for an object that cannot be exported.
+int export_multicast(const Multicast &multicast);
+
+// Opens an exported object behind a file descriptor, which stays open. Returns null for another file.
+std::shared_ptr<PhysicalMemory> import_multicast(Call &call, int descriptor);
 
 }  // namespace cushim::sim

@@ -170,7 +170,7 @@ CUresult map(Call &call, CUdeviceptr address, std::size_t size, std::size_t offs
   require(flags == 0 && size != 0 && address != 0 && is_whole(address));
   Memory &memory = call.system.memory;
   const std::shared_ptr<PhysicalMemory> physical = call.physical_handle(handle).memory;
-  if (physical->multicast != nullptr) require_complete(call, *physical->multicast);
+  if (physical->multicast != nullptr) prepare_mapping(call, *physical);
   require(offset == 0 && size == physical->size(), CUDA_ERROR_NOT_SUPPORTED);  // no part of the memory
   const ReservedRange *const range = memory.reserved.find(address);
   require(range != nullptr && size <= range->end() - address);
@@ -274,9 +274,10 @@ CUresult export_memory(Call &call, void *out, CUmemGenericAllocationHandle handl
   require(out != nullptr && flags == 0);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   const PhysicalMemory &memory = *call.physical_handle(handle).memory;
-  if (memory.multicast != nullptr) return export_multicast(call, *memory.multicast);
-  require((static_cast<int>(memory.properties.requestedHandleTypes) & kFileDescriptor) != 0);
-  const int descriptor = memory.bytes->new_descriptor();
+  require(memory.multicast != nullptr ||
+          (static_cast<int>(memory.properties.requestedHandleTypes) & kFileDescriptor) != 0);
+  const int descriptor =
+      memory.multicast != nullptr ? export_multicast(*memory.multicast) : memory.bytes->new_descriptor();
   if (descriptor < 0) fail_at_limit(call);
   call.system.engine.work_in_background();  // other processes may wait for this one's work
   std::memcpy(out, &descriptor, sizeof descriptor);
@@ -288,8 +289,10 @@ CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *o
   require(handle != nullptr);
   require(static_cast<int>(type) != kFabric && type != CU_MEM_HANDLE_TYPE_WIN32, CUDA_ERROR_NOT_SUPPORTED);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-  *handle =
-      new_handle(call, import_physical(call, static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle))));
+  const int descriptor = static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle));
+  auto memory = import_multicast(call, descriptor);
+  if (memory == nullptr) memory = import_physical(call, descriptor);
+  *handle = new_handle(call, std::move(memory));
   return CUDA_SUCCESS;
 }
 

@@ -24,10 +24,9 @@ void for_each_row(const CopyExtent &box, Visit visit) {
     for (std::size_t y = 0; y < box.rows; ++y) visit(y, z);
 }
 
-// Returns the bytes of a row.
-std::byte *row_of(Memory &memory, const Copy3DEndpoint &end, const CopyExtent &box, std::size_t y,
-                  std::size_t z) {
-  return memory.bytes(end.place.address + z * end.slice + y * end.row, box.width);
+// Returns the address of a row in linear memory.
+CUdeviceptr row_at(const Copy3DEndpoint &end, std::size_t y, std::size_t z) {
+  return end.place.address + z * end.slice + y * end.row;
 }
 
 void read_row(Memory &memory, const Copy3DEndpoint &from, const CopyExtent &box, std::size_t y, std::size_t z,
@@ -37,8 +36,7 @@ void read_row(Memory &memory, const Copy3DEndpoint &from, const CopyExtent &box,
   if (from.tiles != nullptr)
     from.tiles->read(corner.x, corner.y + y, corner.z + z, box.width, out);
   else
-    std::memmove(out, memory.bytes_to_read(from.place.address + z * from.slice + y * from.row, box.width),
-                 box.width);
+    std::memmove(out, memory.bytes_to_read(row_at(from, y, z), box.width), box.width);
 }
 
 void write_row(Memory &memory, const Copy3DEndpoint &to, const CopyExtent &box, std::size_t y, std::size_t z,
@@ -46,8 +44,11 @@ void write_row(Memory &memory, const Copy3DEndpoint &to, const CopyExtent &box, 
   const Corner &corner = to.corner;
   if (to.tiles != nullptr)
     to.tiles->write(corner.x, corner.y + y, corner.z + z, box.width, row);
+  else if (to.place.is_multicast())
+    for (const Multicast::Copy &copy : memory.multicast(row_at(to, y, z), box.width))
+      std::memmove(copy.bytes, row + copy.at, copy.size);
   else
-    std::memmove(row_of(memory, to, box, y, z), row, box.width);
+    std::memmove(memory.bytes(row_at(to, y, z), box.width), row, box.width);
 }
 
 // Returns whether the offsets of a corner count towards the pitch and the height. They do not in memory of
@@ -60,7 +61,8 @@ bool offsets_count(Call &call, CUdeviceptr address) {
 }  // namespace
 
 Copy3DEndpoint linear_endpoint(Call &call, Reach reach, CUdeviceptr address, std::size_t pitch,
-                               std::size_t height, const Corner &corner, const CopyExtent &box) {
+                               std::size_t height, const Corner &corner, const CopyExtent &box,
+                               Multicasts multicasts) {
   require(address != 0);
   const std::size_t row_end = sum(corner.x, box.width), slice_end = sum(corner.y, box.rows);
   const bool with_offsets = offsets_count(call, address);
@@ -73,8 +75,8 @@ Copy3DEndpoint linear_endpoint(Call &call, Reach reach, CUdeviceptr address, std
   const std::size_t extent =
       sum(product(box.slices - 1, end.slice), sum(product(box.rows - 1, end.row), box.width));
   const CUdeviceptr first = sum(address, start);
-  end.place =
-      reach == Reach::device ? device_endpoint(call, first, extent) : any_endpoint(call, first, extent);
+  end.place = reach == Reach::device ? device_endpoint(call, first, extent, multicasts)
+                                     : any_endpoint(call, first, extent, multicasts);
   return end;
 }
 
@@ -119,7 +121,7 @@ Operation copy_3d_operation(Call &call, const Context &context, const Copy3DEndp
         row += box.width;
       });
     };
-  } else if (to.tiles != nullptr) {
+  } else if (to.tiles != nullptr || to.place.is_multicast()) {
     operation.run = [&memory, to, from, box](Move &) {
       std::vector<std::byte> row(box.width);
       for_each_row(box, [&](std::size_t y, std::size_t z) {
@@ -130,7 +132,7 @@ Operation copy_3d_operation(Call &call, const Context &context, const Copy3DEndp
   } else {
     operation.run = [&memory, to, from, box](Move &) {
       for_each_row(box, [&](std::size_t y, std::size_t z) {
-        read_row(memory, from, box, y, z, row_of(memory, to, box, y, z));
+        read_row(memory, from, box, y, z, memory.bytes(row_at(to, y, z), box.width));
       });
     };
   }

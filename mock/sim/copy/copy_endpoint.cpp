@@ -8,16 +8,23 @@ namespace cushim::sim {
 
 namespace {
 
-[[noreturn]] void refuse_multicast(const Call &call, const char *why) {
+[[noreturn]] void report_and_refuse(const Call &call, const char *why) {
   call.system.engine.report(std::string(call.name) + ": " + why);
   fail(CUDA_ERROR_NOT_SUPPORTED);
 }
 
+}  // namespace
+
+void refuse_multicast(const Call &call) {
+  report_and_refuse(call, "the documentation does not define this access to a multicast object");
+}
+
+namespace {
+
 void check_multicast(Call &call, CUdeviceptr address, std::size_t size, Multicasts multicasts) {
-  if (multicasts == Multicasts::refused)
-    refuse_multicast(call, "this access to a multicast object is not implemented");
+  if (multicasts == Multicasts::refused) refuse_multicast(call);
   if (call.system.memory.multicast(address, size).empty())
-    refuse_multicast(call, "bytes of a multicast object are not bound to memory of each device");
+    report_and_refuse(call, "bytes of a multicast object are not bound to memory of each device");
 }
 
 // Returns whether a range is mapped without gaps, and each of its bytes is accessible to the current
@@ -134,7 +141,8 @@ Action copy_to_multicast(Memory &memory, CUdeviceptr to, CUdeviceptr from, std::
   }
   return [&memory, to, from, size, staged = std::move(staged)] {
     const std::byte *const bytes = staged.empty() ? memory.bytes_to_read(from, size) : staged.data();
-    for (const Multicast::Copy &copy : memory.multicast(to, size)) std::memmove(copy.bytes, bytes, size);
+    for (const Multicast::Copy &copy : memory.multicast(to, size))
+      std::memmove(copy.bytes, bytes + copy.at, copy.size);
   };
 }
 

@@ -19,7 +19,7 @@ struct CopyEndpoint {
 };
 
 // `written`: an endpoint may be in a multicast object, which copies can write to, but not read.
-// `refused`: a multicast object is CUDA_ERROR_INVALID_VALUE (1).
+// `refused`: a multicast object is CUDA_ERROR_NOT_SUPPORTED (801), with a report.
 enum class Multicasts { refused, written };
 
 // Returns an endpoint in memory that devices can access. INVALID_VALUE for other memory, and for a range that
@@ -32,6 +32,10 @@ CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size,
 // multicast object that are refused or not bound to memory of each device.
 CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size,
                           Multicasts multicasts = Multicasts::refused);
+
+// Throws NOT_SUPPORTED, with a report, for an access to a multicast object that the documentation does not
+// define.
+[[noreturn]] void refuse_multicast(const Call &call);
 
 // `waits`: the call waits until its copy is complete.
 enum class Sync { waits, returns };

@@ -2,15 +2,14 @@
 #include "ipc/share_table.hpp"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstring>
+
+#include "ipc/futex.hpp"
 
 namespace cushim::sim {
 
@@ -25,11 +24,6 @@ std::uint64_t random_number() {
 // A destroyed event can be opened, as on the real driver, until this number of later events was destroyed.
 constexpr std::size_t kDestroyedKept = 4096;
 constexpr std::uint32_t kBusy = 1u << 31;  // flag in `holders`: the record is being reused for another event
-
-// Calls the futex system call and returns its result.
-long futex(std::atomic<std::uint32_t> &word, int operation, std::uint32_t value, const timespec *limit) {
-  return syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
-}
 
 // Participant::state packs the phase, whether the participant holds a file lock, and the generation.
 enum : std::uint32_t { kUnused, kJoining, kActive, kLeft, kPhases };
@@ -241,16 +235,14 @@ void ShareTable::release_event_record(std::uint32_t record) {
 
 void ShareTable::ring() noexcept {
   ++layout_->doorbell;
-  if (layout_->sleepers != 0) futex(layout_->doorbell, FUTEX_WAKE, INT_MAX, nullptr);
+  if (layout_->sleepers != 0) wake_all(layout_->doorbell);
 }
 
 bool ShareTable::wait_for_completion(std::uint32_t than, std::chrono::milliseconds limit) noexcept {
-  const timespec time{static_cast<time_t>(limit.count() / 1000),
-                      static_cast<long>(limit.count() % 1000 * 1000000)};
   ++layout_->sleepers;
-  const bool timed_out = futex(layout_->doorbell, FUTEX_WAIT, than, &time) != 0 && errno == ETIMEDOUT;
+  const bool is_woken = sleep_while(layout_->doorbell, than, limit);
   --layout_->sleepers;
-  return !timed_out;
+  return is_woken;
 }
 
 std::unique_ptr<MemoryExport> MemoryExport::make(std::shared_ptr<ShareTable> table, std::uint32_t number,

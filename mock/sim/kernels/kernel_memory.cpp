@@ -51,6 +51,7 @@ std::vector<std::byte *> KernelMemory::multicast(std::uint64_t address, std::uin
   if (record_ != nullptr) record_->add(address, address + bytes, access != ptx::Access::read);
   std::vector<std::byte *> places;
   for (Multicast::Copy &copy : system_.memory.multicast(address, bytes)) {
+    if (copy.size != bytes) return {};  // extends over several bindings
     places.push_back(copy.bytes);
     multicast_.insert(std::move(copy.owner));
   }

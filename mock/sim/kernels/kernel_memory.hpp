@@ -46,7 +46,7 @@ class KernelMemory final : public ptx::Memory {
   const BoundReferences &references_;
   mock::KernelRecord *const record_;
   // Memory bound to multicast objects, which stays mapped until the end of the launch.
-  std::set<std::shared_ptr<PhysicalView>> multicast_;
+  std::set<std::shared_ptr<BoundMemory>> multicast_;
   // Those that the launch has asked for.
   std::map<std::uint64_t, std::optional<ptx::Texture>> textures_;
   std::map<std::uint64_t, std::optional<ptx::Surface>> surfaces_;

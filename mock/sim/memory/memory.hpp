@@ -205,7 +205,7 @@ class Memory {
   Allocation *map_external(std::shared_ptr<PhysicalMemory> physical, std::size_t offset, std::size_t size);
 
   // Returns bytes of a multicast object, at an address of its mapping, in the memory of each device; nothing
-  // if the address is not of one mapping, or a device has no memory bound there.
+  // if the bytes are not of one mapping, or not bound to memory of each device.
   std::vector<Multicast::Copy> multicast(CUdeviceptr address, std::size_t size);
 
   // Visits the allocation that contains `address` and, if it is a mapping, the adjacent mappings of its
@@ -263,6 +263,7 @@ class Memory {
 
   ReservedRanges reserved;
   PhysicalFiles physical_files;
+  MulticastObjects multicasts{physical_files};
 
   template <class Visit>
   void for_each(Visit visit) {

@@ -5,20 +5,20 @@
 #include <cstddef>
 #include <memory>
 
+#include "memory/bound_memory.hpp"
 #include "memory/virtual_memory.hpp"
 
 namespace cushim::sim {
 
-class PhysicalView {
+class PhysicalView final : public BoundMemory {
  public:
   // Returns null on failure, with the reason in errno.
   static std::shared_ptr<PhysicalView> make(std::shared_ptr<PhysicalMemory> memory);
-  ~PhysicalView();
+  ~PhysicalView() override;
   PhysicalView(const PhysicalView &) = delete;
   PhysicalView &operator=(const PhysicalView &) = delete;
 
-  // Returns `size` bytes; poisons them on first touch.
-  std::byte *bytes(std::size_t offset, std::size_t size) const;
+  std::byte *bytes(std::size_t offset, std::size_t size) const override;
 
  private:
   PhysicalView(std::shared_ptr<PhysicalMemory> memory, std::byte *mapped)

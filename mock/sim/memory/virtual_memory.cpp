@@ -77,7 +77,7 @@ PhysicalBytes::~PhysicalBytes() {
 }
 
 std::size_t PhysicalMemory::size() const noexcept {
-  return multicast != nullptr ? multicast->size : bytes->size();
+  return multicast != nullptr ? multicast->size() : bytes->size();
 }
 
 bool PhysicalBytes::map(std::byte *at) const { return blocks_->file().map(offset_, size_, at) != nullptr; }
@@ -120,7 +120,16 @@ std::shared_ptr<PhysicalBytes> PhysicalFiles::make_exportable(std::size_t size,
 }
 
 std::optional<PhysicalFiles::Opened> PhysicalFiles::open(int descriptor) {
-  SharedFile file = SharedFile::duplicate(descriptor);
+  return open(SharedFile::duplicate(descriptor));
+}
+
+std::optional<PhysicalFiles::Opened> PhysicalFiles::open(const Process &process, int file,
+                                                         std::uint64_t nonce) {
+  auto opened = open(SharedFile::open(process, file));
+  return opened && opened->bytes->nonce() == nonce ? opened : std::nullopt;
+}
+
+std::optional<PhysicalFiles::Opened> PhysicalFiles::open(SharedFile file) {
   Label label;
   if (!file || !SharedBlocks::read_label(file, std::as_writable_bytes(std::span(&label, 1)))) return {};
   if (std::memcmp(label.magic, Label::kMagic, sizeof label.magic) != 0 || label.size == 0) return {};

@@ -25,7 +25,7 @@ namespace cushim::sim {
 
 struct Allocation;
 struct Device;
-struct Multicast;
+class Multicast;
 struct PhysicalHandle;
 struct ReservedRange;
 
@@ -54,6 +54,10 @@ class PhysicalBytes {
   // Returns a new file descriptor, which the caller closes; -1 on failure, with the reason in errno. Only for
   // exportable memory.
   int new_descriptor() const { return blocks_->file().new_descriptor(); }
+  // The file's descriptor and nonce, with which PhysicalFiles::open() of another process finds it. Only for
+  // exportable memory.
+  int file() const noexcept { return blocks_->file().number(); }
+  std::uint64_t nonce() const noexcept { return blocks_->nonce(); }
 
  private:
   const std::shared_ptr<SharedBlocks> blocks_;
@@ -106,8 +110,11 @@ class PhysicalFiles {
   };
   // Returns nothing for other and for damaged files. Does not close the descriptor.
   std::optional<Opened> open(int descriptor);
+  // Opens a file of another process. Returns nothing if the process no longer has it.
+  std::optional<Opened> open(const Process &process, int file, std::uint64_t nonce);
 
  private:
+  std::optional<Opened> open(SharedFile file);
   std::shared_ptr<PhysicalBytes> make_exportable(std::size_t size, const CUmemAllocationProp &properties,
                                                  Device *device);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast objects: their traffic, and what the simulated driver refuses, and reports. tests/conformance has
-// the rest.
+// Multicast objects of one process: their traffic, and what the simulated driver refuses, and reports.
+// tests/conformance has the rest.
 #include <cushim/sim/usage.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/machine_fixture.hpp"
@@ -16,9 +18,10 @@ namespace {
 
 constexpr std::size_t kGranule = 2 << 20;
 
-CUmemGenericAllocationHandle object(unsigned devices, unsigned long long handle_types = 0) {
+CUmemGenericAllocationHandle object(unsigned devices, unsigned long long handle_types = 0,
+                                    std::size_t size = kGranule) {
   const CUmulticastObjectProp properties{
-      .numDevices = devices, .size = kGranule, .handleTypes = handle_types, .flags = 0};
+      .numDevices = devices, .size = size, .handleTypes = handle_types, .flags = 0};
   CUmemGenericAllocationHandle made = 0;
   need(driver().cuMulticastCreate(&made, &properties));
   return made;
@@ -36,9 +39,16 @@ CUmemGenericAllocationHandle physical(int device) {
 
 // A machine of two devices that keeps its reports.
 struct Reporting {
+  explicit Reporting(std::chrono::milliseconds patience = Options().patience)
+      : running({.devices = "h200x2", .patience = patience, .report = [this](const std::string &text) {
+                   reports.push_back(text);
+                   ++count;
+                   count.notify_all();
+                 }}) {}
+
   std::vector<std::string> reports;
-  Running running{
-      {.devices = "h200x2", .report = [this](const std::string &text) { reports.push_back(text); }}};
+  std::atomic<int> count = 0;  // of the reports
+  Running running;
 
   bool has_reported(const std::string &text) const {
     return std::ranges::any_of(reports, [&](const std::string &one) { return one.find(text) != one.npos; });
@@ -92,32 +102,32 @@ TEST(Multicast, Does_not_bind_private_memory_to_an_object_that_can_be_exported) 
   EXPECT_EQ(driver().cuMulticastBindMem(handle, 0, physical(0), 0, kGranule, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(Multicast, Reports_a_binding_before_all_devices_are_added) {
-  Reporting machine;
-  const auto handle = object(2);
+TEST(Multicast, A_binding_waits_until_all_devices_are_added) {
+  Reporting machine(std::chrono::milliseconds(0));
+  const auto handle = object(2), memory = physical(0);
   need(driver().cuMulticastAddDevice(handle, 0));
-  EXPECT_EQ(driver().cuMulticastBindMem(handle, 0, physical(0), 0, kGranule, 0), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_TRUE(machine.has_reported("cuMulticastBindMem: not all devices"));
-}
-
-TEST(Multicast, Reports_an_export) {
-  Reporting machine;
-  const auto handle = object(1, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-  int file = -1;
-  EXPECT_EQ(driver().cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-            CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_TRUE(machine.has_reported("sharing of multicast objects is not implemented"));
+  std::atomic<bool> is_bound = false;
+  std::thread binding([&] {
+    EXPECT_EQ(driver().cuMulticastBindMem(handle, 0, memory, 0, kGranule, 0), CUDA_SUCCESS);
+    is_bound = true;
+  });
+  machine.count.wait(0);  // the wait has been reported
+  EXPECT_FALSE(is_bound);
+  EXPECT_EQ(driver().cuMulticastAddDevice(handle, 1), CUDA_SUCCESS);
+  binding.join();
+  EXPECT_TRUE(machine.has_reported(
+      "cuMulticastBindMem waits until all devices of the multicast object have been added"));
 }
 
 // Returns a mapping that device 0 can access.
-CUdeviceptr map(CUmemGenericAllocationHandle handle) {
+CUdeviceptr map(CUmemGenericAllocationHandle handle, std::size_t size = kGranule) {
   CUdeviceptr at = 0;
   CUmemAccessDesc access = {};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  need(driver().cuMemAddressReserve(&at, kGranule, 0, 0, 0));
-  need(driver().cuMemMap(at, kGranule, 0, handle, 0));
-  need(driver().cuMemSetAccess(at, kGranule, &access, 1));
+  need(driver().cuMemAddressReserve(&at, size, 0, 0, 0));
+  need(driver().cuMemMap(at, size, 0, handle, 0));
+  need(driver().cuMemSetAccess(at, size, &access, 1));
   return at;
 }
 
@@ -164,6 +174,126 @@ TEST(Multicast, Copies_and_memsets_write_to_the_memory_of_each_device) {
   bound.expect_both({0, 5, 0, 8});
 }
 
+TEST(Multicast, Copies_of_rows_and_slices_write_to_the_memory_of_each_device) {
+  const Bound bound;
+  const Words words{7, 8, 9, 10};
+  CUDA_MEMCPY2D rows{};
+  rows.srcMemoryType = CU_MEMORYTYPE_HOST;
+  rows.srcHost = words.data();
+  rows.srcPitch = 8;
+  rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  rows.dstDevice = bound.at;
+  rows.dstPitch = 12;
+  rows.WidthInBytes = 4;
+  rows.Height = 2;
+  EXPECT_EQ(driver().cuMemcpy2D(&rows), CUDA_SUCCESS);
+  for (const int device : {0, 1}) {
+    const unsigned old = 1 + static_cast<unsigned>(device);
+    EXPECT_EQ(bound.words(device), (Words{7, old, old, 9}));
+  }
+  const CUdeviceptr source = bound.running.memory();
+  need(driver().cuMemsetD32(source, 21, 1));
+  need(driver().cuMemsetD32(source + 4, 22, 1));
+  CUDA_MEMCPY3D slices{};
+  slices.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  slices.srcDevice = source;
+  slices.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  slices.dstDevice = bound.at + 4;
+  slices.WidthInBytes = 4;
+  slices.Height = 1;
+  slices.Depth = 2;
+  slices.dstPitch = 4;
+  slices.dstHeight = 2;
+  EXPECT_EQ(driver().cuMemcpy3DAsync(&slices, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(bound.words(0), (Words{7, 21, 1, 22}));
+  EXPECT_EQ(bound.words(1), (Words{7, 21, 2, 22}));
+}
+
+TEST(Multicast, A_copy_node_of_a_graph_writes_to_the_memory_of_each_device) {
+  const Bound bound;
+  const Words words{7, 8, 9, 10};
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = words.data();
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = bound.at;
+  copy.WidthInBytes = 8;
+  copy.Height = 2;
+  copy.Depth = 1;
+  CUcontext context = nullptr;
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec executable = nullptr;
+  need(driver().cuCtxGetCurrent(&context));
+  need(driver().cuGraphCreate(&graph, 0));
+  EXPECT_EQ(driver().cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy, context), CUDA_SUCCESS);
+  need(driver().cuGraphInstantiate(&executable, graph, 0));
+  EXPECT_EQ(driver().cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+  bound.expect_both(words);
+}
+
+TEST(Multicast, Copies_and_memsets_extend_over_several_bindings) {
+  const Running running({.devices = "h200x2"});
+  const auto handle = object(2, 0, 2 * kGranule);
+  for (const int device : {0, 1}) need(driver().cuMulticastAddDevice(handle, device));
+  std::vector<CUdeviceptr> parts;  // the low part of device 0 and of device 1, then the high parts
+  for (const std::size_t offset : {std::size_t{0}, kGranule})
+    for (const int device : {0, 1}) {
+      const auto memory = physical(device);
+      need(driver().cuMulticastBindMem(handle, offset, memory, 0, kGranule, 0));
+      parts.push_back(map(memory));
+    }
+  const CUdeviceptr at = map(handle, 2 * kGranule);
+  const std::uint64_t bytes = 0x0807060504030201;
+  EXPECT_EQ(driver().cuMemcpyHtoD(at + kGranule - 4, &bytes, sizeof bytes), CUDA_SUCCESS);
+  EXPECT_EQ(word_at(parts[0] + kGranule - 4), 0x04030201u);
+  EXPECT_EQ(word_at(parts[1] + kGranule - 4), 0x04030201u);
+  EXPECT_EQ(word_at(parts[2]), 0x08070605u);
+  EXPECT_EQ(word_at(parts[3]), 0x08070605u);
+  EXPECT_EQ(driver().cuMemsetD32(at + kGranule - 4, 5, 2), CUDA_SUCCESS);
+  EXPECT_EQ(word_at(parts[1] + kGranule - 4), 5u);
+  EXPECT_EQ(word_at(parts[3]), 5u);
+}
+
+TEST(Multicast, Binds_memory_of_a_pool_until_it_is_freed) {
+  Reporting machine;
+  const auto handle = object(1, 0, 2 * kGranule);
+  need(driver().cuMulticastAddDevice(handle, 0));
+  CUdeviceptr memory = 0;
+  need(driver().cuMemAllocAsync(&memory, 2 * kGranule, nullptr));
+  ASSERT_EQ(memory % kGranule, 0u);
+  EXPECT_EQ(driver().cuMulticastBindAddr(handle, 0, memory, 2 * kGranule, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuMulticastBindAddr(handle, 0, memory, kGranule, 0), CUDA_ERROR_INVALID_VALUE);
+  const CUdeviceptr at = map(handle, 2 * kGranule);
+  EXPECT_EQ(driver().cuMemsetD32(at + 8, 5, 1), CUDA_SUCCESS);
+  EXPECT_EQ(word_at(memory + 8), 5u);
+  need(driver().cuMemFreeAsync(memory, nullptr));
+  need(driver().cuCtxSynchronize());
+  EXPECT_EQ(driver().cuMemsetD32(at + 8, 5, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_TRUE(machine.has_reported("bytes of a multicast object are not bound to memory of each device"));
+}
+
+TEST(Multicast, Reports_memory_of_a_pool_for_an_object_that_can_be_exported) {
+  Reporting machine;
+  const auto handle = object(1, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  need(driver().cuMulticastAddDevice(handle, 0));
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemoryPool pool = nullptr;
+  CUdeviceptr memory = 0;
+  need(driver().cuMemPoolCreate(&pool, &properties));
+  need(driver().cuMemAllocFromPoolAsync(&memory, kGranule, pool, nullptr));
+  EXPECT_EQ(driver().cuMulticastBindAddr(handle, 0, memory, kGranule, 0), CUDA_ERROR_INVALID_VALUE);
+  properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  need(driver().cuMemPoolCreate(&pool, &properties));
+  need(driver().cuMemAllocFromPoolAsync(&memory, kGranule, pool, nullptr));
+  EXPECT_EQ(driver().cuMulticastBindAddr(handle, 0, memory, kGranule, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_TRUE(machine.has_reported("memory of pools in a multicast object that can be exported"));
+}
+
 TEST(Multicast, Multimem_instructions_of_a_kernel_reach_the_memory_of_each_device) {
   const Bound bound;
   const std::string ptx =
@@ -188,7 +318,21 @@ TEST(Multicast, Reports_reads_of_a_mapping) {
   const Bound bound;
   std::uint32_t word = 0;
   EXPECT_EQ(driver().cuMemcpyDtoH(&word, bound.at, sizeof word), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_TRUE(bound.has_reported("this access to a multicast object is not implemented"));
+  EXPECT_TRUE(bound.has_reported("the documentation does not define this access to a multicast object"));
+  CUDA_MEMCPY2D rows{};
+  rows.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  rows.srcDevice = bound.at;
+  rows.dstMemoryType = CU_MEMORYTYPE_HOST;
+  rows.dstHost = &word;
+  rows.WidthInBytes = sizeof word;
+  rows.Height = 1;
+  EXPECT_EQ(driver().cuMemcpy2D(&rows), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(Multicast, Reports_stream_memory_operations_on_a_mapping) {
+  const Bound bound;
+  EXPECT_EQ(driver().cuStreamWriteValue32(bound.running.stream(), bound.at, 1, 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_TRUE(bound.has_reported("the documentation does not define this access to a multicast object"));
 }
 
 TEST(Multicast, Reports_writes_where_a_device_has_no_memory) {
