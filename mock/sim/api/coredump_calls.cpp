@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of coredumps, of the process and of a context. No coredump is written. Measured on an H200,
-// driver 580, except where noted.
+// Attributes of coredumps, of the process and of a context, and callbacks. No coredump is written, so no
+// callback is called. Measured on an H200, driver 580, except where noted.
 #include <algorithm>
 #include <cstring>
 
@@ -145,6 +145,30 @@ CoredumpSettings &settings_of_context(Call &call, CUcoredumpSettings attribute) 
   return settings;
 }
 
+#if CUDA_VERSION >= 13020
+// ---- Callbacks: documentation ----
+
+template <CoredumpMoment moment>
+CUresult register_callback(Call &call, CUcoredumpStatusCallback function, void *,
+                           CUcoredumpCallbackHandle *out) {
+  require(function != nullptr);
+  System &system = call.system;
+  system.coredump_callbacks.emplace(++system.last_registration, moment);
+  if (out != nullptr)
+    *out = reinterpret_cast<CUcoredumpCallbackHandle>(std::uintptr_t{system.last_registration});
+  return CUDA_SUCCESS;
+}
+
+template <CoredumpMoment moment>
+CUresult deregister_callback(Call &call, CUcoredumpCallbackHandle handle) {
+  auto &registered = call.system.coredump_callbacks;
+  const auto found = registered.find(reinterpret_cast<std::uintptr_t>(handle));
+  require(found != registered.end() && found->second == moment);
+  registered.erase(found);
+  return CUDA_SUCCESS;
+}
+#endif
+
 CUresult get(Call &call, CUcoredumpSettings attribute, void *value, std::size_t *size) {
   return read(settings_of_context(call, attribute), attribute, value, size);
 }
@@ -160,6 +184,12 @@ void serve_coredumps(Service &service) {
   service.serve<"cuCoredumpGetAttributeGlobal", get_global>();
   service.serve<"cuCoredumpSetAttribute", set>();
   service.serve<"cuCoredumpSetAttributeGlobal", set_global>();
+#if CUDA_VERSION >= 13020
+  service.serve<"cuCoredumpRegisterStartCallback", register_callback<CoredumpMoment::start>>();
+  service.serve<"cuCoredumpDeregisterStartCallback", deregister_callback<CoredumpMoment::start>>();
+  service.serve<"cuCoredumpRegisterCompleteCallback", register_callback<CoredumpMoment::complete>>();
+  service.serve<"cuCoredumpDeregisterCompleteCallback", deregister_callback<CoredumpMoment::complete>>();
+#endif
 }
 
 }  // namespace cushim::sim

@@ -60,8 +60,8 @@ CUresult register_notification(Call &call, CUdevice number, CUasyncCallback func
   require(function != nullptr && out != nullptr);
   const Device &device = call.device(number);
   System &system = call.system;
-  system.notifications.emplace(++system.last_notification, &device);
-  *out = reinterpret_cast<CUasyncCallbackHandle>(std::uintptr_t{system.last_notification});
+  system.notifications.emplace(++system.last_registration, &device);
+  *out = reinterpret_cast<CUasyncCallbackHandle>(std::uintptr_t{system.last_registration});
   return CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "api/context_calls.hpp"
 #include "memory/rounding.hpp"
@@ -134,6 +135,62 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
   return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 13010
+// A group that a split is to make. Documentation.
+struct Group {
+  unsigned count = 0;     // of its multiprocessors
+  unsigned together = 0;  // how many of them are scheduled together
+};
+
+// Returns the next group of `whole` after `taken` multiprocessors. Without any multiprocessor only if it
+// `may_be_empty`.
+Group next_group(const CU_DEV_SM_RESOURCE_GROUP_PARAMS &wanted, const Multiprocessors &whole, unsigned taken,
+                 bool may_be_empty) {
+  const bool has_clusters = whole.device->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
+  const bool fills_up = (wanted.flags & CU_DEV_SM_RESOURCE_GROUP_BACKFILL) != 0;
+  const unsigned left = whole.count - taken;
+  Group group{.together = wanted.coscheduledSmCount};
+  if (group.together == 0) group.together = has_clusters ? 8 : 2;
+  require(group.together <= (has_clusters ? 32u : 2u) && group.together % 2 == 0);
+  require(wanted.smCount % 2 == 0 && wanted.smCount <= whole.count);
+  require(fills_up || wanted.smCount % group.together == 0);
+  const unsigned available = left - left % (fills_up ? 2 : group.together);
+  group.count = wanted.smCount != 0 ? wanted.smCount : available;
+  require(group.count <= available && (may_be_empty || group.count >= group.together),
+          CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  return group;
+}
+
+// Takes the groups from the first multiprocessors on, in order, as if the processing clusters had as many as
+// the groups want together. Locality domains, which no simulated device has, return NOT_SUPPORTED.
+CUresult split_into_groups(Call &call, CUdevResource *out, unsigned groups, const CUdevResource *input,
+                           CUdevResource *remaining, unsigned flags,
+                           CU_DEV_SM_RESOURCE_GROUP_PARAMS *parameters) {
+  require(groups != 0 && input != nullptr && parameters != nullptr && flags == 0);
+  const Multiprocessors whole = part_of(call, *input).first;
+  std::vector<Group> made;
+  unsigned taken = 0;
+  for (unsigned i = 0; i < groups; ++i) {
+    require((parameters[i].flags & ~unsigned{CU_DEV_SM_RESOURCE_GROUP_BACKFILL}) == 0,
+            CUDA_ERROR_NOT_SUPPORTED);
+    require(std::ranges::all_of(parameters[i].reserved, [](unsigned word) { return word == 0; }));
+    made.push_back(next_group(parameters[i], whole, taken, out == nullptr));
+    taken += made.back().count;
+  }
+  unsigned first = whole.first;
+  for (unsigned i = 0; i < groups; ++i) {
+    parameters[i].smCount = made[i].count;
+    if (out != nullptr) {
+      out[i] = resource_of({whole.device, first, made[i].count}, true);
+      out[i].sm.smCoscheduledAlignment = made[i].together;
+    }
+    first += made[i].count;
+  }
+  if (remaining != nullptr) *remaining = resource_of({whole.device, first, whole.count - taken}, true);
+  return CUDA_SUCCESS;
+}
+#endif
+
 // Several resources must overlap or be adjacent, in the order of their multiprocessors: other sets are not
 // implemented.
 CUresult generate_descriptor(Call &call, CUdevResourceDesc *out, CUdevResource *resources, unsigned count) {
@@ -222,6 +279,9 @@ void serve_green_contexts(Service &service) {
   service.serve<"cuCtxGetDevResource", get_of_context>();
   service.serve<"cuGreenCtxGetDevResource", get_of_green_context>();
   service.serve<"cuDevSmResourceSplitByCount", split>();
+#if CUDA_VERSION >= 13010
+  service.serve<"cuDevSmResourceSplit", split_into_groups>();
+#endif
   service.serve<"cuDevResourceGenerateDesc", generate_descriptor>();
   service.serve<"cuGreenCtxCreate", create>();
   service.serve<"cuGreenCtxDestroy", destroy>();

@@ -2,8 +2,12 @@
 // Managed memory: allocation, advice, prefetches, attributes of ranges.
 #include "api/managed_memory_calls.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "api/service.hpp"
 #include "graphs/capturing.hpp"
@@ -264,6 +268,56 @@ CUresult range_attributes(Call &call, void **values, std::size_t *sizes, CUmem_r
   return CUDA_SUCCESS;
 }
 
+// ---- Residency: documentation ----
+
+// Returns whether the page of host memory is resident. INVALID_VALUE if nothing is mapped there.
+bool is_resident(CUdeviceptr address) {
+  unsigned char state = 0;
+  auto *const page = reinterpret_cast<void *>(address / ManagedPages::kPage * ManagedPages::kPage);
+  require(mincore(page, ManagedPages::kPage, &state) == 0);
+  return (state & 1) != 0;
+}
+
+// Returns managed memory, or null for pageable memory of the host; else INVALID_VALUE.
+Allocation *residency_range(Call &call, CUdeviceptr address, std::size_t size) {
+  if (call.system.memory.find(address) != nullptr) return &managed_range(call, address, size);
+  require(!call.system.memory.is_of_device(address) && !call.system.memory.overlaps(address, size));
+  return nullptr;
+}
+
+// The location of a page is that of its last prefetch, else the host if the page has been written to: the
+// simulated driver does not notice later accesses.
+CUresult get_location_info(Call &call, CUdeviceptr address, std::size_t size, std::size_t summary,
+                           std::size_t sampling, CUmemLocation *out) {
+  require(out != nullptr && address != 0 && size != 0 && size <= UINT64_MAX - address);
+  require(summary != 0 && summary <= size && sampling <= summary);
+  for (const auto &device : call.system.devices)
+    require(device->attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0, CUDA_ERROR_NOT_SUPPORTED);
+  const Allocation *const managed = residency_range(call, address, size);
+  const std::size_t interval = sampling != 0 ? sampling : ManagedPages::kPage;
+  using Location = std::pair<int, int>;  // type and id
+  const auto location_at = [&](CUdeviceptr at) -> Location {
+    if (managed != nullptr) {
+      const PageLocation prefetched = managed->pages->common(at - managed->base, 1).prefetched;
+      if (prefetched.type == CU_MEM_LOCATION_TYPE_DEVICE) return {prefetched.type, prefetched.id};
+      if (prefetched.type != CU_MEM_LOCATION_TYPE_INVALID) return {kHostLocation, 0};
+    }
+    return {is_resident(at) ? kHostLocation : kNoLocation, 0};
+  };
+  for (std::size_t begin = 0; begin < size; begin += summary) {
+    const std::size_t end = begin + std::min(summary, size - begin);
+    std::map<Location, std::size_t> counts;
+    for (std::size_t at = begin; at < end; at += std::min(interval, end - at))
+      ++counts[location_at(address + at)];
+    const auto most = std::ranges::max_element(counts, {}, [](const auto &entry) { return entry.second; });
+    *out = {};
+    out->type = static_cast<CUmemLocationType>(most->first.first);
+    out->id = most->first.second;
+    ++out;
+  }
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 void serve_managed_memory(Service &service) {
@@ -274,6 +328,7 @@ void serve_managed_memory(Service &service) {
   service.serve<"cuMemAdvise", advise_at>();
   service.serve<"cuMemRangeGetAttribute", one_range_attribute>();
   service.serve<"cuMemRangeGetAttributes", range_attributes>();
+  service.serve<"cuMemGetLocationInfo", get_location_info>();
 }
 
 }  // namespace cushim::sim

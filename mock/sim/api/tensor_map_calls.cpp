@@ -226,6 +226,19 @@ CUresult replace_address(Call &call, CUtensorMap *out, void *address) {
   return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 13050
+// Documentation. The class has no effect on the simulated devices, so it is always the small one.
+CUresult set_allocation_class(Call &call, CUtensorMap *map, CUtensorMapAllocClass wanted,
+                              CUtensorMapAllocClass *effective) {
+  if (effective != nullptr) *effective = CU_TENSOR_MAP_ALLOC_CLASS_SMALL;
+  call.context();
+  require(map != nullptr);
+  require(wanted == CU_TENSOR_MAP_ALLOC_CLASS_AUTO || wanted == CU_TENSOR_MAP_ALLOC_CLASS_SMALL ||
+          wanted == CU_TENSOR_MAP_ALLOC_CLASS_LARGE);
+  return CUDA_SUCCESS;
+}
+#endif
+
 }  // namespace
 
 void serve_tensor_maps(Service &service) {
@@ -235,6 +248,9 @@ void serve_tensor_maps(Service &service) {
   service.serve<"cuTensorMapEncodeIm2colWide", encode_im2col_wide>();
 #endif
   service.serve<"cuTensorMapReplaceAddress", replace_address>();
+#if CUDA_VERSION >= 13050
+  service.serve<"cuTensorMapSetAllocationClass", set_allocation_class>();
+#endif
 }
 
 }  // namespace cushim::sim

@@ -201,8 +201,9 @@ struct System final : mock::Owner {
   bool has_recommended_checker = false;   // whether the misuse checker was recommended
   unsigned long misuses = 0;              // of handles
   CoredumpSettings coredump;              // of the process; a new context takes them over
-  std::map<unsigned long, const Device *> notifications;  // registrations of asynchronous notifications
-  unsigned long last_notification = 0;
+  std::map<unsigned long, const Device *> notifications;       // registrations of asynchronous notifications
+  std::map<unsigned long, CoredumpMoment> coredump_callbacks;  // registrations, by when they are called
+  unsigned long last_registration = 0;                         // of either
   RegisteredKernels kernels;
   std::map<std::thread::id, CUresult> compiler_errors;   // the last one of each thread, for PTX
   std::map<std::string, Usage::Cubin> cubins;            // loaded machine code, by content

@@ -14,4 +14,7 @@ struct CoredumpSettings {
   std::string file, pipe;
 };
 
+// When a registered callback is called.
+enum class CoredumpMoment { start, complete };
+
 }  // namespace cushim::sim
