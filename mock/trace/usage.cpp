@@ -59,6 +59,8 @@ class Follower {
     const std::string_view base = traits.base;
     const bool only_waits = traits.lifetime == EntryTraits::Lifetime::none;
     if (traits.wait == EntryTraits::Wait::synchronizes && only_waits) usage_.waits.push_back(&call);
+    // A damaged trace may name an entry point whose types the headers in use lack.
+    if (row_of(call.slot).parameters.empty()) return;
     if (traits.queue != EntryTraits::Queue::none) follow_work(call, traits, words);
     if (mock::is_memory(traits.object)) follow_memory(call, traits);
     if (traits.object == Object::event || base.starts_with("cuEvent")) follow_event(call, base);
