@@ -147,7 +147,13 @@ void WatchedMemory::add_if_changed(std::uint64_t base, Memory &memory, std::vect
 }
 
 bool WatchedMemory::Memory::is_only_waited_for() const {
-  return !uses.empty() && std::ranges::all_of(uses, [](const Use &use) { return use.word != 0; });
+  const auto is_behind_a_wait = [&](const Use &use) {
+    return std::ranges::any_of(uses, [&](const Use &wait) {
+      return wait.word != 0 && wait.stream == use.stream && wait.begin < use.begin;
+    });
+  };
+  return !uses.empty() &&
+         std::ranges::all_of(uses, [&](const Use &use) { return use.word != 0 || is_behind_a_wait(use); });
 }
 
 // Returns how the call, which enqueues work, uses memory.
@@ -173,7 +179,7 @@ std::vector<WatchedMemory::Use> WatchedMemory::uses_of(const CallOfProgram &call
 bool WatchedMemory::has_released(Memory &memory) {
   bool has_changed = false;
   for (Use &use : memory.uses)
-    if (const std::uint64_t value = value_at(use.word); value != use.value) {
+    if (const std::uint64_t value = use.word != 0 ? value_at(use.word) : use.value; value != use.value) {
       use.value = value;
       has_changed = true;
     }

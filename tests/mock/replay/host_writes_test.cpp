@@ -106,6 +106,22 @@ TEST_F(HostWrites, That_release_a_stream_are_made_before_the_next_call) {
   }));
 }
 
+TEST_F(HostWrites, That_release_a_stream_are_made_if_work_of_any_memory_follows_the_wait) {
+  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const flag = pinned(driver);
+    const CUstream in = stream(driver);
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, in), CUDA_SUCCESS);
+    std::atomic_ref(*flag).store(5);
+    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+  }));
+}
+
 TEST_F(HostWrites, That_release_a_stream_are_made_after_a_wait_for_another_context) {
   expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
     make_context(driver);
