@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include <cushim/detail/entry_traits.hpp>
 #include "attribute_values.hpp"
@@ -29,6 +30,8 @@ using mock::Object;
 constexpr std::size_t kPage = 4096;
 // Behind each buffer: an entry point may write more than its type says.
 constexpr std::size_t kSlack = 256;
+// Of tensor maps, which have the highest requirement.
+constexpr std::size_t kAlignment = 64;
 
 bool needs_another_process(std::string_view base) {
   for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport"})
@@ -41,12 +44,32 @@ bool exports_handle(std::string_view base) {
   return base == "cuMemExportToShareableHandle" || base == "cuMemPoolExportToShareableHandle";
 }
 
+// Returns why a copy of a batch, as it was recorded, cannot be made: the operands are in unions, which no
+// table describes.
+std::optional<std::string> unknown_operand(const trace::Type &type, const char *object,
+                                           const Mapping &mapping) {
+#if CUDA_VERSION >= 12080
+  if (&type != &trace::type_of<CUDA_MEMCPY3D_BATCH_OP>()) return std::nullopt;
+  CUDA_MEMCPY3D_BATCH_OP copy;
+  std::memcpy(&copy, object, sizeof copy);
+  for (const auto &[name, operand] : {std::pair{"src", &copy.src}, {"dst", &copy.dst}})
+    if (operand->type == CU_MEMCPY_OPERAND_TYPE_POINTER && operand->op.ptr.ptr != 0 &&
+        mapping.memory_at(operand->op.ptr.ptr) == nullptr)
+      return std::string("the memory of ") + name + " is unknown";
+#else
+  static_cast<void>(type), static_cast<void>(object), static_cast<void>(mapping);
+#endif
+  return std::nullopt;
+}
+
 }  // namespace
 
 char *HostMemory::allocate(std::uint64_t size) {
   std::uint64_t whole = 0;
-  if (__builtin_add_overflow(size, std::uint64_t{kSlack}, &whole)) throw std::bad_alloc();
-  return all_.emplace_back(std::make_unique<char[]>(whole)).get();
+  if (__builtin_add_overflow(size, std::uint64_t{kSlack + kAlignment}, &whole)) throw std::bad_alloc();
+  char *const memory = all_.emplace_back(std::make_unique<char[]>(whole)).get();
+  const auto begin = reinterpret_cast<std::uint64_t>(memory);
+  return memory + (kAlignment - begin % kAlignment) % kAlignment;
 }
 
 char *HostMemory::allocate_like(std::uint64_t address, std::uint64_t size) {
@@ -205,6 +228,7 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
   if (buffer.type == nullptr) return std::nullopt;
   for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element) {
     if (auto reason = provide_pointees(buffer, to + at, at)) return reason;
+    if (auto reason = unknown_operand(*buffer.type, to + at, mapping_)) return reason;
     if (auto reason = mapping_.replace(*buffer.type, to + at, name)) return reason;
     replace_node(*buffer.type, to + at);
   }

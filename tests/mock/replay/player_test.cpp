@@ -2,6 +2,7 @@
 // Recordings played on another simulated machine.
 #include <gmock/gmock.h>
 #include <unistd.h>
+#include <cushim/exact.hpp>
 #include <cushim/mock/hook.hpp>
 #include <cushim/replay/player.hpp>
 #include <cushim/sim/external_semaphore.hpp>
@@ -194,6 +195,66 @@ TEST_F(Player, Handles_for_other_processes_are_exported_and_imports_are_reported
   ASSERT_EQ(report.not_replayed.size(), 1U);
   EXPECT_EQ(report.not_replayed[0].symbol, "cuMemPoolImportFromShareableHandle");
 }
+
+TEST_F(Player, The_function_of_a_host_node_is_not_compared) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    int data = 0;
+    const CUDA_HOST_NODE_PARAMS host{.fn = [](void *) {}, .userData = &data};
+    CUDA_HOST_NODE_PARAMS found{};
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddHostNode(&node, graph, nullptr, 0, &host), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphHostNodeGetParams(node, &found), CUDA_SUCCESS);
+  }));
+  EXPECT_THAT(play_elsewhere(recording).differences, IsEmpty());
+}
+
+#if CUDA_VERSION >= 12000
+TEST_F(Player, Tensor_maps_are_encoded_at_an_aligned_address) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    alignas(64) CUtensorMap map{};
+    CUdeviceptr memory = 0;
+    driver.cuMemAlloc(&memory, 4096);
+    for (int i = 0; i < 8; ++i) {  // the addresses of the replay are aligned by chance, too
+      const cuuint64_t size = 64;
+      const cuuint32_t box = 16, stride = 1;
+      EXPECT_EQ(driver.cuTensorMapEncodeTiled(
+                    &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, reinterpret_cast<void *>(memory), &size, &size,
+                    &box, &stride, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                    CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                CUDA_SUCCESS);
+    }
+  })));
+}
+#endif
+
+#if CUDA_VERSION >= 12080
+TEST_F(Player, Batches_of_copies_of_pageable_memory_are_not_made) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    char from[16] = {};
+    CUdeviceptr to = 0;
+    std::size_t failed = 0;
+    CUstream stream = nullptr;
+    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    driver.cuMemAlloc(&to, sizeof from);
+    CUDA_MEMCPY3D_BATCH_OP copy{};
+    copy.src.type = copy.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
+    copy.src.op.ptr.ptr = reinterpret_cast<CUdeviceptr>(from);
+    copy.dst.op.ptr.ptr = to;
+    copy.extent = {sizeof from, 1, 1};
+    copy.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    EXPECT_EQ(cushim::exact::cuMemcpy3DBatchAsync_v12080(driver)(1, &copy, &failed, 0, stream), CUDA_SUCCESS);
+    driver.cuStreamSynchronize(stream);
+  }));
+  const Report report = play_elsewhere(recording);
+  ASSERT_EQ(report.not_replayed.size(), 1U);
+  EXPECT_EQ(report.not_replayed[0].reason, "the memory of src is unknown");
+}
+#endif
 
 TEST_F(Player, Threads_have_threads_with_their_own_current_context) {
   expect_equal(Recording::read(record([](Driver &driver) {
