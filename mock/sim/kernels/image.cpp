@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -57,7 +58,8 @@ std::optional<std::string> decompress(std::string_view data, std::uint64_t size,
     log = "the fat binary declares an entry of " + std::to_string(size) + " bytes";
     return std::nullopt;
   }
-  std::string text(size, '\0');
+  // Not initialized: a small file may claim a large size.
+  const std::unique_ptr<char[]> text(new char[size]);
   if ((flags & kZstd) != 0) {
     static const auto zstd = function_of<std::size_t(void *, std::size_t, const void *, std::size_t)>(
         "libzstd.so.1", "ZSTD_decompress");
@@ -65,7 +67,7 @@ std::optional<std::string> decompress(std::string_view data, std::uint64_t size,
       log = "its code is compressed with zstd: install libzstd.so.1 (Debian: libzstd1)";
       return std::nullopt;
     }
-    if (zstd(text.data(), text.size(), data.data(), data.size()) == size) return text;
+    if (zstd(text.get(), size, data.data(), data.size()) == size) return std::string(text.get(), size);
   } else {
     static const auto lz4 =
         function_of<int(const char *, char *, int, int)>("liblz4.so.1", "LZ4_decompress_safe");
@@ -74,9 +76,9 @@ std::optional<std::string> decompress(std::string_view data, std::uint64_t size,
       return std::nullopt;
     }
     if (data.size() <= std::numeric_limits<int>::max() &&
-        lz4(data.data(), text.data(), static_cast<int>(data.size()), static_cast<int>(size)) ==
+        lz4(data.data(), text.get(), static_cast<int>(data.size()), static_cast<int>(size)) ==
             static_cast<int>(size))
-      return text;
+      return std::string(text.get(), size);
   }
   log = "the compressed code of the fat binary is damaged";
   return std::nullopt;
