@@ -21,8 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds, std::chrono::milliseconds;
 
-constexpr std::uint64_t kTouched = ~std::uint64_t{0};
-
 // Encodes the process that poisons a chunk. Linux has no ids above 2^22; the start time has 40 bits.
 constexpr int kIdBits = 24;
 std::uint64_t state_of(const Process &process) {
@@ -137,10 +135,6 @@ bool SharedBlocks::fill(std::size_t chunk, const std::byte *bytes) {
   return true;
 }
 
-bool SharedBlocks::is_touched(std::size_t chunk) const noexcept {
-  return states_[chunk].load(std::memory_order_acquire) == kTouched;
-}
-
 void SharedBlocks::touch(std::size_t chunk, std::byte *bytes) {
   std::atomic<std::uint64_t> &state = states_[chunk];
   const std::uint64_t self = state_of(Process::self());
@@ -156,12 +150,6 @@ void SharedBlocks::touch(std::size_t chunk, std::byte *bytes) {
     // If the process ended during its write, `seen` keeps its value, and the next exchange takes over.
     if (!wait->pause_or_is_gone()) seen = 0;
   }
-}
-
-void touch(SharedBlocks &blocks, std::size_t offset, std::size_t size, std::byte *mapped) {
-  constexpr std::size_t kChunk = SharedBlocks::kChunk;
-  for (std::size_t chunk = offset / kChunk; chunk * kChunk < offset + size; ++chunk)
-    if (!blocks.is_touched(chunk)) blocks.touch(chunk, mapped + chunk * kChunk - offset);
 }
 
 std::optional<std::uint64_t> make_nonce() {

@@ -56,9 +56,13 @@ class SharedBlocks {
   // Poisons a chunk, mapped at `bytes`, unless it has been poisoned or written to. While another process
   // poisons it, waits until that process is done or has ended; sleeps after 50 microseconds.
   void touch(std::size_t chunk, std::byte *bytes);
-  bool is_touched(std::size_t chunk) const noexcept;
+  bool is_touched(std::size_t chunk) const noexcept {
+    return states_[chunk].load(std::memory_order_acquire) == kTouched;
+  }
 
  private:
+  static constexpr std::uint64_t kTouched = ~std::uint64_t{0};  // a state
+
   SharedBlocks(SharedFile file, std::size_t size, std::byte *table) noexcept;
 
   const SharedFile file_;
@@ -112,6 +116,10 @@ struct Piece {
 
 // Poisons the untouched chunks in a part of mapped blocks. `mapped` is where the part that begins at `offset`
 // of the file is mapped.
-void touch(SharedBlocks &blocks, std::size_t offset, std::size_t size, std::byte *mapped);
+inline void touch(SharedBlocks &blocks, std::size_t offset, std::size_t size, std::byte *mapped) {
+  constexpr std::size_t kChunk = SharedBlocks::kChunk;
+  for (std::size_t chunk = offset / kChunk; chunk * kChunk < offset + size; ++chunk)
+    if (!blocks.is_touched(chunk)) blocks.touch(chunk, mapped + chunk * kChunk - offset);
+}
 
 }  // namespace cushim::sim

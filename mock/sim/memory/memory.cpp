@@ -282,7 +282,6 @@ void Memory::release(Allocation &allocation) {
   } else if (allocation.mapping != nullptr) {
     allocation.mapping->unmap(allocation.base);
     note_mapping(allocation, nullptr);
-    --mappings_;
     if (allocation.mapping->is_external) reserved.free(*allocation.mapping->range);
   } else if (allocation.pool != nullptr) {
     release_in_block(allocation);
@@ -336,7 +335,8 @@ bool Memory::overlaps(CUdeviceptr address, std::size_t size) {
 std::byte *Memory::bytes_to_read(CUdeviceptr address, std::size_t size) {
   Arena *const arena = arena_of(address);
   if (arena == nullptr) {
-    Allocation *const allocation = imports_ + mappings_ != 0 ? find(address) : nullptr;
+    const bool is_own = reserved.find(address) == nullptr && imports_ == 0;  // memory of the host
+    Allocation *const allocation = is_own ? nullptr : find(address);
     if (allocation != nullptr && allocation->mapping != nullptr)
       return bytes_of_mapping(*allocation, address, size);
     if (allocation == nullptr || allocation->imported == nullptr || allocation->kind != MemoryKind::device)

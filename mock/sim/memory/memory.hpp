@@ -363,8 +363,7 @@ class Memory {
   BlockFiles host_files_;  // of the host blocks of pools that can be exported
   std::map<ImportedBlocks::Key, std::weak_ptr<ImportedBlocks>> imported_blocks_;
   std::size_t imported_swept_at_ = 32;
-  std::size_t imports_ = 0;   // number of imported allocations
-  std::size_t mappings_ = 0;  // number of allocations that are mappings
+  std::size_t imports_ = 0;  // number of imported allocations
   unsigned long long last_id_ = 0;
   std::deque<FreedRange> freed_;  // newest last
 };

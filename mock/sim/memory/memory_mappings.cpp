@@ -23,7 +23,6 @@ Allocation *Memory::map(CUdeviceptr address, const ReservedRange &range,
   made.mapping->number = NumberHold(numbers_);
   made.mapping->range = &range;
   made.mapping->bytes = bytes;
-  ++mappings_;
   note_mapping(made, &made);
   return &add(std::move(node));
 }
@@ -42,7 +41,7 @@ Allocation *Memory::map_external(std::shared_ptr<PhysicalMemory> physical, std::
   made->mapping->bytes += offset;
   made->mapping->offset = offset;
   made->mapping->is_external = true;
-  made->mapping->access[made->device] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  made->mapping->access.emplace_back(made->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   node.key() = made->base;
   allocations_.insert(std::move(node));
   note_mapping(*made, made);

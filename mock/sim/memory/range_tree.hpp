@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 namespace cushim::sim {
@@ -36,9 +37,15 @@ class RangeTree {
   Range &insert(Node &&node) noexcept {
     Element &added = *node;
     if (added.priority == 0) added.priority = next_priority();
+    Node *place = &root_;
+    while (*place != nullptr && (*place)->priority >= added.priority) {
+      Element &above = **place;
+      above.largest = std::max(above.largest, added.size);
+      place = above.base < added.base ? &above.right : &above.left;
+    }
+    std::tie(added.left, added.right) = split(std::move(*place), added.base);
     update(added);
-    auto [before, after] = split(std::move(root_), added.base);
-    root_ = merge(merge(std::move(before), std::move(node)), std::move(after));
+    *place = std::move(node);
     return added;
   }
   Range &insert(std::size_t base, std::size_t size, Value value = {}) {
@@ -48,18 +55,16 @@ class RangeTree {
   }
 
   // There must be a range with this base.
-  Node extract(std::size_t base) noexcept {
-    auto [before, others] = split(std::move(root_), base);
-    auto [node, after] = split(std::move(others), base + 1);
-    root_ = merge(std::move(before), std::move(after));
-    return std::move(node);
-  }
+  Node extract(std::size_t base) noexcept { return extract(root_, base); }
 
   // Changes the bounds of a range. It must stay between its neighbours.
   void resize(Range &range, std::size_t base, std::size_t size) noexcept {
+    const std::size_t old = std::exchange(range.size, size);
     range.base = base;
-    range.size = size;
-    update_path(root_.get(), range);
+    if (size > old)
+      raise_path(root_.get(), range);
+    else
+      update_path(root_.get(), range, old);
   }
 
   // Removes [base, base + size) from the range that contains it. The value stays with what is left.
@@ -106,10 +111,33 @@ class RangeTree {
     element.largest = std::max({element.size, largest_of(element.left), largest_of(element.right)});
   }
 
-  // Updates a changed range and the nodes above it.
-  static void update_path(Element *at, const Range &changed) noexcept {
-    if (at != &changed) update_path(changed.base < at->base ? at->left.get() : at->right.get(), changed);
-    update(*at);
+  // Updates a node below which a range of this size has shrunk or gone. Reads its children only if that may
+  // have been the largest: they are rarely in the processor's caches.
+  static void update(Element &element, std::size_t old) noexcept {
+    if (element.largest == old) update(element);
+  }
+
+  // Update a range and the nodes above it, after it has grown, or shrunk from a size.
+  static void raise_path(Element *at, const Range &grown) noexcept {
+    for (;; at = grown.base < at->base ? at->left.get() : at->right.get()) {
+      at->largest = std::max(at->largest, grown.size);
+      if (at == &grown) return;
+    }
+  }
+  static void update_path(Element *at, const Range &shrunk, std::size_t old) noexcept {
+    if (at != &shrunk) update_path(shrunk.base < at->base ? at->left.get() : at->right.get(), shrunk, old);
+    update(*at, old);
+  }
+
+  static Node extract(Node &place, std::size_t base) noexcept {
+    if (place->base != base) {
+      Node found = extract(base < place->base ? place->left : place->right, base);
+      update(*place, found->size);
+      return found;
+    }
+    Node found = std::move(place);
+    place = merge(std::move(found->left), std::move(found->right));
+    return found;
   }
 
   // Returns the ranges before the address, and the others.

@@ -82,10 +82,6 @@ std::size_t PhysicalMemory::size() const noexcept {
 
 bool PhysicalBytes::map(std::byte *at) const { return blocks_->file().map(offset_, size_, at) != nullptr; }
 
-void PhysicalBytes::touch(std::size_t offset, std::size_t size, std::byte *mapped) const {
-  sim::touch(*blocks_, offset_ + offset, size, mapped);
-}
-
 std::shared_ptr<PhysicalBytes> PhysicalFiles::make(std::size_t size, const CUmemAllocationProp &properties,
                                                    Device *device) {
   if (properties.requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
@@ -145,13 +141,10 @@ std::optional<PhysicalFiles::Opened> PhysicalFiles::open(SharedFile file) {
 
 // ---- Mappings ----
 
-CUmemAccess_flags VirtualMapping::access_of(const Device *location) const {
-  const auto found = access.find(location);
-  return found != access.end() ? found->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-}
-
 bool VirtualMapping::set_access(const Device *location, CUmemAccess_flags flags, CUdeviceptr base) {
-  CUmemAccess_flags &stored = access.try_emplace(location, CU_MEM_ACCESS_FLAGS_PROT_NONE).first->second;
+  auto entry = std::ranges::find(access, location, [](const auto &one) { return one.first; });
+  if (entry == access.end()) entry = access.insert(entry, {location, CU_MEM_ACCESS_FLAGS_PROT_NONE});
+  CUmemAccess_flags &stored = entry->second;
   if (location == nullptr && stored != flags) {
     auto *const addresses = reinterpret_cast<std::byte *>(base);
     const int protection = flags == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? PROT_NONE
@@ -167,7 +160,7 @@ bool VirtualMapping::set_access(const Device *location, CUmemAccess_flags flags,
 void VirtualMapping::unmap(CUdeviceptr base) noexcept {
   const std::size_t size = physical->size();
   mmap(bytes - offset, size, PROT_READ | PROT_WRITE, kAnonymous | MAP_FIXED, -1, 0);
-  if (access.contains(nullptr))
+  if (std::ranges::any_of(access, [](const auto &one) { return one.first == nullptr; }))
     mmap(reinterpret_cast<void *>(base), size, PROT_NONE, kAnonymous | MAP_FIXED, -1, 0);
 }
 
@@ -229,12 +222,14 @@ const ReservedRange *ReservedRanges::reserve(std::size_t size, std::size_t align
     if (bytes != nullptr) munmap(bytes, size);
     return nullptr;
   }
+  gap_size_ = 0;
   return &ranges_.emplace(base, ReservedRange{base, size, bytes, std::move(mappings)}).first->second;
 }
 
 void ReservedRanges::free(const ReservedRange &range) {
   give_addresses(range.base, range.size);
   munmap(range.bytes, range.size);
+  last_ = nullptr;
   ranges_.erase(range.base);
 }
 
@@ -246,11 +241,13 @@ bool ReservedRanges::has(CUdeviceptr address) const noexcept {
   return address - base < size;
 }
 
-ReservedRange *ReservedRanges::find(CUdeviceptr address) noexcept {
+ReservedRange *ReservedRanges::search(CUdeviceptr address) noexcept {
   const auto after = ranges_.upper_bound(address);
-  if (after == ranges_.begin()) return nullptr;
-  ReservedRange &range = std::prev(after)->second;
-  return address < range.end() ? &range : nullptr;
+  ReservedRange *const before = after != ranges_.begin() ? &std::prev(after)->second : nullptr;
+  if (before != nullptr && address < before->end()) return last_ = before;
+  gap_ = before != nullptr ? before->end() : 0;
+  gap_size_ = (after != ranges_.end() ? after->first : ~CUdeviceptr{0}) - gap_;
+  return nullptr;
 }
 
 }  // namespace cushim::sim

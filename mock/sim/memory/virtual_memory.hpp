@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ipc/object_numbers.hpp"
@@ -50,7 +51,9 @@ class PhysicalBytes {
   // Maps them at `at`, over what is mapped there. Returns false on failure, with the reason in errno.
   bool map(std::byte *at) const;
   // Poisons the untouched bytes of a part that is mapped at `mapped`.
-  void touch(std::size_t offset, std::size_t size, std::byte *mapped) const;
+  void touch(std::size_t offset, std::size_t size, std::byte *mapped) const {
+    sim::touch(*blocks_, offset_ + offset, size, mapped);
+  }
   // Returns a new file descriptor, which the caller closes; -1 on failure, with the reason in errno. Only for
   // exportable memory.
   int new_descriptor() const { return blocks_->file().new_descriptor(); }
@@ -132,10 +135,14 @@ struct VirtualMapping {
   std::size_t offset = 0;      // of the first byte in the physical memory; not 0 only for external buffers
   // True for a buffer of external memory: cuMemFree unmaps it and frees its address range.
   bool is_external = false;
-  // The access of each location that cuMemSetAccess has named; null is the host.
-  std::map<const Device *, CUmemAccess_flags> access{};
+  // The access of each location that cuMemSetAccess has named; null is the host. Not a tree: there are few.
+  std::vector<std::pair<const Device *, CUmemAccess_flags>> access{};
 
-  CUmemAccess_flags access_of(const Device *location) const;
+  CUmemAccess_flags access_of(const Device *location) const noexcept {
+    for (const auto &[named, flags] : access)
+      if (named == location) return flags;
+    return CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  }
   // Sets the access of a location. For the host, which only memory of the host can be accessible to, changes
   // the protection of the addresses, which begin at `base`. Returns false on failure, with the reason in
   // errno.
@@ -173,7 +180,11 @@ class ReservedRanges {
   // Requires that the range has no mapping.
   void free(const ReservedRange &range);
   // Returns the range that contains the address; null if there is none.
-  ReservedRange *find(CUdeviceptr address) noexcept;
+  ReservedRange *find(CUdeviceptr address) noexcept {
+    if (last_ != nullptr && address - last_->base < last_->size) return last_;
+    if (address - gap_ < gap_size_) return nullptr;
+    return search(address);
+  }
   const ReservedRange *find(CUdeviceptr address) const noexcept {
     return const_cast<ReservedRanges *>(this)->find(address);
   }
@@ -182,11 +193,15 @@ class ReservedRanges {
 
  private:
   using Freed = std::map<CUdeviceptr, std::size_t>;
+  ReservedRange *search(CUdeviceptr address) noexcept;
   CUdeviceptr take_addresses(std::size_t size, std::size_t alignment, CUdeviceptr wanted);
   CUdeviceptr take_freed(Freed::iterator from, CUdeviceptr base, std::size_t size);
   void give_addresses(CUdeviceptr base, std::size_t size);
 
   std::map<CUdeviceptr, ReservedRange> ranges_;
+  ReservedRange *last_ = nullptr;  // the last one that was found, or null
+  CUdeviceptr gap_ = 0;            // addresses without a range, around the last one that was in none
+  std::size_t gap_size_ = 0;
   Freed freed_;  // base to size; none are adjacent
 };
 

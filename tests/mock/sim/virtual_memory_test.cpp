@@ -61,6 +61,20 @@ TEST(VirtualMemory, Of_a_new_handle_is_poisoned_at_an_address_that_was_written) 
   EXPECT_EQ(word_at(at), fresh);
 }
 
+TEST(VirtualMemory, Is_mapped_into_a_range_that_is_reserved_where_a_lookup_found_none) {
+  const Running running;
+  const CUmemGenericAllocationHandle memory = physical();
+  const CUdeviceptr other = map(range(), physical()), at = range();
+  need(driver().cuMemAddressFree(at, kGranule));
+  EXPECT_EQ(driver().cuMemMap(at, kGranule, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(word_at(other), word_at(other + 4));
+  CUdeviceptr again = 0;
+  need(driver().cuMemAddressReserve(&again, kGranule, 0, at, 0));
+  ASSERT_EQ(again, at);
+  need(driver().cuMemsetD32(map(at, memory), 7, 1));
+  EXPECT_EQ(word_at(at), 7u);
+}
+
 TEST(VirtualMemoryDeathTest, Cannot_be_touched_by_the_host) {
   const Running running;
   const CUdeviceptr at = map(range(), physical());
