@@ -6,21 +6,22 @@
 namespace cushim::sim {
 namespace {
 
-CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape) {
+CUresult create(Call &call, CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *wanted) {
   Context &context = call.context();
-  require(out != nullptr && shape != nullptr);
-  const CUresult checked = check(*context.device, *shape, Levels::one);
+  require(out != nullptr && wanted != nullptr);
+  const CUDA_ARRAY3D_DESCRIPTOR shape = with_extents_of_32_bits(*wanted);
+  const CUresult checked = check(*context.device, shape, Levels::one);
   require(checked == CUDA_SUCCESS, checked);
   auto array = std::make_unique<Array>();
   auto tiles =
-      is_sparse(*shape) || is_deferred(*shape) ? std::make_shared<ArrayTiles>(context, *shape) : nullptr;
+      is_sparse(shape) || is_deferred(shape) ? std::make_shared<ArrayTiles>(context, shape) : nullptr;
   call.system.handles.reserve(1);  // throws before memory is allocated
-  Allocation *const allocation = call.allocate_array(context, *shape, memory_needed(*shape));
+  Allocation *const allocation = call.allocate_array(context, shape, memory_needed(shape));
   Array &made = call.system.handles.add(std::move(array));
   made.context = &context;
   made.join(context.objects);
-  made.shape = *shape;
-  made.extent = extent_of(*shape);
+  made.shape = shape;
+  made.extent = extent_of(shape);
   made.allocation = allocation;
   made.tiles = std::move(tiles);
   *out = reinterpret_cast<CUarray>(made.handle);

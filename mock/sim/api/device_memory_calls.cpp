@@ -25,18 +25,17 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
 
 CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std::size_t width,
                           std::size_t height, unsigned element) {
-  require(out != nullptr && pitch != nullptr);
-  *pitch = 0;  // as driver 580 does, also on failure
+  if (pitch != nullptr) *pitch = 0;  // as driver 580 does, also on failure
   call.context();
+  require(out != nullptr && pitch != nullptr);
   require(element == 4 || element == 8 || element == 16);
   require(width != 0 && height != 0);
   require_no_strict_capture(call);
-  require(width <= SIZE_MAX - kPitch, CUDA_ERROR_OUT_OF_MEMORY);
+  require(width <= SIZE_MAX - kPitch);
   const std::size_t row = rounded_up(width, kPitch);
+  *pitch = row;  // also if the memory does not suffice
   require(height <= SIZE_MAX / row, CUDA_ERROR_OUT_OF_MEMORY);
-  const CUresult code = allocate(call, out, row * height);
-  if (code == CUDA_SUCCESS) *pitch = row;
-  return code;
+  return allocate(call, out, row * height);
 }
 
 // Waits for the work that may use the memory.

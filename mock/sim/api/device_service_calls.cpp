@@ -7,8 +7,8 @@ namespace cushim::sim {
 namespace {
 
 CUresult get_affinity(Call &call, CUexecAffinityParam *out, CUexecAffinityType type) {
-  require(out != nullptr);
   const Context &context = call.context();
+  require(out != nullptr);
   require(type == CU_EXEC_AFFINITY_TYPE_SM_COUNT, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
   out->type = type;
   out->param.smCount.val =

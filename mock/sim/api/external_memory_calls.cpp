@@ -44,8 +44,8 @@ void check(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC &description) {
 
 // Takes over the file descriptor. The size may exceed that of the memory.
 CUresult import(Call &call, CUexternalMemory *out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *description) {
-  require(out != nullptr && description != nullptr);
   call.context();
+  require(out != nullptr && description != nullptr);
   check(*description);
   auto made =
       std::make_unique<ExternalMemory>(import_physical(call, description->handle.fd), description->size);

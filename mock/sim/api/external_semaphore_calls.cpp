@@ -52,8 +52,8 @@ std::shared_ptr<SharedSemaphore> open(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC 
 // one, so that the work must run without them.
 CUresult import(Call &call, CUexternalSemaphore *out,
                 const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *description) {
-  require(out != nullptr && description != nullptr);
   const Context &context = call.context();
+  require(out != nullptr && description != nullptr);
   require_no_strict_capture(call);
   require(description->flags == 0 && is_zero(description->reserved));
   auto made = std::make_unique<ImportedSemaphore>(open(*description), context.handle);

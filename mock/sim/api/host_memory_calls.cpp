@@ -14,9 +14,8 @@ constexpr unsigned kReadOnly = CU_MEMHOSTREGISTER_READ_ONLY;
 CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 
 CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned flags) {
-  require(out != nullptr);
   Context &context = call.context();
-  require((flags & ~kAllocationFlags) == 0);
+  require(out != nullptr && (flags & ~kAllocationFlags) == 0);
   if (size == 0) return *out = nullptr, CUDA_SUCCESS;
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::pinned, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
@@ -46,12 +45,12 @@ CUresult free(Call &call, void *host) {
 
 CUresult get_device_pointer(Call &call, CUdeviceptr *out, void *host, unsigned flags) {
   if (out != nullptr) *out = 0;  // also on failure: measured, driver 580
-  require(out != nullptr);
   call.context();
-  require(host != nullptr && flags == 0);
+  require(out != nullptr && host != nullptr && flags == 0);
   const Allocation *const allocation = call.system.memory.find(address_of(host));
-  require(allocation != nullptr && allocation->kind != MemoryKind::device &&
-          allocation->kind != MemoryKind::managed);
+  // The addresses of mapped memory of a device are accepted, too. Measured on an H200, driver 580.159.
+  require(allocation != nullptr && allocation->kind != MemoryKind::managed &&
+          (allocation->kind != MemoryKind::device || allocation->mapping != nullptr));
   *out = address_of(host);
   return CUDA_SUCCESS;
 }
@@ -67,10 +66,10 @@ CUresult get_flags(Call &call, unsigned *flags, void *host) {
     return CUDA_SUCCESS;
   }
   require(allocation->kind != MemoryKind::device && allocation->pool == nullptr);
-  // Registered and managed memory is always mapped.
-  const bool is_mapped =
-      allocation->kind == MemoryKind::registered || allocation->kind == MemoryKind::managed;
-  *flags = (allocation->flags & ~kReadOnly) | (is_mapped ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
+  // Registered and managed memory is always mapped. The flags of managed memory are about streams.
+  const bool is_managed = allocation->kind == MemoryKind::managed;
+  const bool is_mapped = is_managed || allocation->kind == MemoryKind::registered;
+  *flags = (is_managed ? 0u : allocation->flags & ~kReadOnly) | (is_mapped ? CU_MEMHOSTALLOC_DEVICEMAP : 0u);
   return CUDA_SUCCESS;
 }
 

@@ -38,8 +38,8 @@ CUresult get_handle(Call &call, CUipcEventHandle *out, CUevent handle) {
 }
 
 CUresult open(Call &call, CUevent *out, CUipcEventHandle raw) {
-  Context &context = call.context();
   require(out != nullptr);
+  Context &context = call.context();
   const auto handle = std::bit_cast<ShareHandle>(raw);
   require(handle.is(ShareHandle::Kind::event), CUDA_ERROR_MAP_FAILED);
   auto shared = SharedEvent::open(call.open_table(handle, CUDA_ERROR_MAP_FAILED), handle);

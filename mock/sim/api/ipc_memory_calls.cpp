@@ -25,8 +25,8 @@ const Allocation &allocation_to_share(Memory &memory, CUdeviceptr address) {
 }
 
 CUresult get_handle(Call &call, CUipcMemHandle *out, CUdeviceptr address) {
+  require(out != nullptr && address != 0);
   call.context();
-  require(out != nullptr);
   Memory &memory = call.system.memory;
   const Allocation *allocation = &allocation_to_share(memory, address);
   if (memory.will_move(allocation->device, memory.blocks_of(*allocation))) {

@@ -49,10 +49,10 @@ CUresult load_data(Call &call, CUlibrary *out, const void *image, CUjit_option *
 CUresult load_file(Call &call, CUlibrary *out, const char *path, CUjit_option *names, void **values,
                    unsigned count, CUlibraryOption *of_library, void **, unsigned count_of_library) {
   const JitOptions options{count, names, values};
-  require(out != nullptr && path != nullptr && options.are_accepted(JitUse::load) &&
-          are_known(of_library, count_of_library));
+  require(out != nullptr && path != nullptr && *path != '\0' && options.are_accepted(JitUse::load));
   const auto bytes = read_file(path);
   require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
+  require(are_known(of_library, count_of_library));
   return load(call, out, bytes->data(), bytes->size(), options);
 }
 
@@ -117,22 +117,18 @@ CUresult enumerate(Call &call, CUkernel *out, unsigned count, CUlibrary handle) 
 
 CUresult get_module(Call &call, CUmodule *out, CUlibrary handle) {
   require(out != nullptr);
+  require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  Context &context = call.context();
   Library &library = call.library(handle);
   code_of(library);
-  *out = reinterpret_cast<CUmodule>(call.module_of(library, call.context()).handle);
+  *out = reinterpret_cast<CUmodule>(call.module_of(library, context).handle);
   return CUDA_SUCCESS;
 }
 
-CUresult get_variable(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary handle, const char *name,
-                      bool is_managed) {
-  require(name != nullptr && (address != nullptr || size != nullptr));
-  Library &library = call.library(handle);
-  const Code &code = code_of(library);
-  if (is_managed) {
-    const auto variable = code.variable_by_name.find(name);
-    require(variable != code.variable_by_name.end() && variable->second->managed, CUDA_ERROR_NOT_FOUND);
-  }
-  const Module &module = call.module_of(library, call.context());
+// Returns the address and the size of a variable of the module that a context has of the library.
+CUresult get_variable(Call &call, Library &library, Context &context, CUdeviceptr *address, std::size_t *size,
+                      const char *name) {
+  const Module &module = call.module_of(library, context);
   const auto global = module.globals.find(name);
   require(global != module.globals.end(), CUDA_ERROR_NOT_FOUND);
   if (address != nullptr) *address = global->second.address;
@@ -140,14 +136,28 @@ CUresult get_variable(Call &call, CUdeviceptr *address, std::size_t *size, CUlib
   return CUDA_SUCCESS;
 }
 
-CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary library,
-                    const char *name) {
-  return get_variable(call, address, size, library, name, false);
+bool is_variable_query(const CUdeviceptr *address, const std::size_t *size, const char *name) {
+  return name != nullptr && *name != '\0' && (address != nullptr || size != nullptr);
 }
 
-CUresult get_managed(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary library,
+CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary handle, const char *name) {
+  require(is_variable_query(address, size, name));
+  require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  Context &context = call.context();
+  Library &library = call.library(handle);
+  code_of(library);
+  return get_variable(call, library, context, address, size, name);
+}
+
+// Needs a context only for a variable that exists.
+CUresult get_managed(Call &call, CUdeviceptr *address, std::size_t *size, CUlibrary handle,
                      const char *name) {
-  return get_variable(call, address, size, library, name, true);
+  require(is_variable_query(address, size, name));
+  Library &library = call.library(handle);
+  const Code &code = code_of(library);
+  const auto variable = code.variable_by_name.find(name);
+  require(variable != code.variable_by_name.end() && variable->second->managed, CUDA_ERROR_NOT_FOUND);
+  return get_variable(call, library, call.context(), address, size, name);
 }
 
 // Functions with one address on host and device need hardware coherence, which the simulated devices lack.
@@ -184,8 +194,8 @@ CUresult get_parameter_count(Call &call, CUkernel handle, std::size_t *count) {
 
 CUresult get_parameter(Call &call, CUkernel handle, std::size_t index, std::size_t *offset,
                        std::size_t *size) {
+  require(handle != nullptr && offset != nullptr);
   Context &context = call.context();
-  require(handle != nullptr);
   // Loads the kernel. Measured, driver 580.
   return parameter_info(*call.function_of_kernel(call.kernel(handle), context).entry, index, offset, size);
 }

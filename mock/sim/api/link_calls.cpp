@@ -197,7 +197,7 @@ CUresult add(Call &call, Link &link, Input &&input, const JitOptions &own) {
 CUresult add_data(Call &call, CUlinkState handle, CUjitInputType type, void *data, std::size_t size,
                   const char *name, unsigned count, CUjit_option *names, void **values) {
   Link &link = call.link(handle);
-  require(data != nullptr);
+  require(data != nullptr && size != 0);
   return add(call, link, {{static_cast<const char *>(data), size}, type, name != nullptr ? name : ""},
              {count, names, values});
 }
@@ -205,7 +205,8 @@ CUresult add_data(Call &call, CUlinkState handle, CUjitInputType type, void *dat
 CUresult add_file(Call &call, CUlinkState handle, CUjitInputType type, const char *path, unsigned count,
                   CUjit_option *names, void **values) {
   Link &link = call.link(handle);
-  require(path != nullptr);
+  require(path != nullptr && *path != '\0' &&
+          JitOptions{count, names, values}.are_accepted(JitUse::link_input));
   const auto bytes = read_file(path);
   require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
   const std::string_view content(reinterpret_cast<const char *>(bytes->data()), bytes->size());

@@ -258,8 +258,8 @@ CUresult one_range_attribute(Call &call, void *value, std::size_t size, CUmem_ra
 // Checks all attributes before it writes the first value.
 CUresult range_attributes(Call &call, void **values, std::size_t *sizes, CUmem_range_attribute *attributes,
                           std::size_t attribute_count, CUdeviceptr address, std::size_t count) {
-  require(values != nullptr && sizes != nullptr && attributes != nullptr);
   call.context();
+  require(values != nullptr && sizes != nullptr && attributes != nullptr);
   require(attribute_count != 0);
   for (std::size_t i = 0; i < attribute_count; ++i) check_attribute(values[i], sizes[i], attributes[i]);
   const PageState state = range_state(call, address, count);

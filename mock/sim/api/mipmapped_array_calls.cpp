@@ -70,29 +70,31 @@ void add_tiles(Context &context, const MipmappedArray &whole) {
   }
 }
 
-CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned wanted) {
+CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *wanted,
+                unsigned wanted_levels) {
   Context &context = call.context();
-  require(out != nullptr && shape != nullptr);
-  const CUresult checked = check(*context.device, *shape, Levels::many);
+  require(out != nullptr && wanted != nullptr);
+  const CUDA_ARRAY3D_DESCRIPTOR shape = with_extents_of_32_bits(*wanted);
+  const CUresult checked = check(*context.device, shape, Levels::many);
   require(checked == CUDA_SUCCESS, checked);
-  const unsigned count = std::clamp(wanted, 1u, most_levels(*shape));
+  const unsigned count = std::clamp(wanted_levels, 1u, most_levels(shape));
   auto whole = std::make_unique<MipmappedArray>();
   whole->levels.reserve(count);
   std::vector<std::unique_ptr<Array>> levels(count);
   for (auto &level : levels) level = std::make_unique<Array>();
   call.system.handles.reserve(1 + std::size_t{count});  // throws before memory is allocated
-  Allocation *const allocation = call.allocate_array(context, *shape, memory_from(*shape, 0, count));
+  Allocation *const allocation = call.allocate_array(context, shape, memory_from(shape, 0, count));
   MipmappedArray &made = call.system.handles.add(std::move(whole));
   made.context = &context;
   made.join(context.objects);
-  made.shape = *shape;
+  made.shape = shape;
   made.allocation = allocation;
   std::size_t offset = 0;
   for (unsigned level = 0; level < count; ++level) {
     Array &array = call.system.handles.add(std::move(levels[level]));
     array.context = &context;
     array.join(context.objects);
-    array.shape = level_of(*shape, level);
+    array.shape = level_of(shape, level);
     array.extent = extent_of(array.shape);
     array.allocation = allocation;
     array.offset = offset;
@@ -100,7 +102,7 @@ CUresult create(Call &call, CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR
     offset += array.extent.bytes();
     made.levels.push_back(&array);
   }
-  made.tail = make_tail(*shape, count);
+  made.tail = make_tail(shape, count);
   if (made.tail != nullptr) add_tiles(context, made);
   *out = reinterpret_cast<CUmipmappedArray>(made.handle);
   return CUDA_SUCCESS;

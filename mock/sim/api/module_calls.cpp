@@ -40,7 +40,7 @@ CUresult load_image(Call &call, CUmodule *out, const void *image) {
 
 CUresult load_file(Call &call, CUmodule *out, const char *path) {
   call.context();
-  require(out != nullptr && path != nullptr);
+  require(out != nullptr && path != nullptr && *path != '\0');
   const auto bytes = read_file(path);
   require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
   return load_data(call, out, bytes->data(), bytes->size(), {});

@@ -51,6 +51,9 @@ CUresult set_current_of_device(Call &call, CUdevice number, CUmemoryPool handle)
 PoolPlace place_of(Call &call, const CUmemLocation &location, CUmemAllocationType type,
                    CUresult unknown_type = CUDA_ERROR_INVALID_VALUE) {
   const PoolPlace place{.allocation = static_cast<int>(type), .location = static_cast<int>(location.type)};
+  require(place.location == kNoLocation || place.location == kDeviceLocation ||
+              place.location == kHostLocation || place.location == kHostNodeLocation,
+          unknown_type);
   require(place.allocation == kPinnedAllocation || place.allocation == kManagedAllocation);
   switch (place.location) {
     case kDeviceLocation:
@@ -62,7 +65,6 @@ PoolPlace place_of(Call &call, const CUmemLocation &location, CUmemAllocationTyp
       require(place.allocation == kManagedAllocation);
       return place;
     default:
-      require(place.location == kHostLocation, unknown_type);
       return place;
   }
 }
@@ -84,7 +86,7 @@ CUresult get_current_of_location(Call &call, CUmemoryPool *out, CUmemLocation *l
 CUresult set_current_of_location(Call &call, CUmemLocation *location, CUmemAllocationType type,
                                  CUmemoryPool handle) {
   require(location != nullptr);
-  set_current(call, place_of(call, *location, type), handle);
+  set_current(call, place_of(call, *location, type, CUDA_ERROR_NOT_SUPPORTED), handle);
   return CUDA_SUCCESS;
 }
 

@@ -21,7 +21,7 @@ SurfaceReference &surface(Call &call, CUsurfref handle) {
 
 CUresult get_texture_reference(Call &call, CUtexref *out, CUmodule handle, const char *name) {
   const Module &module = call.module(handle);
-  require(out != nullptr && name != nullptr);
+  require(out != nullptr && name != nullptr && *name != '\0');
   const auto found = module.texture_references.find(name);
   require(found != module.texture_references.end(), CUDA_ERROR_NOT_FOUND);
   *out = reinterpret_cast<CUtexref>(found->second->handle);
@@ -30,7 +30,7 @@ CUresult get_texture_reference(Call &call, CUtexref *out, CUmodule handle, const
 
 CUresult get_surface_reference(Call &call, CUsurfref *out, CUmodule handle, const char *name) {
   const Module &module = call.module(handle);
-  require(out != nullptr && name != nullptr);
+  require(out != nullptr && name != nullptr && *name != '\0');
   const auto found = module.surface_references.find(name);
   require(found != module.surface_references.end(), CUDA_ERROR_NOT_FOUND);
   *out = reinterpret_cast<CUsurfref>(found->second->handle);

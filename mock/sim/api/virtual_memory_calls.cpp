@@ -224,26 +224,27 @@ const Device *accessor(Call &call, const CUmemLocation &location) {
   return &call.device(location.id, CUDA_ERROR_INVALID_VALUE);
 }
 
-// Sets the access of the adjacent mappings from `address` on. Addresses without a mapping end them without an
-// error; memory that the host cannot access ends them with an error. Measured on an H200, driver 580.159.
+// Sets the access of the adjacent mappings from `address` on. The last address must be in a mapping, too.
+// Addresses without a mapping before it end the adjacent ones without an error; memory that the host cannot
+// access ends them with an error. Measured on an H200, driver 580.159.
 CUresult set_access(Call &call, CUdeviceptr address, std::size_t size, const CUmemAccessDesc *list,
                     std::size_t count) {
   require(list != nullptr && count != 0);
   const std::vector<Allocation *> mappings = mappings_in(call, address, size);
-  require(!mappings.empty() && mappings.front()->base == address);
-  std::vector<const Device *> accessors(count);
+  require(!mappings.empty() && mappings.front()->base == address && mappings.back()->end() == address + size);
   for (std::size_t i = 0; i < count; ++i) {
     check_access_flags(list[i].flags);
-    accessors[i] = accessor(call, list[i].location);
+    accessor(call, list[i].location);
   }
   CUdeviceptr reached = address;
   for (Allocation *const one : mappings) {
     if (one->base != reached) break;
     reached = one->end();
     for (std::size_t i = 0; i < count; ++i) {
+      const Device *const device = accessor(call, list[i].location);
       // The host can access host memory only.
-      require(accessors[i] != nullptr || one->kind == MemoryKind::pinned, CUDA_ERROR_NOT_SUPPORTED);
-      if (!one->mapping->set_access(accessors[i], list[i].flags, one->base)) fail_at_limit(call);
+      require(device != nullptr || one->kind == MemoryKind::pinned, CUDA_ERROR_NOT_SUPPORTED);
+      if (!one->mapping->set_access(device, list[i].flags, one->base)) fail_at_limit(call);
     }
   }
   return CUDA_SUCCESS;
@@ -286,7 +287,7 @@ CUresult export_memory(Call &call, void *out, CUmemGenericAllocationHandle handl
 
 CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *os_handle,
                        CUmemAllocationHandleType type) {
-  require(handle != nullptr);
+  require(handle != nullptr && os_handle != nullptr);
   require(static_cast<int>(type) != kFabric && type != CU_MEM_HANDLE_TYPE_WIN32, CUDA_ERROR_NOT_SUPPORTED);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   const int descriptor = static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle));
@@ -324,10 +325,11 @@ CUresult get_range_handle(Call &call, void *handle, CUdeviceptr address, std::si
                           CUmemRangeHandleType type, unsigned long long flags) {
   constexpr std::size_t kHostPage = 4096;
   constexpr int kNoFile = -1;
-  require(handle != nullptr && type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
+  require(handle != nullptr);
   require(flags == 0 || (flags & kOverPcie) != 0);
   require(size != 0 && size % kHostPage == 0 && address != 0 && address % kHostPage == 0);
   call.context();
+  require(type == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
   std::memcpy(handle, &kNoFile, sizeof kNoFile);
   check_range_of_handle(call, address, size, flags);
   call.system.engine.report(std::string(call.name) +

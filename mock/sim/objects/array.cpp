@@ -129,6 +129,11 @@ static bool is_compressed(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept {
   return element_of(shape.Format, shape.NumChannels).side > 1;
 }
 
+CUDA_ARRAY3D_DESCRIPTOR with_extents_of_32_bits(CUDA_ARRAY3D_DESCRIPTOR shape) noexcept {
+  for (std::size_t *extent : {&shape.Width, &shape.Height, &shape.Depth}) *extent &= UINT32_MAX;
+  return shape;
+}
+
 bool is_valid(const Device &device, const CUDA_ARRAY3D_DESCRIPTOR &shape, Levels levels) {
   if (element_of(shape.Format, shape.NumChannels).bytes == 0) return false;
   const unsigned flags = shape.Flags;

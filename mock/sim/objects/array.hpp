@@ -48,6 +48,10 @@ std::size_t memory_needed(const CUDA_ARRAY3D_DESCRIPTOR &shape) noexcept;
 CUDA_ARRAY3D_DESCRIPTOR level_of(const CUDA_ARRAY3D_DESCRIPTOR &shape, unsigned level) noexcept;
 
 // Returns whether the device's attributes allow the shape.
+// Returns the descriptor with extents cut to 32 bits, as the driver reads them. Measured on an H200, driver
+// 580.159.
+CUDA_ARRAY3D_DESCRIPTOR with_extents_of_32_bits(CUDA_ARRAY3D_DESCRIPTOR shape) noexcept;
+
 enum class Levels { one, many };
 bool is_valid(const Device &device, const CUDA_ARRAY3D_DESCRIPTOR &shape, Levels levels);
 
