@@ -5,7 +5,7 @@
 //       library.kernel("saxpy"));
 //   launch(saxpy, {.grid = 4, .block = 256}, stream, 1000, 2.0f, x, y);
 //
-// A launch is one driver call and allocates no memory.
+// A launch allocates no memory, and is one driver call unless its arguments are checked.
 #pragma once
 
 #include <cushim/function.hpp>
@@ -37,6 +37,7 @@ struct LaunchConfig {
   std::optional<Dim3> cluster = std::nullopt;          // needs compute capability 9.0
   bool cooperative = false;                            // all blocks run at the same time
   std::span<const CUlaunchAttribute> attributes = {};  // others, of launch_attribute; at most 30
+  bool checked = false;                                // see launch()
   Where where = Where::current();                      // for errors
 };
 
@@ -194,6 +195,37 @@ concept UntypedKernel = std::is_same_v<T, Function> || std::is_same_v<T, LaunchT
 #endif
     ;
 
+// Compares number and sizes of a kernel's parameters with these sizes. Throws INVALID_VALUE, with `what` as
+// the name of a size, if they differ. Makes no comparison if the driver cannot tell.
+template <class Kernel>
+void compare_parameters(const Kernel &kernel, const char *routine, std::span<const std::size_t> sizes,
+                        const char *what, Where where) {
+  try {
+    for (std::size_t index = 0; index <= sizes.size(); ++index) {
+      const std::optional<KernelParameter> told = kernel.parameter(index, where);
+      const std::size_t wanted = index < sizes.size() ? sizes[index] : 0;
+      if ((told ? told->size : 0) != wanted)
+        fail(CUDA_ERROR_INVALID_VALUE, routine, where, kernel,
+             Argument{"parameter", static_cast<long long>(index)},
+             Argument{"bytes in the kernel", static_cast<long long>(told ? told->size : 0)},
+             Argument{what, static_cast<long long>(wanted)});
+    }
+  } catch (const Error &error) {
+    if (error.result() != CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND) throw;
+  }
+}
+
+template <class Kernel>
+void compare_arguments(const Kernel &kernel, std::span<const std::size_t> sizes, Where where) {
+  const auto compare = [&](const auto &of, const char *routine) {
+    compare_parameters(of, routine, sizes, "bytes of the argument", where);
+  };
+  if constexpr (std::is_same_v<Kernel, LaunchTarget>)
+    compare(Function::from_handle(kernel.handle(), kernel.driver()), "cuFuncGetParamInfo");
+  else
+    compare(kernel, std::is_same_v<Kernel, Function> ? "cuFuncGetParamInfo" : "cuKernelGetParamInfo");
+}
+
 // Asserts that an object can be copied to a kernel's parameter as it is.
 template <class T>
 constexpr void require_argument() {
@@ -208,13 +240,20 @@ constexpr void require_argument() {
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-// Launches a kernel. The arguments must have the types of the kernel's parameters exactly, because they are
-// not checked: a TypedKernel is safer. Driver calls: cuLaunchKernel; with attributes, a cluster or
-// cooperative, cuLaunchKernelEx.
+// Launches a kernel. The arguments must have the types of the kernel's parameters exactly. config.checked
+// compares their number and sizes with those that the driver tells (since CUDA 12.4), and throws
+// INVALID_VALUE if they differ; a TypedKernel compares once, and lets the compiler check the types. Driver
+// calls: cuLaunchKernel; with attributes, a cluster or cooperative, cuLaunchKernelEx. Before, if
+// config.checked: cuFuncGetParamInfo or cuKernelGetParamInfo, once for each argument and once more.
 template <detail::UntypedKernel Kernel, class... Arguments>
 void launch(const Kernel &kernel, const LaunchConfig &config, const StreamRef &stream,
             const Arguments &...arguments) {
   (detail::require_argument<Arguments>(), ...);
+  if (config.checked) {
+    constexpr std::array<std::size_t, sizeof...(Arguments)> sizes{sizeof(Arguments)...};
+    detail::require(kernel, "cuLaunchKernel", config.where);
+    detail::compare_arguments(kernel, sizes, config.where);
+  }
   void *pointers[] = {const_cast<void *>(static_cast<const void *>(&arguments))..., nullptr};
   detail::launch_with(kernel, config, stream, pointers);
 }
@@ -307,22 +346,8 @@ class TypedKernel<void(Parameters...)> {
  private:
   template <class From>
   static void compare(const From &from, const char *routine, Where where) {
-    constexpr std::size_t count = sizeof...(Parameters);
-    constexpr std::array<std::size_t, count> sizes{sizeof(Parameters)...};
-    std::size_t index = 0;
-    try {
-      for (; index <= count; ++index) {
-        const std::optional<KernelParameter> told = from.parameter(index, where);
-        const std::size_t wanted = index < count ? sizes[index] : 0;
-        if ((told ? told->size : 0) != wanted)
-          detail::fail(CUDA_ERROR_INVALID_VALUE, routine, where, from,
-                       detail::Argument{"parameter", static_cast<long long>(index)},
-                       detail::Argument{"bytes in the kernel", static_cast<long long>(told ? told->size : 0)},
-                       detail::Argument{"bytes in the signature", static_cast<long long>(wanted)});
-      }
-    } catch (const Error &error) {
-      if (error.result() != CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND) throw;
-    }
+    constexpr std::array<std::size_t, sizeof...(Parameters)> sizes{sizeof(Parameters)...};
+    detail::compare_parameters(from, routine, sizes, "bytes in the signature", where);
   }
 
   LaunchTarget target_;

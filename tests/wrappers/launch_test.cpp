@@ -121,6 +121,27 @@ TEST(Launch, Errors_name_the_kernel_the_sizes_and_the_call_site) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST(Launch, Compares_its_arguments_with_the_kernels_parameters_if_asked_to) {
+  Recording recording;
+  tell_parameters(recording, {4, 8});
+  launch(function(), {.checked = true}, stream(), 1, 2.5);
+  EXPECT_THAT(recording.calls(),
+              ElementsAre("cuFuncGetParamInfo(0xf0, 0, &, &)", "cuFuncGetParamInfo(0xf0, 1, &, &)",
+                          "cuFuncGetParamInfo(0xf0, 2, &, &)",
+                          "cuLaunchKernel(0xf0, 1, 1, 1, 1, 1, 1, 0, 0x50, &, null)"));
+  launch(LaunchTarget(kernel()), {.checked = true}, stream(), 1, 2.5);
+  const Error wider = error_of([] { launch(kernel(), {.checked = true}, stream(), 1L, 2.5); });
+  EXPECT_EQ(wider.result(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THAT(wider.what(),
+              HasSubstr("kernel 0xf8, parameter 0, bytes in the kernel 4, bytes of the argument 8"));
+  EXPECT_THAT(error_of([] { launch(function(), {.checked = true}, stream(), 1); }).what(),
+              HasSubstr("parameter 1, bytes in the kernel 8, bytes of the argument 0"));
+  EXPECT_EQ(error_of([] { launch(Function(), {.checked = true}, stream()); }).result(),
+            CUDA_ERROR_INVALID_HANDLE);
+  recording.answer(Entry::cuFuncGetParamInfo, CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+  EXPECT_NO_THROW(launch(function(), {.checked = true}, stream(), 1));
+}
+
 TEST(TypedKernel, Is_compared_with_the_kernels_parameters_once) {
   Recording recording;
   tell_parameters(recording, {4, 4, 8, 8});
