@@ -36,9 +36,13 @@ class TextureReferences : public WithImages {
   }
 
  public:
-  float launch(const char *name, float value) {
+  CUfunction kernel(const char *name) {
     CUfunction function = nullptr;
     NEED(driver().cuModuleGetFunction(&function, module, name));
+    return function;
+  }
+  float launch(const char *name, float value) {
+    CUfunction function = kernel(name);
     CUdeviceptr out = memory();
     void *arguments[] = {&value, &out};
     NEED(driver().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
@@ -82,6 +86,57 @@ STATEMENT(TextureReferences, Surface_references_are_bound_without_flags,
           driver().cuSurfRefSetArray(target, line(), 1), CUDA_ERROR_INVALID_VALUE)
 STATEMENT(TextureReferences, Surface_references_need_an_array_for_surfaces,
           driver().cuSurfRefSetArray(target, array(shape(4)), 0), CUDA_ERROR_INVALID_VALUE)
+
+STATEMENT(TextureReferences, Keep_any_address_mode,
+          driver().cuTexRefSetAddressMode(reference, 0, static_cast<CUaddress_mode>(5)), CUDA_SUCCESS)
+STATEMENT(TextureReferences, Keep_any_filter_mode,
+          driver().cuTexRefSetFilterMode(reference, static_cast<CUfilter_mode>(2)), CUDA_SUCCESS)
+STATEMENT(TextureReferences, Have_a_valid_filter_mode_between_levels,
+          driver().cuTexRefSetMipmapFilterMode(reference, static_cast<CUfilter_mode>(2)),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(TextureReferences, Keep_flags_without_a_name, driver().cuTexRefSetFlags(reference, 0x1f),
+          CUDA_SUCCESS)
+STATEMENT(TextureReferences, Keep_any_format,
+          driver().cuTexRefSetFormat(reference, static_cast<CUarray_format>(4), 1), CUDA_SUCCESS)
+STATEMENT(TextureReferences, May_have_no_channel,
+          driver().cuTexRefSetFormat(reference, CU_AD_FORMAT_FLOAT, 0), CUDA_SUCCESS)
+STATEMENT(TextureReferences, Have_never_three_channels,
+          driver().cuTexRefSetFormat(reference, CU_AD_FORMAT_FLOAT, 3), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(TextureReferences, Are_bound_to_an_address_of_no_memory,
+          driver().cuTexRefSetAddress(&size, reference, 512, 64), CUDA_SUCCESS)
+STATEMENT(TextureReferences, That_a_program_created_are_no_parameter,
+          (NEED(driver().cuTexRefCreate(&made)),
+           driver().cuParamSetTexRef(kernel("fetch"), CU_PARAM_TR_DEFAULT, made)),
+          CUDA_ERROR_INVALID_VALUE)
+
+TEST_F(TextureReferences, Clamp_addresses_by_default) {
+  NEED(driver().cuTexRefCreate(&made));
+  CUaddress_mode mode = CU_TR_ADDRESS_MODE_WRAP;
+  EXPECT_ANSWER(driver().cuTexRefGetAddressMode(&mode, made, 1), CUDA_SUCCESS);
+  EXPECT_VALUE(static_cast<int>(mode), CU_TR_ADDRESS_MODE_CLAMP);
+}
+
+TEST_F(TextureReferences, Return_an_offset_although_their_memory_is_too_large) {
+  EXPECT_ANSWER(driver().cuTexRefSetAddress(&size, reference, memory() + 4, std::size_t{1} << 50),
+                CUDA_ERROR_INVALID_VALUE);
+  EXPECT_VALUE(size, std::size_t{4});
+}
+
+TEST_F(TextureReferences, Of_pitched_memory_have_extents_of_32_bits_and_any_format) {
+  CUDA_ARRAY_DESCRIPTOR plane = {};
+  plane.Width = (std::size_t{1} << 32) + 4;
+  plane.Height = (std::size_t{1} << 32) + 4;
+  plane.Format = static_cast<CUarray_format>(4);
+  plane.NumChannels = 16;
+  EXPECT_ANSWER(driver().cuTexRefSetAddress2D(reference, &plane, 0, 64), CUDA_SUCCESS);
+  plane.NumChannels = 3;
+  EXPECT_ANSWER(driver().cuTexRefSetAddress2D(reference, &plane, 0, 64), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(TextureReferences, Are_bound_to_a_mipmapped_array_without_its_format) {
+  const CUmipmappedArray some = mipmapped(shape(16, 8, 0, CU_AD_FORMAT_FLOAT), 2);
+  EXPECT_ANSWER(driver().cuTexRefSetMipmappedArray(reference, some, 0), CUDA_SUCCESS);
+}
 
 TEST_F(TextureReferences, Return_what_was_set) {
   EXPECT_ANSWER(driver().cuTexRefSetFlags(reference, CU_TRSF_READ_AS_INTEGER), CUDA_SUCCESS);

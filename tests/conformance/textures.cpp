@@ -140,6 +140,33 @@ STATEMENT(Textures, With_a_view_of_some_levels,
 STATEMENT(Textures, With_a_view_without_a_format, cuTexObjectCreate(plain(), viewed(CU_RES_VIEW_FORMAT_NONE)),
           CUDA_ERROR_INVALID_VALUE)
 
+STATEMENT(Textures, With_a_view_of_a_size_beyond_32_bits,
+          cuTexObjectCreate(plain(), viewed(CU_RES_VIEW_FORMAT_FLOAT_1X32, (std::size_t{1} << 32) + 16)),
+          CUDA_SUCCESS)
+STATEMENT(Textures, With_a_view_of_more_levels_than_there_are,
+          (view = viewed(CU_RES_VIEW_FORMAT_FLOAT_1X32), view.lastMipmapLevel = 16,
+           cuTexObjectCreate(levels(), view)),
+          CUDA_SUCCESS)
+STATEMENT(Textures, With_a_reserved_member_of_the_view,
+          (view = viewed(CU_RES_VIEW_FORMAT_FLOAT_1X32), view.reserved[15] = 1,
+           cuTexObjectCreate(plain(), view)),
+          CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Textures, With_a_reserved_member_of_the_sampling,
+          (sampling.reserved[11] = 1, cuTexObjectCreate(plain(), sampling)), CUDA_ERROR_INVALID_VALUE)
+STATEMENT(Textures, Of_linear_memory_at_an_address_of_no_memory,
+          (resource = linear(4096), resource.res.linear.devPtr = 512, cuTexObjectCreate(resource)),
+          CUDA_SUCCESS)
+STATEMENT(Textures, Of_pitched_memory_at_an_address_of_no_memory,
+          (resource = pitch(16, 8, 64), resource.res.pitch2D.devPtr = 512, cuTexObjectCreate(resource)),
+          CUDA_SUCCESS)
+STATEMENT(Textures, Of_linear_memory_with_an_invalid_address_mode,
+          (sampling.addressMode[1] = static_cast<CUaddress_mode>(16),
+           cuTexObjectCreate(linear(4096), sampling)),
+          CUDA_SUCCESS)
+STATEMENT(Textures, Of_an_array_with_an_invalid_address_mode,
+          (sampling.addressMode[1] = static_cast<CUaddress_mode>(16), cuTexObjectCreate(plain(), sampling)),
+          CUDA_ERROR_INVALID_VALUE)
+
 // ---- Handles ----
 
 STATEMENT(Textures, cuTexObjectDestroy_takes_null, driver().cuTexObjectDestroy(0), CUDA_SUCCESS)

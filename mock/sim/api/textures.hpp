@@ -19,6 +19,9 @@ T &find_texture_object(Call &call, const void *handle, CUresult error = CUDA_ERR
 // report, for what the simulated driver does not read: compressed formats.
 void require_valid(Call &call, const Context &context, const TextureSource &source);
 
+// INVALID_VALUE unless a texture reference can be bound to this linear or pitched memory.
+void require_bindable(const Context &context, const CUDA_RESOURCE_DESC &resource);
+
 // Returns the array of a surface of the current context. INVALID_VALUE if there is none. NOT_SUPPORTED, with
 // a report, for compressed and packed formats.
 Array &surface_array(Call &call, CUarray handle);

@@ -14,6 +14,7 @@ namespace cushim::sim {
 namespace {
 
 std::optional<ptx::TexelFormat> with_flags(ptx::ChannelType type, unsigned channels, unsigned flags) {
+  if (channels != 1 && channels != 2 && channels != 4) return std::nullopt;
   const bool is_small_integer = type <= ptx::ChannelType::s16;
   return ptx::TexelFormat{type, static_cast<std::uint8_t>(channels),
                           is_small_integer && (flags & CU_TRSF_READ_AS_INTEGER) == 0};
@@ -75,7 +76,8 @@ bool add_levels(System &system, const Context &context, const TextureSource &sou
   }
   if (!source.view) return true;
   const CUDA_RESOURCE_VIEW_DESC &view = *source.view;
-  texture.levels.erase(texture.levels.begin() + view.lastMipmapLevel + 1, texture.levels.end());
+  if (view.firstMipmapLevel >= texture.levels.size()) return false;
+  if (view.lastMipmapLevel < texture.levels.size()) texture.levels.resize(view.lastMipmapLevel + 1);
   texture.levels.erase(texture.levels.begin(), texture.levels.begin() + view.firstMipmapLevel);
   if (view.lastLayer == 0) return true;
   for (ptx::Image &image : texture.levels) {
@@ -85,25 +87,24 @@ bool add_levels(System &system, const Context &context, const TextureSource &sou
   return true;
 }
 
-ptx::AddressMode address_mode(CUaddress_mode mode) {
-  switch (mode) {
+ptx::AddressMode address_mode(const CUaddress_mode &mode) {
+  switch (number_of(mode)) {
     case CU_TR_ADDRESS_MODE_WRAP:
       return ptx::AddressMode::wrap;
     case CU_TR_ADDRESS_MODE_CLAMP:
       return ptx::AddressMode::clamp;
     case CU_TR_ADDRESS_MODE_MIRROR:
       return ptx::AddressMode::mirror;
-    case CU_TR_ADDRESS_MODE_BORDER:
-      break;
+    default:
+      return ptx::AddressMode::border;
   }
-  return ptx::AddressMode::border;
 }
 
 ptx::Sampler sampler_of(const CUDA_TEXTURE_DESC &sampling) {
   ptx::Sampler sampler;
   for (std::size_t i = 0; i < sampler.address.size(); ++i)
     sampler.address[i] = address_mode(sampling.addressMode[i]);
-  sampler.is_linear = sampling.filterMode == CU_TR_FILTER_MODE_LINEAR;
+  sampler.is_linear = number_of(sampling.filterMode) == CU_TR_FILTER_MODE_LINEAR;
   sampler.is_linear_in_level = sampling.mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR;
   sampler.is_normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
   sampler.is_srgb = (sampling.flags & CU_TRSF_SRGB) != 0;
@@ -141,11 +142,14 @@ std::optional<ptx::TexelFormat> format_of(const System &system, const TextureSou
 // Returns whether a kernel can read the memory with these modes. Calls accept others, too.
 bool can_be_read(const TextureSource &source, const ptx::TexelFormat &format) {
   const CUresourcetype type = source.resource.resType;
-  if (type == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY &&
-      (source.sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) == 0)
+  const CUDA_TEXTURE_DESC &sampling = source.sampling;
+  if (type == CU_RESOURCE_TYPE_LINEAR) return true;
+  if (type == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) == 0)
     return false;
-  return type == CU_RESOURCE_TYPE_LINEAR || source.sampling.filterMode == CU_TR_FILTER_MODE_POINT ||
-         returns_floats(format);
+  for (const CUaddress_mode &mode : sampling.addressMode)
+    if (number_of(mode) > CU_TR_ADDRESS_MODE_BORDER) return false;
+  const unsigned filter = number_of(sampling.filterMode);
+  return filter == CU_TR_FILTER_MODE_POINT || (filter == CU_TR_FILTER_MODE_LINEAR && returns_floats(format));
 }
 
 }  // namespace
@@ -165,7 +169,7 @@ bool returns_floats(const ptx::TexelFormat &format) {
 
 std::optional<ptx::TexelFormat> texel_format(CUarray_format format, unsigned channels, unsigned flags) {
   using Type = ptx::ChannelType;
-  const int number = static_cast<int>(format);
+  const unsigned number = number_of(format);
   // Normalized integers: see element_of().
   if (number >= 0xc0 && number <= 0xcb) {
     constexpr Type types[] = {Type::u8, Type::u16, Type::s8, Type::s16};

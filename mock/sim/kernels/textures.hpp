@@ -5,6 +5,7 @@
 #include <cushim/ptx/textures.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 
@@ -21,8 +22,18 @@ struct BoundReferences {
 };
 BoundReferences references_of(const Module &module);
 
-// Returns the format of elements for kernels. Empty for compressed and packed formats, which kernels of the
-// simulated driver do not read. `flags` are those of a texture (CU_TRSF_*).
+// Returns an enumeration as a number, because the program may have set an invalid value.
+template <class Enum>
+unsigned number_of(const Enum &value) {
+  unsigned number;
+  static_assert(sizeof value == sizeof number);
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
+// Returns the format of elements for kernels. Empty for other numbers of channels than 1, 2 and 4, and for
+// compressed and packed formats, which kernels of the simulated driver do not read. `flags` are those of a
+// texture (CU_TRSF_*).
 std::optional<ptx::TexelFormat> texel_format(CUarray_format format, unsigned channels, unsigned flags);
 // The same for a view of an array with another format.
 std::optional<ptx::TexelFormat> texel_format(CUresourceViewFormat format, unsigned flags);

@@ -215,6 +215,98 @@ TEST(Textures, Of_cubemaps_may_be_seamless) {
   EXPECT_EQ(create(made, of(cube), CU_TRSF_SEAMLESS_CUBEMAP, CU_TR_FILTER_MODE_LINEAR), CUDA_SUCCESS);
 }
 
+// Measured on an H200, driver 580. The kernels' faults are not.
+TEST(Textures, Are_created_over_an_address_of_no_memory_and_fault_in_kernels) {
+  const Running running;
+  const Kernels kernels;
+  CUDA_RESOURCE_DESC nowhere = {};
+  nowhere.resType = CU_RESOURCE_TYPE_LINEAR;
+  nowhere.res.linear = {512, CU_AD_FORMAT_FLOAT, 1, 4096};
+  CUtexObject made = 0;
+  EXPECT_EQ(create(made, nowhere), CUDA_SUCCESS);
+  kernels.launch("fetch", made, running.memory());
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+// Measured on an H200, driver 580.
+TEST(Textures, Need_reserved_members_that_are_0_and_views_with_extents_of_32_bits) {
+  const Running running;
+  const CUDA_RESOURCE_DESC resource = of(line(CU_AD_FORMAT_FLOAT, 1, 4));
+  CUDA_TEXTURE_DESC sampling = {};
+  CUDA_RESOURCE_VIEW_DESC view = {};
+  view.format = CU_RES_VIEW_FORMAT_FLOAT_1X32;
+  view.width = (std::size_t{1} << 32) + 8;
+  view.height = (std::size_t{1} << 32) + 4;
+  CUtexObject made = 0;
+  EXPECT_EQ(driver().cuTexObjectCreate(&made, &resource, &sampling, &view), CUDA_SUCCESS);
+  view.reserved[0] = 1;
+  EXPECT_EQ(driver().cuTexObjectCreate(&made, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
+  sampling.reserved[0] = 1;
+  EXPECT_EQ(driver().cuTexObjectCreate(&made, &resource, &sampling, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+// Measured on an H200, driver 580.
+TEST(Textures, Of_levels_have_views_of_more_levels_than_there_are) {
+  const Running running;
+  CUDA_ARRAY3D_DESCRIPTOR shape = {};
+  shape.Width = shape.Height = 8;
+  shape.Format = CU_AD_FORMAT_FLOAT;
+  shape.NumChannels = 1;
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  need(driver().cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 2));
+  CUDA_TEXTURE_DESC sampling = {};
+  sampling.flags = CU_TRSF_NORMALIZED_COORDINATES;
+  CUDA_RESOURCE_VIEW_DESC view = {};
+  view.format = CU_RES_VIEW_FORMAT_FLOAT_1X32;
+  view.width = view.height = 8;
+  view.lastMipmapLevel = ~0u;
+  CUtexObject made = 0;
+  EXPECT_EQ(driver().cuTexObjectCreate(&made, &resource, &sampling, &view), CUDA_SUCCESS);
+  Kernels().launch("fetch", made, running.memory());
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+// Measured on an H200, driver 580.
+TEST(TextureReferences, Keep_modes_formats_and_memory_that_kernels_cannot_read) {
+  const Running running;
+  const Kernels kernels;
+  CUtexref reference = nullptr, made = nullptr;
+  need(driver().cuModuleGetTexRef(&reference, kernels.module, "image"));
+  std::size_t offset = 0;
+  EXPECT_EQ(driver().cuTexRefSetAddress(&offset, reference, 516, 64), CUDA_SUCCESS);
+  EXPECT_EQ(offset, 4u);
+  EXPECT_EQ(driver().cuTexRefSetAddress(&offset, reference, 520, std::size_t{1} << 50),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(driver().cuTexRefSetFormat(reference, CU_AD_FORMAT_FLOAT, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuTexRefSetFormat(reference, CU_AD_FORMAT_FLOAT, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuTexRefSetFormat(reference, static_cast<CUarray_format>(4), 1), CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuTexRefSetFlags(reference, 0x1f), CUDA_SUCCESS);
+  need(driver().cuTexRefCreate(&made));
+  CUaddress_mode mode = CU_TR_ADDRESS_MODE_WRAP;
+  EXPECT_EQ(driver().cuTexRefGetAddressMode(&mode, made, 1), CUDA_SUCCESS);
+  EXPECT_EQ(mode, CU_TR_ADDRESS_MODE_CLAMP);
+  CUfunction function = nullptr;
+  need(driver().cuModuleGetFunction(&function, kernels.module, "fetch"));
+  EXPECT_EQ(driver().cuParamSetTexRef(function, CU_PARAM_TR_DEFAULT, made), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuParamSetTexRef(function, CU_PARAM_TR_DEFAULT, reference), CUDA_SUCCESS);
+  kernels.launch("fetch_reference", 0, running.memory());
+  EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+// Measured on an H200, driver 580.
+TEST(TextureReferences, Of_pitched_memory_have_extents_of_32_bits_and_any_format) {
+  const Running running;
+  CUtexref made = nullptr;
+  need(driver().cuTexRefCreate(&made));
+  CUDA_ARRAY_DESCRIPTOR plane = {(std::size_t{1} << 32) + 4, (std::size_t{1} << 32) + 4,
+                                 static_cast<CUarray_format>(4), 16};
+  EXPECT_EQ(driver().cuTexRefSetAddress2D(made, &plane, 0, 64), CUDA_SUCCESS);
+  plane.NumChannels = 3;
+  EXPECT_EQ(driver().cuTexRefSetAddress2D(made, &plane, 0, 64), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST(TextureReferences, Are_read_as_they_were_at_the_launch) {
   const Running running({.schedule = Schedule::deferred});
   const Kernels kernels;
