@@ -119,6 +119,8 @@ CUresult info(Call &call, CUstream handle, CUstreamCaptureStatus *status, const 
   const Stream &stream = stream_to_query(call, handle);
   *status = status_of(stream);
   if (stream.capture == nullptr || !stream.capture->capture->is_valid) return CUDA_SUCCESS;
+  // Measured on an H200, driver 580.
+  require(out.edges == nullptr || out.dependencies != nullptr);
   CapturePoint &point = *stream.capture;
   remove_duplicates(point);
   if (out.dependencies != nullptr && out.edges == nullptr)

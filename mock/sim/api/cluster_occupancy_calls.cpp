@@ -28,6 +28,8 @@ LaunchOptions options_of(Call &call, const Function &function, const CUlaunchCon
   launch.shape.cluster = {0, 0, 0};
   set_cluster(function, launch);
   require(launch.shape.block.count() != 0);
+  const auto is_positive = [](unsigned extent) { return static_cast<int>(extent) > 0; };
+  require(is_positive(config.blockDimX) && is_positive(config.blockDimY) && is_positive(config.blockDimZ));
   return launch;
 }
 

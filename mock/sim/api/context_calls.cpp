@@ -255,9 +255,9 @@ CUresult get_shared_config(Call &call, CUsharedconfig *config) {
 
 // Devices since Kepler have a fixed bank width and ignore the setting.
 CUresult set_shared_config(Call &call, CUsharedconfig config) {
+  call.context();
   require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
           config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
-  call.context();
   return CUDA_SUCCESS;
 }
 

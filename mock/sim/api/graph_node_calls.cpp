@@ -263,10 +263,12 @@ CUresult add_any(Call &call, CUgraphNode *out, CUgraph handle, const CUgraphNode
                  std::size_t count, CUgraphNodeParams *parameters) {
   // Some parameters are checked before the graph, the kernel even first: measured on an H200, driver 580.
   const auto type = parameters != nullptr ? parameters->type : CU_GRAPH_NODE_TYPE_EMPTY;
-  if (type == CU_GRAPH_NODE_TYPE_KERNEL)
+  if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
+    require_zero_unused(*parameters);
     require(parameters->kernel.func != nullptr || parameters->kernel.kern != nullptr ||
                 parameters->kernel.ctx != nullptr,
             CUDA_ERROR_INVALID_HANDLE);
+  }
   require(out != nullptr);
   if (type != CU_GRAPH_NODE_TYPE_GRAPH && type != kConditionalNode) graph_of(call, handle);
   require(parameters != nullptr);

@@ -20,10 +20,11 @@ namespace {
 // The bytes of CUdevResource that are the driver's own.
 struct Origin {
   static constexpr std::uint32_t kMagic = 0x6d736d73;
+  int device = 0;      // the index of the device
+  unsigned first = 0;  // the first of its multiprocessors
   std::uint32_t magic = kMagic;
-  int device = 0;         // the index of the device
-  unsigned first = 0;     // the first of its multiprocessors
-  bool is_split = false;  // whether a split made the resource
+  std::uint32_t is_split = 0;  // 1 if a split made the resource
+  unsigned count = 0;          // of its multiprocessors
 };
 static_assert(sizeof(Origin) <= sizeof CUdevResource::_internal_padding);
 
@@ -52,7 +53,8 @@ CUdevResource resource_of(const Multiprocessors &part, bool is_split = false) {
   resource.sm.minSmPartitionSize = granularity.least;
   resource.sm.smCoscheduledAlignment = granularity.multiple;
 #endif
-  const Origin origin{.device = part.device->index, .first = part.first, .is_split = is_split};
+  const Origin origin{
+      .device = part.device->index, .first = part.first, .is_split = is_split ? 1u : 0u, .count = part.count};
   std::memcpy(&resource._internal_padding, &origin, sizeof origin);
   return resource;
 }
@@ -62,20 +64,21 @@ Multiprocessors all_of(Device &device) {
 }
 
 // Returns the part of a device that a resource is, and whether a split made it. Fails for resources that are
-// not of type SM, and for those that the driver has not made.
-std::pair<Multiprocessors, bool> part_of(Call &call, const CUdevResource &resource) {
+// not of type SM, and, with `error`, for those that the driver has not made.
+std::pair<Multiprocessors, bool> part_of(Call &call, const CUdevResource &resource,
+                                         CUresult error = CUDA_ERROR_INVALID_VALUE) {
   require(resource.type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
   std::array<unsigned char, sizeof(Origin)> bytes;
   std::memcpy(bytes.data(), &resource._internal_padding, bytes.size());
   const auto origin = std::bit_cast<Origin>(bytes);
-  require(origin.magic == Origin::kMagic);
+  require(origin.magic == Origin::kMagic && origin.count == resource.sm.smCount, error);
   const auto is_it = [&](const Device *device) { return device->index == origin.device; };
   const auto found = std::ranges::find_if(call.system.visible, is_it);
-  require(found != call.system.visible.end());
+  require(found != call.system.visible.end(), error);
   const Multiprocessors part{*found, origin.first, resource.sm.smCount};
   const unsigned most = all_of(**found).count;
-  require(part.first < most && part.count != 0 && part.count <= most - part.first);
-  return {part, origin.is_split};
+  require(part.first < most && part.count != 0 && part.count <= most - part.first, error);
+  return {part, origin.is_split != 0};
 }
 
 GreenContext &green(Call &call, const void *handle) {
@@ -114,10 +117,14 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
                CUdevResource *remaining, unsigned flags, unsigned least) {
   constexpr unsigned known =
       CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING | CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
-  require(groups != nullptr && input != nullptr && (flags & ~known) == 0);
-  require(flags == 0,
+  // Other flags are ignored: measured on an H200, driver 580.
+  require(groups != nullptr && input != nullptr && (flags & known) != known);
+  require((flags & known) == 0,
           CUDA_ERROR_NOT_SUPPORTED);  // not implemented: the granularity with them is not documented
-  const auto [whole, is_split] = part_of(call, *input);
+  // The resource is as the driver made it, byte by byte: measured on an H200, driver 580.
+  const auto [whole, is_split] = part_of(call, *input, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  const CUdevResource made = resource_of(whole);
+  require(is_split || std::memcmp(input, &made, sizeof made) == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   require(!is_split, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   require(least <= whole.count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   const unsigned size = size_of_part(least, granularity_of(*whole.device));

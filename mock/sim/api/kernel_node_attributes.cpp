@@ -65,8 +65,14 @@ CUresult get_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attrib
   return CUDA_SUCCESS;
 }
 
+// Returns whether all dimensions of a cluster are 0, which are those of a launch without cluster.
+bool is_without_cluster(const CUlaunchAttributeValue &value) {
+  return value.clusterDim.x == 0 && value.clusterDim.y == 0 && value.clusterDim.z == 0;
+}
+
 // Measured on an H200, driver 580. A node also takes the scheduling of links, which cannot be read.
 void check_attribute(int attribute, const CUlaunchAttributeValue &value) {
+  if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && is_without_cluster(value)) return;
   require(attribute == launch_attribute::link_scheduling || launch_attribute::is_of_nodes(attribute));
   unsigned word = 0;
   std::memcpy(&word, &value, sizeof word);
@@ -84,12 +90,21 @@ CUresult set_attribute(Call &call, CUgraphNode handle, CUkernelNodeAttrID attrib
   GraphNode &node = node_of(call, handle);
   auto &launch = command_of<KernelLaunch>(node);
   require(value != nullptr);
+  if (static_cast<int>(attribute) == launch_attribute::updatable_node) {
+    int is_updatable = 0;
+    std::memcpy(&is_updatable, value, sizeof is_updatable);
+    require(is_updatable == 0);  // updates by kernels are not simulated
+    return CUDA_SUCCESS;
+  }
   check_attribute(attribute, *value);
+  const bool has_no_cluster =
+      attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && is_without_cluster(*value);
   if (attribute == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
     set_shape(call, launch, value->cooperative != 0, launch.shape.cluster);
   else if (attribute == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
     set_shape(call, launch, launch.is_cooperative,
-              {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z});
+              has_no_cluster ? ptx::Dim3{}
+                             : ptx::Dim3{value->clusterDim.x, value->clusterDim.y, value->clusterDim.z});
   auto attributes = launch.attributes == nullptr ? NodeAttributes() : NodeAttributes(*launch.attributes);
   attributes[attribute] = *value;
   if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY)

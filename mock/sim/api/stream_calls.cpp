@@ -3,6 +3,7 @@
 
 #include "api/context_calls.hpp"
 #include "api/launch_attributes.hpp"
+#include "api/launch_options.hpp"
 #include "graphs/capturing.hpp"
 
 namespace cushim::sim {
@@ -76,8 +77,8 @@ CUresult get_context(Call &call, CUstream handle, CUcontext *context) {
 
 #if CUDA_VERSION >= 12050
 CUresult get_context_or_green(Call &call, CUstream handle, CUcontext *context, CUgreenCtx *green) {
-  require(context != nullptr);
-  *context = reinterpret_cast<CUcontext>(call.stream(handle).context->handle);
+  Context &of_stream = *call.stream(handle).context;
+  if (context != nullptr) *context = reinterpret_cast<CUcontext>(of_stream.handle);
   if (green != nullptr) *green = reinterpret_cast<CUgreenCtx>(green_of_stream(call, handle));
   return CUDA_SUCCESS;
 }
@@ -122,18 +123,23 @@ CUresult set_attribute(Call &call, CUstream handle, CUstreamAttrID id, const CUs
   switch (static_cast<int>(id)) {
     case launch_attribute::synchronization_policy:
       require(number >= CU_SYNC_POLICY_AUTO && number <= CU_SYNC_POLICY_BLOCKING_SYNC);
-      [[fallthrough]];
-    case launch_attribute::access_policy_window:
-    case launch_attribute::memory_domain_map:
+      break;
     case launch_attribute::memory_domain:
-      stream.attributes[static_cast<int>(id)] = *value;
-      return CUDA_SUCCESS;
+      require(number == 0 || number == 1);  // measured on an H200, driver 580
+      break;
+    case launch_attribute::memory_domain_map:
+      check_domains(*value);
+      break;
+    case launch_attribute::access_policy_window:
+      break;
     case launch_attribute::priority:
       stream.priority = launch_attribute::clamped_priority(*stream.context->device, number);
       return CUDA_SUCCESS;
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
+  stream.attributes[static_cast<int>(id)] = *value;
+  return CUDA_SUCCESS;
 }
 
 CUresult copy_attributes(Call &call, CUstream to, CUstream from) {

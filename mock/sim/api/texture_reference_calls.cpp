@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texture and surface references, which texture and surface objects replaced. Errors of texture references:
-// measured on an H200, driver 580; others are those of the documentation and cuda.h. A launch reads through
-// the references of its module as they are at the launch.
+// Texture and surface references, which texture and surface objects replaced. Errors are those of an H200,
+// driver 580, where it was asked, else those of the documentation and cuda.h. A launch reads through the
+// references of its module as they are at the launch.
 #include <cstring>
 
 #include "api/service.hpp"

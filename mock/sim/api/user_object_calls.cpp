@@ -41,11 +41,15 @@ CUresult release_by_program(Call &call, CUuserObject handle, unsigned count) {
   return CUDA_SUCCESS;
 }
 
+// Measured on an H200, driver 580.
+constexpr unsigned kMostReferencesOfGraph = 0x7fffffff;
+
 CUresult retain_by_graph(Call &call, CUgraph handle, CUuserObject object_handle, unsigned count,
                          unsigned flags) {
   Graph &graph = graph_of(call, handle);
   UserObject &object = user_object_of(call, object_handle);
-  require(count != 0 && (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) == 0);
+  require(count != 0 && count <= kMostReferencesOfGraph &&
+          (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) == 0);
   if (is_over(object)) return CUDA_SUCCESS;
   const bool is_moved = flags != 0;
   require(!is_moved || count <= object.references);
@@ -57,7 +61,7 @@ CUresult retain_by_graph(Call &call, CUgraph handle, CUuserObject object_handle,
 CUresult release_by_graph(Call &call, CUgraph handle, CUuserObject object_handle, unsigned count) {
   Graph &graph = graph_of(call, handle);
   UserObject &object = user_object_of(call, object_handle);
-  require(count != 0);
+  require(count != 0 && count <= kMostReferencesOfGraph);
   if (is_over(object)) return CUDA_SUCCESS;
   const auto held = graph.user_objects.find(&object);
   const unsigned own = held != graph.user_objects.end() ? std::min(count, held->second) : 0;

@@ -11,10 +11,18 @@ namespace {
 
 constexpr unsigned kNumberBits = 20;  // of a handle
 
+// Returns the smallest handle with this number that no condition has. On an H200, driver 580, the first
+// condition of a graph has handle 1 after all other graphs have been destroyed.
+cuuint64_t unused_handle(const System &system, unsigned number) {
+  cuuint64_t handle = number;
+  while (system.conditions.contains(handle)) handle += cuuint64_t{1} << kNumberBits;
+  return handle;
+}
+
 }  // namespace
 
 GraphCondition::GraphCondition(System &system, unsigned number, CUcontext context)
-    : system(system), handle((++system.last_condition << kNumberBits) | number), context(context) {
+    : system(system), handle(unused_handle(system, number)), context(context) {
   system.conditions.emplace(handle, this);
 }
 
@@ -39,6 +47,8 @@ std::shared_ptr<GraphCondition> condition_for_node(const Graph &graph, CUcontext
   const auto found = all.find(context);
   if (found == all.end() || number == 0 || number > found->second.size()) return nullptr;
   const auto &condition = found->second[number - 1];
+  // The upper half of a handle is 0: measured on an H200, driver 580.
+  if (handle >> 32 != 0 && find_condition(condition->system, handle) == nullptr) return nullptr;
   return condition->has_node ? nullptr : condition;
 }
 

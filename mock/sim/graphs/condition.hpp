@@ -24,7 +24,7 @@ struct GraphCondition : std::enable_shared_from_this<GraphCondition> {
   GraphCondition &operator=(const GraphCondition &) = delete;
 
   System &system;
-  const cuuint64_t handle;  // never 0, never reused
+  const cuuint64_t handle;  // never 0
   const CUcontext context;
   std::optional<unsigned> at_launch{};          // the value at the start of each launch; none: undefined
   bool has_node = false;                        // at most one node may use it

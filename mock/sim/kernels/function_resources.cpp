@@ -2,6 +2,7 @@
 // The resources that a kernel needs and may use: registers, shared and constant memory, threads and blocks of
 // a multiprocessor.
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/module.hpp"
 #include "memory/rounding.hpp"
@@ -185,14 +186,17 @@ int resident_blocks(const Function &function, int threads, std::size_t dynamic_s
   attribute_of(entry, *function.module->code, device, {}, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                initial_limit);
   const int limit = std::max(max_dynamic_shared(function), initial_limit);
-  if (threads > 1024 || dynamic_shared > static_cast<std::size_t>(limit)) return 0;
+  // Sizes are added in 32 bits: measured on an H200, driver 580.
+  const std::size_t reserved = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+  const auto dynamic = static_cast<std::uint32_t>(dynamic_shared);
+  const auto of_block =
+      static_cast<std::uint32_t>(rounded_up(static_shared(entry) + dynamic + reserved, kSharedGranularity));
+  const bool is_wrapped = of_block < dynamic;
+  if (threads > 1024 || (!is_wrapped && dynamic > static_cast<std::size_t>(limit))) return 0;
   const std::size_t warps = (static_cast<std::size_t>(threads) + kWarp - 1) / kWarp;
   std::size_t blocks = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
   if (blocks == 0) blocks = 32;
   blocks = std::min(blocks, attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / kWarp / warps);
-  const std::size_t shared = static_shared(entry) + dynamic_shared;
-  const std::size_t reserved = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-  const std::size_t of_block = rounded_up(shared + reserved, kSharedGranularity);
   if (of_block != 0) blocks = std::min(blocks, shared_capacity(function, of_block, carveout) / of_block);
   const auto registers = static_cast<std::size_t>(registers_of(entry, *function.module->code));
   blocks = std::min(

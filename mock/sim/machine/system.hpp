@@ -177,7 +177,6 @@ struct System final : mock::Owner {
   PinnedChunks pinned_chunks{numbers};
   Memory memory;
   std::unordered_map<cuuint64_t, GraphCondition *> conditions;  // of conditional nodes, by handle
-  cuuint64_t last_condition = 0;                                // the last handle
   Handles handles;
   std::map<PoolPlace, PlacePools> pools;
   struct Pools : ListHook {
