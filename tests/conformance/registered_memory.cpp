@@ -47,6 +47,20 @@ STATEMENT(RegisteredMemory, Device_memory_is_not_registered,
 STATEMENT(RegisteredMemory, Managed_memory_is_not_registered,
           driver().cuMemHostRegister(reinterpret_cast<void *>(managed()), 4096, 0), CUDA_ERROR_INVALID_VALUE)
 
+// Memory that a device may only read. Recorded random programs about managed memory showed it.
+TEST_F(RegisteredMemory, For_reading_is_not_copied_to) {
+  NEED(driver().cuMemHostRegister(pages, 4096, CU_MEMHOSTREGISTER_READ_ONLY));
+  EXPECT_ANSWER(driver().cuMemcpyDtoHAsync(pages, memory(), 16, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+TEST_F(RegisteredMemory, For_reading_is_not_set) {
+  NEED(driver().cuMemHostRegister(pages, 4096, CU_MEMHOSTREGISTER_READ_ONLY));
+  EXPECT_ANSWER(driver().cuMemsetD8(reinterpret_cast<CUdeviceptr>(pages), 1, 16), CUDA_ERROR_INVALID_VALUE);
+}
+TEST_F(RegisteredMemory, For_reading_is_copied_from) {
+  NEED(driver().cuMemHostRegister(pages, 4096, CU_MEMHOSTREGISTER_READ_ONLY));
+  EXPECT_ANSWER(driver().cuMemcpyHtoD(memory(), pages, 16), CUDA_SUCCESS);
+}
+
 const bool flags = [] {
   static constexpr int codes[] = {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1};
   for (unsigned flags = 0; flags < 17; ++flags) {

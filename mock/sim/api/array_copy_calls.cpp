@@ -21,9 +21,9 @@ struct Side {
   static Side host(const void *host) { return {nullptr, 0, false, Reach::any, address_of(host)}; }
   static Side device(CUdeviceptr address) { return {nullptr, 0, false, Reach::device, address}; }
 
-  Copy3DEndpoint find(Call &call, const CopyExtent &box, Multicasts multicasts) const {
+  Copy3DEndpoint find(Call &call, const CopyExtent &box, Access access) const {
     if (is_array) return array_endpoint(call, array, {offset, 0, 0}, box);
-    return linear_endpoint(call, reach, address, 0, 0, {}, box, multicasts);
+    return linear_endpoint(call, reach, address, 0, 0, {}, box, access);
   }
 };
 
@@ -51,8 +51,8 @@ CUresult copy_in(Call &call, Stream &stream, const Side &to, const Side &from, s
   if (bytes == 0) return CUDA_SUCCESS;
   const CopyExtent box{bytes, 1, 1};
   if (stream.capture != nullptr) return capture_command(call, stream, in_3d(to, from, bytes)), CUDA_SUCCESS;
-  const Copy3DEndpoint target = to.find(call, box, Multicasts::written),
-                       source = from.find(call, box, Multicasts::refused);
+  const Copy3DEndpoint target = to.find(call, box, Access::written),
+                       source = from.find(call, box, Access::read);
   copy_3d(call, stream, target, source, box, waits ? host_waits(target.place, source.place) : Sync::returns);
   return CUDA_SUCCESS;
 }

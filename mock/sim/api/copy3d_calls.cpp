@@ -18,17 +18,15 @@ struct Described {
   std::size_t level = 0;
 };
 
-Copy3DEndpoint find(Call &call, const Described &end, const CopyExtent &box, Multicasts multicasts) {
+Copy3DEndpoint find(Call &call, const Described &end, const CopyExtent &box, Access access) {
   switch (end.type) {
     case CU_MEMORYTYPE_HOST:
       return linear_endpoint(call, Reach::any, reinterpret_cast<CUdeviceptr>(end.host), end.pitch, end.height,
-                             end.corner, box, multicasts);
+                             end.corner, box, access);
     case CU_MEMORYTYPE_UNIFIED:
-      return linear_endpoint(call, Reach::any, end.device, end.pitch, end.height, end.corner, box,
-                             multicasts);
+      return linear_endpoint(call, Reach::any, end.device, end.pitch, end.height, end.corner, box, access);
     case CU_MEMORYTYPE_DEVICE:
-      return linear_endpoint(call, Reach::device, end.device, end.pitch, end.height, end.corner, box,
-                             multicasts);
+      return linear_endpoint(call, Reach::device, end.device, end.pitch, end.height, end.corner, box, access);
     case CU_MEMORYTYPE_ARRAY:
       require(end.level == 0);  // ignored for other memory types
       return array_endpoint(call, end.array, end.corner, box);
@@ -68,8 +66,8 @@ CUresult copy(Call &call, Stream &stream, const CUDA_MEMCPY3D &with, Calls calls
   const CopyExtent box = extent_of(with);
   if (is_empty(box)) return CUDA_SUCCESS;  // even with other invalid arguments
   if (stream.capture != nullptr) return capture_command(call, stream, Memcpy(with)), CUDA_SUCCESS;
-  const Copy3DEndpoint source = find(call, source_of(with), box, Multicasts::refused),
-                       target = find(call, target_of(with), box, Multicasts::written);
+  const Copy3DEndpoint source = find(call, source_of(with), box, Access::read),
+                       target = find(call, target_of(with), box, Access::written);
   copy_3d(call, stream, target, source, box,
           calls == Calls::in_stream ? Sync::returns : host_waits(target.place, source.place));
   return CUDA_SUCCESS;
@@ -80,8 +78,8 @@ CUresult copy(Call &call, Stream &stream, const CUDA_MEMCPY3D &with, Calls calls
 PreparedCommand prepare(Call &call, Context &context, const Memcpy &command) {
   const CopyExtent box = extent_of(command.parameters());
   if (is_empty(box)) return {};
-  const Copy3DEndpoint source = find(call, source_of(command.parameters()), box, Multicasts::refused),
-                       target = find(call, target_of(command.parameters()), box, Multicasts::written);
+  const Copy3DEndpoint source = find(call, source_of(command.parameters()), box, Access::read),
+                       target = find(call, target_of(command.parameters()), box, Access::written);
   require_writable(call.system.memory, target.place);
   const bool is_linear = box.rows == 1 && box.slices == 1;
   return {is_linear

@@ -137,10 +137,8 @@ CUresult copy(Call &call, const Copies &copies, const Attributes &with, CUstream
     entry = entry_of(with.first, with.count, i, entry);
     const std::size_t size = copies.sizes[i];
     require(size != 0);
-    const CopyEndpoint to = any_endpoint(call, copies.targets[i], size, Multicasts::written);
+    const CopyEndpoint to = any_endpoint(call, copies.targets[i], size, Access::written);
     const CopyEndpoint from = any_endpoint(call, copies.sources[i], size);
-    // Measured on an H200, driver 580.
-    require(to.allocation == nullptr || !to.allocation->is_read_only());
     batch.add(to, from, with.attributes[entry].srcAccessOrder,
               [&](SourceRead read) { return copy_operation(call, *stream.context, to, from, size, read); });
   });
@@ -203,10 +201,10 @@ std::size_t in_bytes(std::size_t elements, std::size_t element) {
 }
 
 Copy3DEndpoint endpoint(Call &call, const CUmemcpy3DOperand &operand, std::size_t element,
-                        const CopyExtent &box, Multicasts multicasts) {
+                        const CopyExtent &box, Access access) {
   if (operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER)
     return linear_endpoint(call, Reach::any, operand.op.ptr.ptr, in_bytes(operand.op.ptr.rowLength, element),
-                           operand.op.ptr.layerHeight, {}, box, multicasts);
+                           operand.op.ptr.layerHeight, {}, box, access);
   const CUoffset3D &offset = operand.op.array.offset;
   return array_endpoint(call, operand.op.array.array, {in_bytes(offset.x, element), offset.y, offset.z}, box);
 }
@@ -214,8 +212,8 @@ Copy3DEndpoint endpoint(Call &call, const CUmemcpy3DOperand &operand, std::size_
 void add(Call &call, const Stream &stream, const CUDA_MEMCPY3D_BATCH_OP &copy, CopyBatch &batch) {
   const std::size_t element = common_element_size(call, copy);
   const CopyExtent box{in_bytes(copy.extent.width, element), copy.extent.height, copy.extent.depth};
-  const Copy3DEndpoint from = endpoint(call, copy.src, element, box, Multicasts::refused),
-                       to = endpoint(call, copy.dst, element, box, Multicasts::written);
+  const Copy3DEndpoint from = endpoint(call, copy.src, element, box, Access::read),
+                       to = endpoint(call, copy.dst, element, box, Access::written);
   batch.add(to.place, from.place, copy.srcAccessOrder,
             [&](SourceRead read) { return copy_3d_operation(call, *stream.context, to, from, box, read); });
 }
@@ -257,7 +255,7 @@ CUresult copy_one(Call &call, CUdeviceptr target, CUdeviceptr source, std::size_
   check(call, *attributes);
   Stream &stream = stream_of_copy(call, handle);
   if (size == 0) return CUDA_SUCCESS;
-  const CopyEndpoint to = any_endpoint(call, target, size, Multicasts::written),
+  const CopyEndpoint to = any_endpoint(call, target, size, Access::written),
                      from = any_endpoint(call, source, size);
   CopyBatch batch(call, stream);
   batch.make(1, [&](std::size_t) {

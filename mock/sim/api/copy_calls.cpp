@@ -24,22 +24,22 @@ struct Ends {
 
 // Each looks up the ends of its copies, in the order of the real driver's checks.
 Ends to_device(Call &call, CUdeviceptr to, const void *from, std::size_t size) {
-  const CopyEndpoint target = device_endpoint(call, to, size, Multicasts::written);
+  const CopyEndpoint target = device_endpoint(call, to, size, Access::written);
   return {target, any_endpoint(call, address_of(from), size), Sync::waits, CU_MEMORYTYPE_DEVICE,
           CU_MEMORYTYPE_HOST};
 }
 Ends to_host(Call &call, void *to, CUdeviceptr from, std::size_t size) {
   const CopyEndpoint source = device_endpoint(call, from, size);
-  return {any_endpoint(call, address_of(to), size), source, Sync::waits, CU_MEMORYTYPE_HOST,
+  return {any_endpoint(call, address_of(to), size, Access::written), source, Sync::waits, CU_MEMORYTYPE_HOST,
           CU_MEMORYTYPE_DEVICE};
 }
 Ends on_device(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
-  const CopyEndpoint target = device_endpoint(call, to, size, Multicasts::written);
+  const CopyEndpoint target = device_endpoint(call, to, size, Access::written);
   const CopyEndpoint source = device_endpoint(call, from, size);
   return {target, source, host_waits(target, source), CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE};
 }
 Ends unified(Call &call, CUdeviceptr to, CUdeviceptr from, std::size_t size) {
-  const CopyEndpoint target = any_endpoint(call, to, size, Multicasts::written);
+  const CopyEndpoint target = any_endpoint(call, to, size, Access::written);
   const CopyEndpoint source = any_endpoint(call, from, size);
   return {target, source, host_waits(target, source), CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED};
 }

@@ -68,7 +68,7 @@ PreparedCommand prepare(Call &call, Context &context, const Memset &command) {
   const CUDA_MEMSET_NODE_PARAMS &with = command.parameters;
   const std::size_t row = with.width * with.elementSize;
   const std::size_t extent = (with.height - 1) * with.pitch + row;
-  const CopyEndpoint place = device_endpoint(call, with.dst, extent, Multicasts::written);
+  const CopyEndpoint place = device_endpoint(call, with.dst, extent, Access::written);
   const Allocation &allocation = *place.allocation;
   require(may_set(context, allocation));
   // A variable of a module is set in the module's context only. Measured, driver 580.

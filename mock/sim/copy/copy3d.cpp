@@ -62,7 +62,7 @@ bool offsets_count(Call &call, CUdeviceptr address) {
 
 Copy3DEndpoint linear_endpoint(Call &call, Reach reach, CUdeviceptr address, std::size_t pitch,
                                std::size_t height, const Corner &corner, const CopyExtent &box,
-                               Multicasts multicasts) {
+                               Access access) {
   require(address != 0);
   const std::size_t row_end = sum(corner.x, box.width), slice_end = sum(corner.y, box.rows);
   const bool with_offsets = offsets_count(call, address);
@@ -75,8 +75,8 @@ Copy3DEndpoint linear_endpoint(Call &call, Reach reach, CUdeviceptr address, std
   const std::size_t extent =
       sum(product(box.slices - 1, end.slice), sum(product(box.rows - 1, end.row), box.width));
   const CUdeviceptr first = sum(address, start);
-  end.place = reach == Reach::device ? device_endpoint(call, first, extent, multicasts)
-                                     : any_endpoint(call, first, extent, multicasts);
+  end.place = reach == Reach::device ? device_endpoint(call, first, extent, access)
+                                     : any_endpoint(call, first, extent, access);
   return end;
 }
 

@@ -32,7 +32,7 @@ struct Copy3DEndpoint {
 enum class Reach { device, any };  // checks addresses with device_endpoint() or any_endpoint()
 Copy3DEndpoint linear_endpoint(Call &call, Reach reach, CUdeviceptr address, std::size_t pitch,
                                std::size_t height, const Corner &corner, const CopyExtent &box,
-                               Multicasts multicasts);
+                               Access access);
 
 // Returns an end in an array. INVALID_VALUE for an invalid handle, or if the copy exceeds the array.
 Copy3DEndpoint array_endpoint(Call &call, CUarray array, const Corner &corner, const CopyExtent &box);

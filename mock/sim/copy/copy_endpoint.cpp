@@ -21,8 +21,8 @@ void refuse_multicast(const Call &call) {
 
 namespace {
 
-void check_multicast(Call &call, CUdeviceptr address, std::size_t size, Multicasts multicasts) {
-  if (multicasts == Multicasts::refused) refuse_multicast(call);
+void check_multicast(Call &call, CUdeviceptr address, std::size_t size, Access access) {
+  if (access == Access::read) refuse_multicast(call);
   if (call.system.memory.multicast(address, size).empty())
     report_and_refuse(call, "bytes of a multicast object are not bound to memory of each device");
 }
@@ -30,14 +30,13 @@ void check_multicast(Call &call, CUdeviceptr address, std::size_t size, Multicas
 // Returns whether a range is mapped without gaps, and each of its bytes is accessible to the current
 // context's device, or to the location of its physical memory (a device or the host), which can take part in
 // the copy.
-bool is_accessible(Call &call, Allocation &first, CUdeviceptr address, std::size_t size,
-                   Multicasts multicasts) {
+bool is_accessible(Call &call, Allocation &first, CUdeviceptr address, std::size_t size, Access access) {
   const Context *const current = call.current();
   const auto has_access = [&](const Allocation &part) {
     const auto is_granted = [&](const Device *location) {
       return part.mapping->access_of(location) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
     };
-    if (part.is_multicast()) check_multicast(call, address, size, multicasts);
+    if (part.is_multicast()) check_multicast(call, address, size, access);
     return part.is_usable() &&
            (is_granted(part.device) || (current != nullptr && is_granted(current->device)));
   };
@@ -50,21 +49,22 @@ bool is_accessible(Call &call, Allocation &first, CUdeviceptr address, std::size
 
 }  // namespace
 
-CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size, Multicasts multicasts) {
+CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size, Access access) {
   require(address != 0);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr || !call.system.memory.is_of_device(address));
   if (allocation == nullptr) return {address, allocation, size};
   require(allocation->is_usable());
+  require(access == Access::read || !allocation->is_read_only());
   if (allocation->mapping == nullptr)
     require(size <= allocation->end() - address);
   else
-    require(is_accessible(call, *allocation, address, size, multicasts));
+    require(is_accessible(call, *allocation, address, size, access));
   return {address, allocation, size};
 }
 
-CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size, Multicasts multicasts) {
-  const CopyEndpoint place = any_endpoint(call, address, size, multicasts);
+CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size, Access access) {
+  const CopyEndpoint place = any_endpoint(call, address, size, access);
   require(place.allocation != nullptr);
   return place;
 }

@@ -18,20 +18,20 @@ struct CopyEndpoint {
   Device *device() const noexcept { return is_device() ? allocation->device : nullptr; }
 };
 
-// `written`: an endpoint may be in a multicast object, which copies can write to, but not read.
-// `refused`: a multicast object is CUDA_ERROR_NOT_SUPPORTED (801), with a report.
-enum class Multicasts { refused, written };
+// What a call does with the memory of an endpoint. Copies and memsets can write to a multicast object, but to
+// read one is CUDA_ERROR_NOT_SUPPORTED (801), with a report. To write to memory that is registered with
+// CU_MEMHOSTREGISTER_READ_ONLY is INVALID_VALUE: measured on an H200, driver 580.159, for batches, memsets and
+// asynchronous copies to the host.
+enum class Access { read, written };
 
 // Returns an endpoint in memory that devices can access. INVALID_VALUE for other memory, and for a range that
 // exceeds its allocation. A range in mapped memory may extend over adjacent mappings with access.
-CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size,
-                             Multicasts multicasts = Multicasts::refused);
+CopyEndpoint device_endpoint(Call &call, CUdeviceptr address, std::size_t size, Access access = Access::read);
 
 // Returns an endpoint in memory of any kind (unified addressing). INVALID_VALUE for null, for a range that
 // exceeds its allocation, and for unallocated device addresses. NOT_SUPPORTED, with a report, for bytes of a
 // multicast object that are refused or not bound to memory of each device.
-CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size,
-                          Multicasts multicasts = Multicasts::refused);
+CopyEndpoint any_endpoint(Call &call, CUdeviceptr address, std::size_t size, Access access = Access::read);
 
 // Throws NOT_SUPPORTED, with a report, for an access to a multicast object that the documentation does not
 // define.
