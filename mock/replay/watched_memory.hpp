@@ -60,7 +60,8 @@ class WatchedMemory {
     std::uint64_t size = 0, hash = 0;
     std::vector<Use> uses{};
 
-    // Returns whether streams wait for values here, and nothing else uses the memory before they are released.
+    // Returns whether streams wait for values here, and nothing else uses the memory before they are
+    // released.
     bool is_only_waited_for() const;
   };
   void create(const CallOfProgram &call);
