@@ -249,6 +249,15 @@ void Parser::function(Linkage linkage, bool is_entry) {
   function_ = no_index;
 }
 
+// The texts are those of ptxas 13.0.
+void Parser::check_parameter_space(const Variable &one, bool is_of_entry) {
+  if (one.space == StateSpace::param) return;
+  if (is_of_entry)
+    error(one.position, "Entry parameter " + quoted(one.name) + " must have .param state space");
+  else if (one.space != StateSpace::reg)
+    error(one.position, "Function parameter " + quoted(one.name) + " has illegal state space");
+}
+
 void Parser::function_header(Function &function) {
   if (accept_word(".attribute")) {
     expect('(');
@@ -264,6 +273,8 @@ void Parser::function_header(Function &function) {
   function.position = token_.position;
   function.name = expect_identifier();
   if (token_.is('(')) function.parameters = parameter_list();
+  for (const Variable &one : function.results) check_parameter_space(one, function.is_entry);
+  for (const Variable &one : function.parameters) check_parameter_space(one, function.is_entry);
   lay_out_parameters(function);
   while (token_.kind == TokenKind::dot_word)
     if (!performance_directive(function.performance)) syntax_error();

@@ -75,6 +75,7 @@ class Parser {
   std::optional<Linkage> linkage();
   void function(Linkage linkage, bool is_entry);
   void function_header(Function &function);
+  void check_parameter_space(const Variable &one, bool is_of_entry);
   bool performance_directive(Performance &performance);
   Dimensions dimensions();
   std::uint32_t enter_function(Function &&function);

@@ -128,6 +128,18 @@ TEST(Errors, InitializersAreChecked) {
   EXPECT_EQ(in_module(".global .u32 a = 1 / 0;"), "4:20 Invalid constant expression\n");
 }
 
+// Compared with ptxas 13.0.
+TEST(Errors, ParametersAreInTheirStateSpaces) {
+  EXPECT_EQ(in_module(".entry k(.local .u32 a, .param .u64 b) { ret; }"),
+            "4:22 Entry parameter 'a' must have .param state space\n");
+  EXPECT_EQ(in_module(".entry k(.reg .u32 a) { ret; }"),
+            "4:20 Entry parameter 'a' must have .param state space\n");
+  EXPECT_EQ(in_module(".func (.shared .u32 r) f(.global .u32 a) { ret; }"),
+            "4:21 Function parameter 'r' has illegal state space\n"
+            "4:39 Function parameter 'a' has illegal state space\n");
+  EXPECT_EQ(in_module(".func (.reg .u32 r) f(.param .u32 a) { ret; }"), "");
+}
+
 TEST(Errors, SizesThatAreTooLargeAreRefused) {
   EXPECT_EQ(in_module(".global .b8 a[10000000000];"), "4:13 Size of variable 'a' is too large\n");
   EXPECT_EQ(in_module(".global .b64 a[0xffffffff][0xffffffff][16];"),
