@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "api/context_calls.hpp"
@@ -121,11 +122,12 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
   require(groups != nullptr && input != nullptr && (flags & known) != known);
   require((flags & known) == 0,
           CUDA_ERROR_NOT_SUPPORTED);  // not implemented: the granularity with them is not documented
-  // The resource is as the driver made it, byte by byte: measured on an H200, driver 580.
   const auto [whole, is_split] = part_of(call, *input, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  // The resource is as the driver made it, byte by byte: measured on an H200, driver 580.
   const CUdevResource made = resource_of(whole);
-  require(is_split || std::memcmp(input, &made, sizeof made) == 0, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
-  require(!is_split, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  const bool is_as_made =
+      std::ranges::equal(std::as_bytes(std::span(input, 1)), std::as_bytes(std::span(&made, 1)));
+  require(!is_split && is_as_made, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   require(least <= whole.count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   const unsigned size = size_of_part(least, granularity_of(*whole.device));
   unsigned count = whole.count / size;
