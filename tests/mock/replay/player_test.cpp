@@ -215,7 +215,7 @@ TEST_F(Player, The_function_of_a_host_node_is_not_compared) {
 TEST_F(Player, Tensor_maps_are_encoded_at_an_aligned_address) {
   expect_equal(Recording::read(record([](Driver &driver) {
     make_context(driver);
-    alignas(64) CUtensorMap map{};
+    CUtensorMap map{};
     CUdeviceptr memory = 0;
     driver.cuMemAlloc(&memory, 4096);
     for (int i = 0; i < 8; ++i) {  // the addresses of the replay are aligned by chance, too
