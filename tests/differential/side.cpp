@@ -23,26 +23,18 @@ Side::Side(std::string name, std::uint64_t settle, bool is_traced, Subject subje
 }
 
 void Side::begin() {
+  chosen_ = std::make_unique<ChosenDriver>(name_);
+  driver_ = &chosen_->driver();
   std::function<std::size_t()> settle = time_to_settle(settle_);
-  if (name_ == "sim") {
-    machine_ = std::make_unique<cushim::sim::Machine>(cushim::sim::options_from_environment());
-    driver_ = &machine_->driver();
-    settle = [this] {
-      machine_->run();
-      return machine_->unfinished();
+  if (cushim::sim::Machine *const machine = chosen_->machine())
+    settle = [machine] {
+      machine->run();
+      return machine->unfinished();
     };
-  } else {
-    const cushim::Loaded loaded =
-        name_ == "real" ? cushim::Driver::load() : cushim::Driver::load({.library = name_.c_str()});
-    if (!loaded) throw std::runtime_error(loaded.diagnosis.text());
-    driver_ = &*loaded;
-  }
   const cushim::ScopedDriver scope(*driver_);
   bench_ = std::make_unique<Bench>(std::move(settle));
   bench_->is_traced = is_traced_;
-  char device[256] = "";
-  driver_->cuDeviceGetName(device, sizeof device, bench_->device);
-  about_ = fmt::format("version {}, {}", driver_->version(), device);
+  about_ = chosen_->description();
 }
 
 std::vector<Step> Side::walk(std::uint64_t seed, Kind kind,

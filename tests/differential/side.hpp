@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cushim/sim/machine.hpp>
-
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "chosen_driver.hpp"
 #include "partner.hpp"
 #include "walk.hpp"
 
@@ -32,7 +31,7 @@ class Side {
   std::string name_;
   std::uint64_t settle_;
   bool is_traced_;
-  std::unique_ptr<cushim::sim::Machine> machine_;
+  std::unique_ptr<ChosenDriver> chosen_;
   cushim::Driver *driver_ = nullptr;
   std::unique_ptr<Partner> partner_;
   std::unique_ptr<Bench> bench_;
