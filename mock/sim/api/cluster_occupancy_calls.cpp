@@ -17,7 +17,9 @@ LaunchOptions options_of(Call &call, const Function &function, const CUlaunchCon
   require(device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9 &&
               !device.profile.processing_clusters.empty(),
           CUDA_ERROR_NOT_SUPPORTED);
-  require(&call.context() == function.module->context, CUDA_ERROR_INVALID_HANDLE);
+  // Only the null stream needs a current context.
+  if (config.hStream == nullptr || call.current() != nullptr)
+    require(&call.context() == function.module->context, CUDA_ERROR_INVALID_HANDLE);
   require(config.numAttrs == 0 || config.attrs != nullptr);
   LaunchOptions launch{{{config.gridDimX, config.gridDimY, config.gridDimZ},
                         {config.blockDimX, config.blockDimY, config.blockDimZ},

@@ -170,6 +170,7 @@ CUresult deregister_callback(Call &call, CUcoredumpCallbackHandle handle) {
 #endif
 
 CUresult get(Call &call, CUcoredumpSettings attribute, void *value, std::size_t *size) {
+  require(size != nullptr && size_of(attribute) != 0);  // also without a current context
   return read(settings_of_context(call, attribute), attribute, value, size);
 }
 

@@ -28,7 +28,7 @@ bool is_of_graph(Call &call, CUmemorytype type, CUdeviceptr address) {
 }
 
 // The parameters of a copy of more than one dimension stay the same, byte by byte. Those of a memset stay the
-// same except the value. Measured on an H200, driver 580.
+// same except the value and the address. Measured on an H200, driver 580.
 void check_change(Call &call, const Memcpy &before, const Memcpy &after) {
   const CUDA_MEMCPY3D &a = before.parameters(), &b = after.parameters();
   const bool is_one_row = a.Height == 1 && a.Depth == 1 && b.Height == 1 && b.Depth == 1;
@@ -39,8 +39,8 @@ void check_change(Call &call, const Memcpy &before, const Memcpy &after) {
 }
 void check_change(Call &, const Memset &before, const Memset &after) {
   const CUDA_MEMSET_NODE_PARAMS &a = before.parameters, &b = after.parameters;
-  const bool is_same = a.dst == b.dst && a.pitch == b.pitch && a.elementSize == b.elementSize &&
-                       a.width == b.width && a.height == b.height;
+  const bool is_same =
+      a.pitch == b.pitch && a.elementSize == b.elementSize && a.width == b.width && a.height == b.height;
   require((a.height == 1 && b.height == 1) || is_same);
 }
 // The attributes of a kernel node stay.

@@ -16,8 +16,9 @@ namespace {
 
 // Implements cuGraphicsMapResources and cuGraphicsUnmapResources.
 CUresult map_or_unmap(Call &call, unsigned count, CUgraphicsResource *resources, CUstream) {
+  require(count != 0);
   call.context();
-  require(count != 0 && resources != nullptr);
+  require(resources != nullptr);
   refuse(call, resources[0]);
 }
 

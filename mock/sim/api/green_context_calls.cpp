@@ -120,6 +120,7 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
       CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING | CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
   // Other flags are ignored: measured on an H200, driver 580.
   require(groups != nullptr && input != nullptr && (flags & known) != known);
+  require(out == nullptr || *groups != 0);
   require((flags & known) == 0,
           CUDA_ERROR_NOT_SUPPORTED);  // not implemented: the granularity with them is not documented
   const auto [whole, is_split] = part_of(call, *input, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);

@@ -354,7 +354,7 @@ CUresult set_parameter(Call &call, CUfunction handle, int offset, void *from, un
   const std::size_t end = static_cast<std::size_t>(offset) + bytes;
   require(end <= kMostParameterBytes);
   if (function.parameters.size() < end) function.parameters.resize(end);
-  std::memcpy(function.parameters.data() + offset, from, bytes);
+  std::copy_n(static_cast<const std::byte *>(from), bytes, function.parameters.begin() + offset);
   return CUDA_SUCCESS;
 }
 

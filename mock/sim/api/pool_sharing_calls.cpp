@@ -48,7 +48,9 @@ CUresult export_pool(Call &call, void *out, CUmemoryPool handle, CUmemAllocation
 
 CUresult import_pool(Call &call, CUmemoryPool *out, void *os_handle, CUmemAllocationHandleType type,
                      unsigned long long flags) {
-  require(out != nullptr && os_handle != nullptr && flags == 0 && type == kFileDescriptor);
+  require(out != nullptr && os_handle != nullptr && flags == 0);
+  require(type != CU_MEM_HANDLE_TYPE_WIN32, CUDA_ERROR_NOT_SUPPORTED);
+  require(type == kFileDescriptor);
   const auto shared = read_pool_file(static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle)));
   require(shared.has_value(), CUDA_ERROR_UNKNOWN);  // measured on an H200, driver 580.159
   PoolPlace place{.location = static_cast<int>(shared->location)};

@@ -40,7 +40,7 @@ CUresult create_surface(Call &call, CUsurfObject *out, const CUDA_RESOURCE_DESC 
 }
 
 CUresult destroy_texture(Call &call, CUtexObject handle) {
-  if (handle == 0) return CUDA_SUCCESS;
+  if (handle == 0) return call.current_or_destroyed(), CUDA_SUCCESS;  // needs a current context
   const TextureObject &texture = find<TextureObject>(call, handle);
   texture.context->ended_textures.add(texture.handle, texture.source);
   call.system.handles.erase(texture, call.name);
@@ -48,7 +48,7 @@ CUresult destroy_texture(Call &call, CUtexObject handle) {
 }
 
 CUresult destroy_surface(Call &call, CUsurfObject handle) {
-  if (handle == 0) return CUDA_SUCCESS;
+  if (handle == 0) return call.current_or_destroyed(), CUDA_SUCCESS;
   const SurfaceObject &surface = find<SurfaceObject>(call, handle);
   surface.context->ended_surfaces.add(surface.handle, surface.resource);
   call.system.handles.erase(surface, call.name);

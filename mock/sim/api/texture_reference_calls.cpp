@@ -68,6 +68,7 @@ void bind_array(Call &call, TextureReference &reference, const CUDA_RESOURCE_DES
 CUresult set_array(Call &call, CUtexref handle, CUarray array, unsigned flags) {
   TextureReference &reference = texture(call, handle);
   require((flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT}) == 0);
+  require(array != nullptr, CUDA_ERROR_INVALID_HANDLE);
   const CUDA_ARRAY3D_DESCRIPTOR shape = call.array(array, CUDA_ERROR_INVALID_VALUE).shape;
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_ARRAY;
@@ -82,6 +83,7 @@ CUresult set_array(Call &call, CUtexref handle, CUarray array, unsigned flags) {
 CUresult set_mipmapped_array(Call &call, CUtexref handle, CUmipmappedArray array, unsigned flags) {
   TextureReference &reference = texture(call, handle);
   require((flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT}) == 0);
+  require(array != nullptr, CUDA_ERROR_INVALID_HANDLE);
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
   resource.res.mipmap.hMipmappedArray = array;

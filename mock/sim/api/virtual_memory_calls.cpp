@@ -288,7 +288,9 @@ CUresult export_memory(Call &call, void *out, CUmemGenericAllocationHandle handl
 CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *os_handle,
                        CUmemAllocationHandleType type) {
   require(handle != nullptr && os_handle != nullptr);
-  require(static_cast<int>(type) != kFabric && type != CU_MEM_HANDLE_TYPE_WIN32, CUDA_ERROR_NOT_SUPPORTED);
+  require(static_cast<int>(type) != kFabric && type != CU_MEM_HANDLE_TYPE_WIN32 &&
+              type != CU_MEM_HANDLE_TYPE_WIN32_KMT,
+          CUDA_ERROR_NOT_SUPPORTED);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   const int descriptor = static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle));
   auto memory = import_multicast(call, descriptor);
