@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "../calls.hpp"
+#include "../structures.hpp"
+
+namespace arguments {
+
+void add_virtual_memory_calls(Calls &calls) {
+  // Whether addresses of the host are possible depends on them.
+  CALL(cuMemAddressReserve, o.made_range(kGranule), fixed(kGranule), std::size_t{0}, Address{0}, 0ULL)
+      .without({"addr=pinned", "addr=pageable", "addr=registered", "addr=managed", "addr=managed+1"});
+  CALL_AS("size", cuMemAddressReserve, o.hidden<CUdeviceptr>(), SmallSize{kGranule}, fixed(std::size_t{0}),
+          fixed(CUdeviceptr{0}), fixed(0ULL));
+  CALL(cuMemAddressFree, o.range(), kReserved).destroys();
+  CALL(cuMemCreate, o.made_physical(), SmallSize{kGranule}, o.in(physical_properties()), 0ULL);
+  CALL(cuMemRelease, Handle{o.physical()}).destroys();
+  CALL(cuMemMap, o.range(), kMapped, std::size_t{0}, Handle{o.physical()}, 0ULL);
+  CALL(cuMemUnmap, o.mapped(), kMapped);
+  CALL(cuMemSetAccess, o.mapped(), kMapped, o.in(access_of_device()), Count{1});
+  CALL(cuMemGetAccess, o.out<unsigned long long>(), o.in(location_of_device()), o.mapped());
+  CALL(cuMemGetAllocationGranularity, o.out<std::size_t>(), o.in(physical_properties()),
+       CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+  CALL(cuMemGetAllocationPropertiesFromHandle, o.hidden<CUmemAllocationProp>(), Handle{o.physical()});
+  CALL(cuMemRetainAllocationHandle, o.made_physical(),
+       HostMemory{reinterpret_cast<void *>(o.mapped().value)});
+  CALL(cuMemExportToShareableHandle, o.made_descriptor(), Handle{o.physical()},
+       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0ULL);
+  CALL(cuMemImportFromShareableHandle, o.made_physical(), fixed((void *)-1),
+       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+}
+
+}  // namespace arguments

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "structures.hpp"
+
+namespace arguments {
+
+const char *const kPtx = R"(.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .b8 table[64];
+.const .align 4 .b8 constants[16];
+.visible .global .align 4 .u32 counter;
+.visible .entry empty() { ret; }
+.visible .entry add(.param .u64 sum, .param .u32 number) {
+  .reg .u64 %address;
+  .reg .u32 %number, %before;
+  ld.param.u64 %address, [sum];
+  ld.param.u32 %number, [number];
+  cvta.to.global.u64 %address, %address;
+  atom.global.add.u32 %before, [%address], %number;
+  ret;
+}
+.visible .entry uses_shared() {
+  .shared .align 4 .b8 words[1024];
+  .reg .u32 %zero;
+  mov.u32 %zero, 0;
+  st.shared.u32 [words], %zero;
+  ret;
+}
+)";
+
+void CUDA_CB do_nothing(void *) {}
+
+CUDA_MEMCPY2D copy_2d(Objects &o) {
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = o.memory().value;
+  copy.srcDevice = o.other_memory().value;
+  copy.srcPitch = copy.dstPitch = 128;
+  copy.WidthInBytes = 64;
+  copy.Height = 4;
+  return copy;
+}
+
+CUDA_MEMCPY2D copy_2d_to_array(Objects &o) {
+  CUDA_MEMCPY2D copy = copy_2d(o);
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.dstDevice = 0;
+  copy.dstArray = o.array();
+  copy.dstPitch = 0;
+  return copy;
+}
+
+CUDA_MEMCPY2D copy_2d_from_host(Objects &o) {
+  CUDA_MEMCPY2D copy = copy_2d(o);
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcDevice = 0;
+  copy.srcHost = o.pageable().value;
+  return copy;
+}
+
+CUDA_MEMCPY3D copy_3d(Objects &o) {
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = o.memory().value;
+  copy.srcDevice = o.other_memory().value;
+  copy.srcPitch = copy.dstPitch = 128;
+  copy.srcHeight = copy.dstHeight = 8;
+  copy.WidthInBytes = 64;
+  copy.Height = 4;
+  copy.Depth = 2;
+  return copy;
+}
+
+CUDA_MEMCPY3D copy_3d_from_array(Objects &o) {
+  CUDA_MEMCPY3D copy = copy_3d(o);
+  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.srcDevice = 0;
+  copy.srcArray = o.array_3d();
+  copy.srcPitch = copy.srcHeight = 0;
+  return copy;
+}
+
+CUDA_MEMCPY3D copy_3d_to_host(Objects &o) {
+  CUDA_MEMCPY3D copy = copy_3d(o);
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstDevice = 0;
+  copy.dstHost = o.pageable().value;
+  return copy;
+}
+
+CUDA_MEMCPY3D_PEER copy_3d_peer(Objects &o) {
+  CUDA_MEMCPY3D_PEER copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = o.memory().value;
+  copy.srcDevice = o.other_memory().value;
+  copy.srcContext = copy.dstContext = o.context();
+  copy.srcPitch = copy.dstPitch = 128;
+  copy.srcHeight = copy.dstHeight = 8;
+  copy.WidthInBytes = 64;
+  copy.Height = 4;
+  copy.Depth = 2;
+  return copy;
+}
+
+CUDA_MEMSET_NODE_PARAMS memset_parameters(Objects &o) {
+  CUDA_MEMSET_NODE_PARAMS parameters{};
+  parameters.dst = o.memory().value;
+  parameters.pitch = 128;
+  parameters.value = 3;
+  parameters.elementSize = 4;
+  parameters.width = 16;
+  parameters.height = 2;
+  return parameters;
+}
+
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(Objects &o) {
+  CUDA_KERNEL_NODE_PARAMS parameters{};
+  parameters.func = o.function();
+  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+  return parameters;
+}
+
+CUDA_HOST_NODE_PARAMS host_parameters(Objects &) {
+  CUDA_HOST_NODE_PARAMS parameters{};
+  parameters.fn = do_nothing;
+  return parameters;
+}
+
+CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters() {
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+  parameters.poolProps = pool_properties();
+  parameters.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
+  parameters.bytesize = 4096;
+  return parameters;
+}
+
+CUDA_BATCH_MEM_OP_NODE_PARAMS batch_parameters(Objects &o) {
+  CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{};
+  parameters.ctx = o.context();
+  parameters.count = 1;
+  parameters.paramArray = o.in(write_value(o)).value;
+  return parameters;
+}
+
+CUstreamBatchMemOpParams write_value(Objects &o) {
+  CUstreamBatchMemOpParams operation{};
+  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operation.writeValue.address = o.memory().value;
+  return operation;
+}
+
+CUstreamBatchMemOpParams wait_value(Objects &o) {
+  CUstreamBatchMemOpParams operation{};
+  operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+  operation.waitValue.address = o.memory().value;
+  operation.waitValue.value = 1;
+  return operation;
+}
+
+CUlaunchConfig launch(Objects &o) {
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.hStream = o.stream();
+  return config;
+}
+
+CUlaunchConfig launch(Objects &o, const CUlaunchAttribute &attribute) {
+  CUlaunchConfig config = launch(o);
+  config.attrs = o.in(attribute).value;
+  config.numAttrs = 1;
+  return config;
+}
+
+CUmemAllocationProp physical_properties() {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  return properties;
+}
+
+CUmemPoolProps pool_properties() {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  return properties;
+}
+
+CUmemLocation location_of_device() {
+  CUmemLocation location{};
+  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  return location;
+}
+
+CUmemAccessDesc access_of_device() {
+  CUmemAccessDesc access{};
+  access.location = location_of_device();
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
+CUDA_RESOURCE_DESC array_resource(CUarray array) {
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_ARRAY;
+  resource.res.array.hArray = array;
+  return resource;
+}
+
+CUDA_RESOURCE_DESC mipmapped_resource(Objects &o) {
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  resource.res.mipmap.hMipmappedArray = o.mipmapped();
+  return resource;
+}
+
+CUDA_RESOURCE_DESC linear_resource(Objects &o) {
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear.devPtr = o.memory().value;
+  resource.res.linear.format = CU_AD_FORMAT_FLOAT;
+  resource.res.linear.numChannels = 1;
+  resource.res.linear.sizeInBytes = 4096;
+  return resource;
+}
+
+CUDA_RESOURCE_DESC pitched_resource(Objects &o) {
+  CUDA_RESOURCE_DESC resource{};
+  resource.resType = CU_RESOURCE_TYPE_PITCH2D;
+  resource.res.pitch2D.devPtr = o.memory().value;
+  resource.res.pitch2D.format = CU_AD_FORMAT_UNSIGNED_INT8;
+  resource.res.pitch2D.numChannels = 1;
+  resource.res.pitch2D.width = 64;
+  resource.res.pitch2D.height = 4;
+  resource.res.pitch2D.pitchInBytes = 128;
+  return resource;
+}
+
+}  // namespace arguments
