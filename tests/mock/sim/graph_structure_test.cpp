@@ -171,7 +171,7 @@ TEST(GraphStructure, An_update_names_a_node_of_a_child_graph) {
   EXPECT_EQ(driver().cuGraphExecChildGraphNodeSetParams(executable, node, child), CUDA_SUCCESS);
 }
 
-TEST(GraphStructure, The_parameters_of_executable_memsets_of_two_dimensions_cannot_be_set) {
+TEST(GraphStructure, The_shape_of_executable_memsets_of_two_dimensions_cannot_change) {
   const Running running;
   const CUdeviceptr words = running.memory();
   const CUgraph graph = make_graph();
@@ -180,7 +180,11 @@ TEST(GraphStructure, The_parameters_of_executable_memsets_of_two_dimensions_cann
   need(driver().cuGraphMemsetNodeGetParams(node, &parameters));
   CUcontext context = nullptr;
   need(driver().cuCtxGetCurrent(&context));
-  EXPECT_EQ(driver().cuGraphExecMemsetNodeSetParams(instantiate(graph), node, &parameters, context),
+  const CUgraphExec executable = instantiate(graph);
+  ++parameters.value;
+  EXPECT_EQ(driver().cuGraphExecMemsetNodeSetParams(executable, node, &parameters, context), CUDA_SUCCESS);
+  parameters.height = 1;
+  EXPECT_EQ(driver().cuGraphExecMemsetNodeSetParams(executable, node, &parameters, context),
             CUDA_ERROR_INVALID_VALUE);
 }
 
