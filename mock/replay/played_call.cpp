@@ -30,7 +30,7 @@ using mock::Object;
 constexpr std::size_t kPage = 4096;
 // Behind each buffer: an entry point may write more than its type says.
 constexpr std::size_t kSlack = 256;
-// Of tensor maps, which have the highest requirement.
+// The alignment that tensor maps need: no other structure of a call needs a higher one.
 constexpr std::size_t kAlignment = 64;
 
 bool needs_another_process(std::string_view base) {

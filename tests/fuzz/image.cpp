@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the images of modules, through the simulated driver: as input of a link of each type, and as module.
-// What has been loaded is described, and not launched.
+// Attributes of the loaded functions are queried; no function is launched.
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
 

@@ -138,25 +138,6 @@ CUresult get_by_bus_id(Call &call, CUdevice *number, const char *text) {
   return CUDA_ERROR_INVALID_DEVICE;
 }
 
-// Returns the bytes of a channel of linear memory; 0 if a texture of linear memory cannot have the format.
-std::size_t bytes_of_linear_format(CUarray_format format) {
-  switch (format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8:
-      return 1;
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF:
-      return 2;
-    case CU_AD_FORMAT_UNSIGNED_INT32:
-    case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT:
-      return 4;
-    default:
-      return 0;
-  }
-}
-
 // Accepts every type. Measured on an H200, driver 580.159.
 CUresult get_affinity_support(Call &call, int *value, CUexecAffinityType, CUdevice number) {
   require(value != nullptr);
@@ -172,7 +153,8 @@ CUresult linear_texture_width(Call &call, std::size_t *width, CUarray_format for
                               CUdevice number) {
   require(width != nullptr);
   require(channels == 1 || channels == 2 || channels == 4);
-  const std::size_t bytes = channels * bytes_of_linear_format(format);
+  require(format <= CU_AD_FORMAT_FLOAT);
+  const std::size_t bytes = element_of(format, channels).bytes;
   require(bytes != 0);
   const auto widest = static_cast<std::size_t>(
       attribute_of(call.device(number), CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters of the nodes of executable graphs, named by the nodes of the graph that was instantiated.
-#include <algorithm>
-#include <span>
-
 #include "api/graph_objects.hpp"
+#include "api/reserved.hpp"
 #include "graphs/update.hpp"
 
 namespace cushim::sim {
@@ -33,7 +31,7 @@ bool is_of_graph(Call &call, CUmemorytype type, CUdeviceptr address) {
 void check_change(Call &call, const Memcpy &before, const Memcpy &after) {
   const CUDA_MEMCPY3D &a = before.parameters(), &b = after.parameters();
   const bool is_one_row = a.Height == 1 && a.Depth == 1 && b.Height == 1 && b.Depth == 1;
-  require(is_one_row || std::ranges::equal(std::as_bytes(std::span(&a, 1)), std::as_bytes(std::span(&b, 1))));
+  require(is_one_row || has_same_bytes(a, b));
   require(is_of_graph(call, a.srcMemoryType, a.srcDevice) ==
               is_of_graph(call, b.srcMemoryType, b.srcDevice) &&
           is_of_graph(call, a.dstMemoryType, a.dstDevice) == is_of_graph(call, b.dstMemoryType, b.dstDevice));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of the parameters of graph nodes. What the work itself requires is checked in the file of its calls.
-#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "api/graph_objects.hpp"
 #include "api/reserved.hpp"
@@ -101,8 +101,8 @@ std::shared_ptr<GraphMemory> memory_of(Call &call, const CUDA_MEM_ALLOC_NODE_PAR
   const bool is_managed = static_cast<int>(properties.allocType) == kManagedAllocation;
   require(is_managed || properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
   const unsigned handle_types = static_cast<unsigned>(properties.handleTypes);
-  constexpr unsigned fabric = 8;  // CU_MEM_HANDLE_TYPE_FABRIC, CUDA 12.3
-  require((handle_types & ~(fabric | CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) == 0);
+  constexpr unsigned known = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | kFabricHandle;
+  require((handle_types & ~known) == 0);
   require(is_zero(properties.reserved));
   const bool is_shared = handle_types != CU_MEM_HANDLE_TYPE_NONE;
   const int place = properties.location.type;
@@ -192,7 +192,7 @@ void require_zero_unused(const CUgraphNodeParams &parameters) {
   require(is_zero(parameters.reserved0));
   const auto *const begin = reinterpret_cast<const unsigned char *>(&parameters.reserved1);
   const auto *const end = reinterpret_cast<const unsigned char *>(&parameters + 1);
-  require(std::all_of(begin + size_of_member(parameters), end, [](unsigned char byte) { return byte == 0; }));
+  require(is_zero(std::span(begin + size_of_member(parameters), end)));
 }
 
 NodeParameters parameters_of(Call &call, const CUgraphNodeParams *parameters) {

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "api/context_calls.hpp"
+#include "api/reserved.hpp"
 #include "memory/rounding.hpp"
 #include "objects/green_context.hpp"
 
@@ -125,10 +125,7 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
           CUDA_ERROR_NOT_SUPPORTED);  // not implemented: the granularity with them is not documented
   const auto [whole, is_split] = part_of(call, *input, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   // The resource is as the driver made it, byte by byte: measured on an H200, driver 580.
-  const CUdevResource made = resource_of(whole);
-  const bool is_as_made =
-      std::ranges::equal(std::as_bytes(std::span(input, 1)), std::as_bytes(std::span(&made, 1)));
-  require(!is_split && is_as_made, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  require(!is_split && has_same_bytes(*input, resource_of(whole)), CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   require(least <= whole.count, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   const unsigned size = size_of_part(least, granularity_of(*whole.device));
   unsigned count = whole.count / size;
@@ -183,7 +180,7 @@ CUresult split_into_groups(Call &call, CUdevResource *out, unsigned groups, cons
   for (unsigned i = 0; i < groups; ++i) {
     require((parameters[i].flags & ~unsigned{CU_DEV_SM_RESOURCE_GROUP_BACKFILL}) == 0,
             CUDA_ERROR_NOT_SUPPORTED);
-    require(std::ranges::all_of(parameters[i].reserved, [](unsigned word) { return word == 0; }));
+    require(is_zero(parameters[i].reserved));
     made.push_back(next_group(parameters[i], whole, taken, out == nullptr));
     taken += made.back().count;
   }

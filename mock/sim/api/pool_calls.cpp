@@ -118,8 +118,7 @@ CUresult create(Call &call, CUmemoryPool *out, const CUmemPoolProps *properties)
   const LaterProperties later = later_properties(*properties);
   const auto types = static_cast<unsigned>(properties->handleTypes);
   const bool is_exportable = place.allocation == kPinnedAllocation && place.location != kHostLocation;
-  constexpr unsigned fabric = 8;  // CU_MEM_HANDLE_TYPE_FABRIC, CUDA 12.3
-  constexpr unsigned exportable = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | fabric;
+  constexpr unsigned exportable = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | kFabricHandle;
   require(types == 0 || (is_exportable && (types & ~exportable) == 0));
   require(place.allocation == kPinnedAllocation || later.max_size == 0);
   require(std::ranges::all_of(later.reserved, [](unsigned char byte) { return byte == 0; }));

@@ -15,7 +15,6 @@
 namespace cushim::sim {
 namespace {
 
-constexpr int kFabric = 8;  // CU_MEM_HANDLE_TYPE_FABRIC, unnamed before 12.3
 constexpr int kWindowsHandles = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
 constexpr int kFileDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
@@ -71,7 +70,8 @@ CUresult get_granularity(Call &, std::size_t *granularity, const CUmemAllocation
 // gpuDirectRDMACapable as 0 or 1, without compression of memory with it, and the host as NUMA node 0.
 // Measured on an H200, driver 580.159.
 CUmemAllocationProp stored(CUmemAllocationProp properties) {
-  const int handle_types = static_cast<int>(properties.requestedHandleTypes) & (kFileDescriptor | kFabric);
+  const int handle_types =
+      static_cast<int>(properties.requestedHandleTypes) & (kFileDescriptor | kFabricHandle);
   properties.requestedHandleTypes = static_cast<CUmemAllocationHandleType>(handle_types);
   properties.allocFlags.gpuDirectRDMACapable = properties.allocFlags.gpuDirectRDMACapable != 0;
   properties.allocFlags.usage = 0;
@@ -95,7 +95,7 @@ CUresult create(Call &call, CUmemGenericAllocationHandle *handle, std::size_t si
   require(size != 0 && is_whole(size));
   Device *const device = check(call, *properties);
   const CUmemAllocationProp kept = stored(*properties);
-  require((static_cast<int>(kept.requestedHandleTypes) & kFabric) == 0,
+  require((static_cast<int>(kept.requestedHandleTypes) & kFabricHandle) == 0,
           CUDA_ERROR_NOT_PERMITTED);  // as without a fabric manager
   if (device != nullptr) call.require_room(*device, size);
   auto memory = std::make_shared<PhysicalMemory>();
@@ -288,7 +288,7 @@ CUresult export_memory(Call &call, void *out, CUmemGenericAllocationHandle handl
 CUresult import_memory(Call &call, CUmemGenericAllocationHandle *handle, void *os_handle,
                        CUmemAllocationHandleType type) {
   require(handle != nullptr && os_handle != nullptr);
-  require(static_cast<int>(type) != kFabric && type != CU_MEM_HANDLE_TYPE_WIN32 &&
+  require(static_cast<int>(type) != kFabricHandle && type != CU_MEM_HANDLE_TYPE_WIN32 &&
               type != CU_MEM_HANDLE_TYPE_WIN32_KMT,
           CUDA_ERROR_NOT_SUPPORTED);
   require(type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);

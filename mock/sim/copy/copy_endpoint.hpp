@@ -18,10 +18,10 @@ struct CopyEndpoint {
   Device *device() const noexcept { return is_device() ? allocation->device : nullptr; }
 };
 
-// What a call does with the memory of an endpoint. Copies and memsets can write to a multicast object, but to
-// read one is CUDA_ERROR_NOT_SUPPORTED (801), with a report. To write to memory that is registered with
-// CU_MEMHOSTREGISTER_READ_ONLY is INVALID_VALUE: measured on an H200, driver 580.159, for batches, memsets
-// and asynchronous copies to the host.
+// Whether a call reads the memory of an endpoint or writes to it.
+// read: memory of a multicast object is CUDA_ERROR_NOT_SUPPORTED (801), with a report.
+// written: memory that is registered with CU_MEMHOSTREGISTER_READ_ONLY is INVALID_VALUE. Measured on an H200,
+// driver 580.159, for batches, memsets and asynchronous copies to the host.
 enum class Access { read, written };
 
 // Returns an endpoint in memory that devices can access. INVALID_VALUE for other memory, and for a range that

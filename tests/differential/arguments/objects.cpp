@@ -14,7 +14,8 @@
 namespace arguments {
 namespace {
 
-// What objects are without a driver. Two megabytes, so that offsets can be added.
+// The handle or address of each object while cases are only listed, without a driver. A multiple of 2 MiB, so
+// that an offset can be added.
 constexpr std::uint64_t kPlaceholder = 0x5a5a'0020'0000;
 
 template <class Handle>

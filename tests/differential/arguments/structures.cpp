@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structures.hpp"
 
+#include "support/structures.hpp"
+
 namespace arguments {
+
+using namespace cushim::test;
 
 const char *const kPtx = R"(.version 8.0
 .target sm_80
@@ -31,71 +35,64 @@ const char *const kPtx = R"(.version 8.0
 void CUDA_CB do_nothing(void *) {}
 
 CUDA_MEMCPY2D copy_2d(Objects &o) {
-  CUDA_MEMCPY2D copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = o.memory().value;
-  copy.srcDevice = o.other_memory().value;
+  CUDA_MEMCPY2D copy = copy_of_plane(o.memory().value, o.other_memory().value, 64, 4);
   copy.srcPitch = copy.dstPitch = 128;
-  copy.WidthInBytes = 64;
-  copy.Height = 4;
   return copy;
 }
 
 CUDA_MEMCPY2D copy_2d_to_array(Objects &o) {
-  CUDA_MEMCPY2D copy = copy_2d(o);
-  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.dstDevice = 0;
-  copy.dstArray = o.array();
-  copy.dstPitch = 0;
+  CUDA_MEMCPY2D copy = copy_of_plane(o.array(), o.other_memory().value, 64, 4);
+  copy.srcPitch = 128;
   return copy;
 }
 
 CUDA_MEMCPY2D copy_2d_from_host(Objects &o) {
-  CUDA_MEMCPY2D copy = copy_2d(o);
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcDevice = 0;
-  copy.srcHost = o.pageable().value;
+  CUDA_MEMCPY2D copy = copy_of_plane(o.memory().value, o.pageable().value, 64, 4);
+  copy.srcPitch = copy.dstPitch = 128;
   return copy;
 }
 
+namespace {
+// Rows and slices of the ends of a copy of a box in linear memory.
+template <class Copy>
+void set_source_pitch(Copy &copy) {
+  copy.srcPitch = 128;
+  copy.srcHeight = 8;
+}
+template <class Copy>
+void set_target_pitch(Copy &copy) {
+  copy.dstPitch = 128;
+  copy.dstHeight = 8;
+}
+}  // namespace
+
 CUDA_MEMCPY3D copy_3d(Objects &o) {
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = o.memory().value;
-  copy.srcDevice = o.other_memory().value;
-  copy.srcPitch = copy.dstPitch = 128;
-  copy.srcHeight = copy.dstHeight = 8;
-  copy.WidthInBytes = 64;
-  copy.Height = 4;
-  copy.Depth = 2;
+  CUDA_MEMCPY3D copy = copy_of_box(o.memory().value, o.other_memory().value, 64, 4, 2);
+  set_source_pitch(copy);
+  set_target_pitch(copy);
   return copy;
 }
 
 CUDA_MEMCPY3D copy_3d_from_array(Objects &o) {
-  CUDA_MEMCPY3D copy = copy_3d(o);
-  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.srcDevice = 0;
-  copy.srcArray = o.array_3d();
-  copy.srcPitch = copy.srcHeight = 0;
+  CUDA_MEMCPY3D copy = copy_of_box(o.memory().value, o.array_3d(), 64, 4, 2);
+  set_target_pitch(copy);
   return copy;
 }
 
 CUDA_MEMCPY3D copy_3d_to_host(Objects &o) {
-  CUDA_MEMCPY3D copy = copy_3d(o);
-  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-  copy.dstDevice = 0;
-  copy.dstHost = o.pageable().value;
+  CUDA_MEMCPY3D copy = copy_of_box(static_cast<void *>(o.pageable().value), o.other_memory().value, 64, 4, 2);
+  set_source_pitch(copy);
+  set_target_pitch(copy);
   return copy;
 }
 
 CUDA_MEMCPY3D_PEER copy_3d_peer(Objects &o) {
   CUDA_MEMCPY3D_PEER copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = o.memory().value;
-  copy.srcDevice = o.other_memory().value;
+  set_source(copy, o.other_memory().value);
+  set_target(copy, o.memory().value);
   copy.srcContext = copy.dstContext = o.context();
-  copy.srcPitch = copy.dstPitch = 128;
-  copy.srcHeight = copy.dstHeight = 8;
+  set_source_pitch(copy);
+  set_target_pitch(copy);
   copy.WidthInBytes = 64;
   copy.Height = 4;
   copy.Depth = 2;
@@ -113,13 +110,7 @@ CUDA_MEMSET_NODE_PARAMS memset_parameters(Objects &o) {
   return parameters;
 }
 
-CUDA_KERNEL_NODE_PARAMS kernel_parameters(Objects &o) {
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  parameters.func = o.function();
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-  return parameters;
-}
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(Objects &o) { return node_of_one_thread(o.function(), nullptr); }
 
 CUDA_HOST_NODE_PARAMS host_parameters(Objects &) {
   CUDA_HOST_NODE_PARAMS parameters{};
@@ -127,13 +118,7 @@ CUDA_HOST_NODE_PARAMS host_parameters(Objects &) {
   return parameters;
 }
 
-CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters() {
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-  parameters.poolProps = pool_properties();
-  parameters.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
-  parameters.bytesize = 4096;
-  return parameters;
-}
+CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters() { return allocation_node(4096); }
 
 CUDA_BATCH_MEM_OP_NODE_PARAMS batch_parameters(Objects &o) {
   CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{};
@@ -143,12 +128,7 @@ CUDA_BATCH_MEM_OP_NODE_PARAMS batch_parameters(Objects &o) {
   return parameters;
 }
 
-CUstreamBatchMemOpParams write_value(Objects &o) {
-  CUstreamBatchMemOpParams operation{};
-  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  operation.writeValue.address = o.memory().value;
-  return operation;
-}
+CUstreamBatchMemOpParams write_value(Objects &o) { return write_of_word(o.memory().value, 0); }
 
 CUstreamBatchMemOpParams wait_value(Objects &o) {
   CUstreamBatchMemOpParams operation{};
@@ -174,10 +154,8 @@ CUlaunchConfig launch(Objects &o, const CUlaunchAttribute &attribute) {
 }
 
 CUmemAllocationProp physical_properties() {
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  CUmemAllocationProp properties = device_memory();
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   return properties;
 }
 

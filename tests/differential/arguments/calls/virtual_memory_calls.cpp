@@ -5,7 +5,7 @@
 namespace arguments {
 
 void add_virtual_memory_calls(Calls &calls) {
-  // Whether addresses of the host are possible depends on them.
+  // Whether the driver can reserve a range at an address of host memory depends on the address.
   CALL(cuMemAddressReserve, o.made_range(kGranule), fixed(kGranule), std::size_t{0}, Address{0}, 0ULL)
       .without({"addr=pinned", "addr=pageable", "addr=registered", "addr=managed", "addr=managed+1"});
   CALL_AS("size", cuMemAddressReserve, o.hidden<CUdeviceptr>(), SmallSize{kGranule}, fixed(std::size_t{0}),
