@@ -106,8 +106,10 @@ bool is_in_memory(const ptx::Variable &variable) {
 // Writes the initial value of a variable. Requires the addresses of all variables in it.
 void initialize(System &system, const Module &module, const ptx::Variable &variable, const Global &global) {
   if (global.size == 0) return;
+  // Managed memory is new, hence zero. Neither takes storage for zeros: a small image may declare large
+  // variables.
+  if (!global.is_managed) system.memory.clear(global.address, global.size);
   std::byte *const bytes = system.memory.bytes(global.address, global.size);
-  std::memset(bytes, 0, global.size);
   const auto initial = std::as_bytes(std::span(variable.initializer));
   std::ranges::copy(initial.first(std::min(initial.size(), global.size)), bytes);
   for (const ptx::Relocation &relocation : variable.relocations) {

@@ -259,6 +259,26 @@ TEST(Modules, Of_10000_that_are_unloaded_nothing_is_left) {
   EXPECT_LT(resident_pages(), before + 64);
 }
 
+TEST(Modules, Take_no_storage_for_the_zeros_of_large_variables) {
+  const Loaded on;
+  const std::size_t before = resident_pages();
+  const CUmodule module = Loaded::load(
+      ".version 8.0\n.target sm_70\n.address_size 64\n"
+      ".global .u64 plain[268435456];\n.global .attribute(.managed) .u64 managed[268435456];\n"
+      ".global .u64 both[268435456] = {1, 2};\n");
+  EXPECT_LT(resident_pages() - before, 64 * 256);  // of 6 GiB
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  need(driver().cuModuleGetGlobal(&address, &size, module, "both"));
+  EXPECT_EQ(size, std::size_t{2} << 30);
+  std::uint64_t begin[3] = {}, end = 1;
+  need(driver().cuMemcpyDtoH(begin, address, sizeof begin));
+  need(driver().cuMemcpyDtoH(&end, address + size - sizeof end, sizeof end));
+  EXPECT_THAT(begin, testing::ElementsAre(1, 2, 0));
+  EXPECT_EQ(end, 0);
+  need(driver().cuModuleUnload(module));
+}
+
 TEST(Modules, That_are_not_unloaded_are_reported) {
   const Loaded on;
   CUlibrary library = nullptr;
