@@ -10,12 +10,12 @@
 #include <cushim/detail/entry_traits.hpp>
 #include "argument_comparison.hpp"
 #include "attribute_values.hpp"
+#include "call_text.hpp"
 #include "created_memory.hpp"
-#include "ignored.hpp"
+#include "name_pattern.hpp"
 #include "pointees.hpp"
 #include "process.hpp"
 #include "recording_format.hpp"
-#include "words.hpp"
 
 namespace cushim::replay {
 namespace {

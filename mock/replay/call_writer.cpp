@@ -5,13 +5,13 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "bits.hpp"
+#include "call_text.hpp"
 #include "compiler_options.hpp"
 #include "cpp_text.hpp"
 #include "created_memory.hpp"
 #include "mapping.hpp"
 #include "parameter_texts.hpp"
 #include "test_writer.hpp"
-#include "words.hpp"
 
 namespace cushim::replay {
 

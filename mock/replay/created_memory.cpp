@@ -5,8 +5,8 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "buffers.hpp"
+#include "call_text.hpp"
 #include "recording_format.hpp"
-#include "words.hpp"
 
 namespace cushim::replay {
 namespace {

@@ -11,7 +11,7 @@ thread_local std::uint64_t HostFunctionRecorder::call_ = 0;
 
 // A function of the program with its data, until it has run.
 struct HostFunctionRecorder::Function {
-  std::shared_ptr<WatchedMemory> watched;
+  std::shared_ptr<HostVisibleMemory> watched;
   std::shared_ptr<std::atomic<std::uint64_t>> sequence;
   std::shared_ptr<Runs> runs;
   std::uint64_t call = 0;
@@ -25,7 +25,7 @@ void HostFunctionRecorder::observe(Function &function, Run run) {
   if (function.runs->has_ended) return run();
   const auto before = function.watched->copy();
   run();
-  HostFunctionRun made{.call = function.call, .changes = WatchedMemory::changes_since(before)};
+  HostFunctionRun made{.call = function.call, .changes = HostVisibleMemory::changes_since(before)};
   made.end = 1 + function.sequence->fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(function.runs->mutex);
   function.runs->runs.push_back(std::move(made));
@@ -64,7 +64,7 @@ void HostFunctionRecorder::replace(bool is_per_thread) {
       }));
 }
 
-HostFunctionRecorder::HostFunctionRecorder(cushim::Driver &driver, std::shared_ptr<WatchedMemory> watched,
+HostFunctionRecorder::HostFunctionRecorder(cushim::Driver &driver, std::shared_ptr<HostVisibleMemory> watched,
                                            std::shared_ptr<std::atomic<std::uint64_t>> sequence)
     : driver_(driver), watched_(std::move(watched)), sequence_(std::move(sequence)) {
   replace<Entry::cuLaunchHostFunc_v10000>(false);

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "watched_memory.hpp"
+#include "host_visible_memory.hpp"
 
 namespace cushim::replay {
 
@@ -20,7 +20,7 @@ namespace cushim::replay {
 struct HostFunctionRun {
   std::uint64_t call = 0;  // RecordedCall::begin of the call that enqueued it
   std::uint64_t end = 0;   // the count of begins and ends when it returned
-  std::vector<WatchedMemory::Change> changes{};
+  std::vector<HostVisibleMemory::Change> changes{};
 };
 
 // Thread-safe. Host functions that run after its end are the program's own.
@@ -29,7 +29,7 @@ class HostFunctionRecorder {
   // Replaces the functions of cuLaunchHostFunc and cuStreamAddCallback. Does not replace those that are
   // captured in a graph, because a program can ask for the function of a node.
   // `sequence` is the count of begins and ends of calls.
-  HostFunctionRecorder(cushim::Driver &driver, std::shared_ptr<WatchedMemory> watched,
+  HostFunctionRecorder(cushim::Driver &driver, std::shared_ptr<HostVisibleMemory> watched,
                        std::shared_ptr<std::atomic<std::uint64_t>> sequence);
   ~HostFunctionRecorder();
 
@@ -55,7 +55,7 @@ class HostFunctionRecorder {
 
   static thread_local std::uint64_t call_;
   cushim::Driver &driver_;
-  const std::shared_ptr<WatchedMemory> watched_;
+  const std::shared_ptr<HostVisibleMemory> watched_;
   const std::shared_ptr<std::atomic<std::uint64_t>> sequence_;
   const std::shared_ptr<Runs> runs_ = std::make_shared<Runs>();
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use

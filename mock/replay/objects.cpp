@@ -10,8 +10,8 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "buffers.hpp"
+#include "call_text.hpp"
 #include "created_memory.hpp"
-#include "words.hpp"
 
 namespace cushim::replay {
 namespace {

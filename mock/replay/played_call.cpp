@@ -12,11 +12,11 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "attribute_values.hpp"
+#include "call_text.hpp"
 #include "compiler_options.hpp"
 #include "created_memory.hpp"
 #include "invoke.hpp"
 #include "recording_format.hpp"
-#include "words.hpp"
 #include "write_host_memory.hpp"
 
 namespace cushim::replay {

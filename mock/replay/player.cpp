@@ -15,7 +15,7 @@
 
 #include "bits.hpp"
 #include "created_memory.hpp"
-#include "ignored.hpp"
+#include "name_pattern.hpp"
 #include "played_call.hpp"
 #include "recording_format.hpp"
 #include "write_host_memory.hpp"

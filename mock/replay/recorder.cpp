@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <cushim/detail/entry_traits.hpp>
-#include "capture.hpp"
+#include "argument_recorder.hpp"
 #include "host_function_recorder.hpp"
 #include "observer.hpp"
 #include "process.hpp"
@@ -77,7 +77,7 @@ class Recorder::State final : public trace::CallObserver {
     stream.commit(to);
     stream.sequence = sequence;
     stream.time = time;
-    Capture(stream, slot, words, data_, contexts_).before(*watched_, kernels_, sequence);
+    ArgumentRecorder(stream, slot, words, data_, contexts_).before(*watched_, kernels_, sequence);
     stream.put(0);
     HostFunctionRecorder::set_call(sequence);
     return sequence;
@@ -95,7 +95,7 @@ class Recorder::State final : public trace::CallObserver {
     to = put_number(to, static_cast<std::uint64_t>(result));
     stream.commit(to);
     stream.sequence = sequence;
-    Capture(stream, slot, words, data_, contexts_).after(*watched_, kernels_, begin, result);
+    ArgumentRecorder(stream, slot, words, data_, contexts_).after(*watched_, kernels_, begin, result);
     if (functions_) put_runs(stream);
     stream.put(0);
     const EntryTraits &traits = mock::traits_of(slot);
@@ -113,7 +113,7 @@ class Recorder::State final : public trace::CallObserver {
   void put_runs(ThreadStream &stream) {
     for (HostFunctionRun &run : functions_->take()) {
       if (run.changes.empty()) run.changes.emplace_back();
-      for (const WatchedMemory::Change &change : run.changes) {
+      for (const HostVisibleMemory::Change &change : run.changes) {
         stream.put(item_tag(kHostFunction, false));
         for (const std::uint64_t number : {change.bytes.size(), run.call, run.end, change.address})
           stream.put(number);
@@ -132,7 +132,7 @@ class Recorder::State final : public trace::CallObserver {
       std::make_shared<std::atomic<std::uint64_t>>(0);
   KernelParameters kernels_;
   StreamContexts contexts_;
-  const std::shared_ptr<WatchedMemory> watched_ = std::make_shared<WatchedMemory>();
+  const std::shared_ptr<HostVisibleMemory> watched_ = std::make_shared<HostVisibleMemory>();
   Writer writer_;
   std::optional<HostFunctionRecorder> functions_;
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "words.hpp"
+#include "call_text.hpp"
 
 namespace cushim::replay {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 #include <sstream>
 
+#include "call_text.hpp"
 #include "cpp_text.hpp"
 #include "test_writer.hpp"
-#include "words.hpp"
 
 namespace cushim::replay {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "words.hpp"
+#include "call_text.hpp"
 
 namespace cushim::trace {
 

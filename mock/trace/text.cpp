@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <sstream>
 
+#include "call_text.hpp"
 #include "json_text.hpp"
-#include "words.hpp"
 
 namespace cushim::trace {
 namespace {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <optional>
 
-#include "words.hpp"
+#include "call_text.hpp"
 
 namespace cushim::trace {
 namespace {

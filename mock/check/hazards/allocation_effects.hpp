@@ -2,7 +2,7 @@
 // The effects of calls that allocate, map and free memory.
 #pragma once
 
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 namespace cushim::check {
 

@@ -2,7 +2,7 @@
 // How batches of copies and discards access memory.
 #pragma once
 
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 namespace cushim::check {
 

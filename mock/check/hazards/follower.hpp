@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 namespace cushim::check {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 namespace cushim::check {
 namespace {

@@ -2,7 +2,7 @@
 // The effects of kernel launches.
 #pragma once
 
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 namespace cushim::check {
 

@@ -11,7 +11,7 @@
 #include <cushim/detail/launch_watch.hpp>
 
 #include "core/of_thread.hpp"
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 namespace cushim::check {
 namespace {

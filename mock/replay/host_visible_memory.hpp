@@ -17,7 +17,7 @@
 namespace cushim::replay {
 
 // Thread-safe.
-class WatchedMemory {
+class HostVisibleMemory {
  public:
   // Memory that is larger is not watched.
   static constexpr std::uint64_t kMostSize = std::uint64_t{1} << 20;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "words.hpp"
+#include "call_text.hpp"
 
 #include <cushim/driver.hpp>
 #include <cushim/error.hpp>

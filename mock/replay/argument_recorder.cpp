@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture.hpp"
+#include "argument_recorder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ constexpr std::uint64_t kMostText = std::uint64_t{1} << 16;
 
 }  // namespace
 
-void Capture::before(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin) {
+void ArgumentRecorder::before(HostVisibleMemory &watched, KernelParameters &kernels, std::uint64_t begin) {
   if (data_ == RecordData::full && !watched.ignores(slot_))
     put_changes(watched.before(call_of_program(begin), kernels));
   for (const Buffer &buffer : buffers_of(slot_)) {
@@ -54,7 +54,8 @@ void Capture::before(WatchedMemory &watched, KernelParameters &kernels, std::uin
   }
 }
 
-void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin, CUresult result) {
+void ArgumentRecorder::after(HostVisibleMemory &watched, KernelParameters &kernels, std::uint64_t begin,
+                             CUresult result) {
   const bool has_succeeded = result == CUDA_SUCCESS;
   // An array of unknown length may be empty.
   const bool are_arrays_known = !trace::row_of(slot_).has_arrays;
@@ -127,19 +128,19 @@ void Capture::after(WatchedMemory &watched, KernelParameters &kernels, std::uint
     put_changes(watched.after(call_of_program(begin)));
 }
 
-std::uint64_t Capture::stream_in(std::size_t argument) const {
+std::uint64_t ArgumentRecorder::stream_in(std::size_t argument) const {
   const std::uint64_t handle = argument_of(slot_, words_, argument);
   if (handle != 0) return handle;
   return reinterpret_cast<std::uint64_t>(*cushim_entry(slot_)->thread != 0 ? CU_STREAM_PER_THREAD
                                                                            : CU_STREAM_LEGACY);
 }
 
-std::uint64_t Capture::waited_context() const {
+std::uint64_t ArgumentRecorder::waited_context() const {
   // Since CUDA 13.0 there is a form that has the context as its argument.
   return words_.empty() ? contexts_.current() : words_[0];
 }
 
-void Capture::copy_completed(std::uint64_t begin) {
+void ArgumentRecorder::copy_completed(std::uint64_t begin) {
   const std::string_view base = cushim_entry(slot_)->base;
   // Captured copies run in launches of the graph, not in the stream.
   if (mock::traits_of(slot_).ends_capture) stream_.pending.clear();
@@ -155,7 +156,7 @@ void Capture::copy_completed(std::uint64_t begin) {
     copy_data(kCompletedCopy, true, copy.address, copy.size, copy.call);
 }
 
-void Capture::copy(const Buffer &buffer, std::uint64_t address, std::uint64_t size, Reader reader) {
+void ArgumentRecorder::copy(const Buffer &buffer, std::uint64_t address, std::uint64_t size, Reader reader) {
   // Small objects are copied to the stream itself.
   if (size > kHashedPiece) return copy_data(buffer, address, size);
   if (size == 0) return;
@@ -165,8 +166,8 @@ void Capture::copy(const Buffer &buffer, std::uint64_t address, std::uint64_t si
   if (reader(to, address, size)) stream_.commit(to + size);
 }
 
-void Capture::copy_data(std::uint8_t argument, bool is_data, std::uint64_t address, std::uint64_t size,
-                        std::uint64_t completed_call) {
+void ArgumentRecorder::copy_data(std::uint8_t argument, bool is_data, std::uint64_t address,
+                                 std::uint64_t size, std::uint64_t completed_call) {
   if (size == 0 || (is_data && data_ == RecordData::none)) return;
   const bool is_hash = is_data && data_ == RecordData::hashes;
   std::array<char, kHashedPiece> piece;
@@ -187,7 +188,7 @@ void Capture::copy_data(std::uint8_t argument, bool is_data, std::uint64_t addre
   if (is_hash) stream_.put(std::string_view(reinterpret_cast<const char *>(&sum), sizeof sum));
 }
 
-void Capture::copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most) {
+void ArgumentRecorder::copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most) {
   std::string text;
   std::array<char, 256> piece;
   while (text.size() < most) {
@@ -205,14 +206,14 @@ void Capture::copy_text(const Buffer &buffer, std::uint64_t address, std::uint64
   stream_.put(std::string_view(text));
 }
 
-CUfunction Capture::kernel_in_arguments() const {
+CUfunction ArgumentRecorder::kernel_in_arguments() const {
   const std::size_t kernel = kernel_argument_of(slot_);
   if (kernel == trace::row_of(slot_).parameters.size()) return nullptr;
   return reinterpret_cast<CUfunction>(argument_of(slot_, words_, kernel));
 }
 
-void Capture::put_changes(const std::vector<WatchedMemory::Change> &changes) {
-  for (const WatchedMemory::Change &change : changes) {
+void ArgumentRecorder::put_changes(const std::vector<HostVisibleMemory::Change> &changes) {
+  for (const HostVisibleMemory::Change &change : changes) {
     stream_.put(item_tag(change.is_releasing ? kReleasingWrite : kHostMemory, false));
     stream_.put(change.bytes.size());
     stream_.put(change.address);
@@ -220,10 +221,10 @@ void Capture::put_changes(const std::vector<WatchedMemory::Change> &changes) {
   }
 }
 
-WatchedMemory::CallOfProgram Capture::call_of_program(std::uint64_t begin) const {
+HostVisibleMemory::CallOfProgram ArgumentRecorder::call_of_program(std::uint64_t begin) const {
   const mock::EntryTraits &traits = mock::traits_of(slot_);
   const std::string_view base = cushim_entry(slot_)->base;
-  WatchedMemory::CallOfProgram call{.slot = slot_, .words = words_, .begin = begin};
+  HostVisibleMemory::CallOfProgram call{.slot = slot_, .words = words_, .begin = begin};
   if (traits.queue == mock::EntryTraits::Queue::stream)
     call.stream = stream_in(mock::position(traits.stream, trace::row_of(slot_).parameters.size()));
   else if (traits.queue == mock::EntryTraits::Queue::null_stream)
@@ -237,8 +238,8 @@ WatchedMemory::CallOfProgram Capture::call_of_program(std::uint64_t begin) const
   return call;
 }
 
-std::optional<std::string> Capture::parameters_of(CUfunction kernel, std::uint64_t address,
-                                                  KernelParameters &kernels) {
+std::optional<std::string> ArgumentRecorder::parameters_of(CUfunction kernel, std::uint64_t address,
+                                                           KernelParameters &kernels) {
   const auto sizes = kernel != nullptr ? kernels.sizes(kernel) : nullptr;
   if (sizes == nullptr) return std::nullopt;
   std::string all;
@@ -252,12 +253,13 @@ std::optional<std::string> Capture::parameters_of(CUfunction kernel, std::uint64
   return all;
 }
 
-std::string_view Capture::bytes_of_options(std::uint64_t address) {
+std::string_view ArgumentRecorder::bytes_of_options(std::uint64_t address) {
   const mock::PackedParameters packed = mock::packed_parameters(reinterpret_cast<void *const *>(address));
   return {packed.bytes, packed.bytes != nullptr ? packed.size : 0};
 }
 
-void Capture::put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data, std::string_view bytes) {
+void ArgumentRecorder::put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data,
+                                   std::string_view bytes) {
   if (is_data && data_ == RecordData::none) return;
   const bool is_hash = is_data && data_ == RecordData::hashes;
   stream_.put(item_tag(kPointee, is_hash));
@@ -269,7 +271,7 @@ void Capture::put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_da
   stream_.put(std::string_view(reinterpret_cast<const char *>(&sum), sizeof sum));
 }
 
-void Capture::copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels) {
+void ArgumentRecorder::copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels) {
   const bool is_before = kernels == nullptr;
   std::string object(buffer.element, '\0');
   const std::uint64_t size = size_of(buffer, slot_, words_, read);

@@ -4,7 +4,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 namespace cushim::check {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "writer.hpp"
+#include "recording_writer.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hazards/access_effects.hpp"
+#include "hazards/copy_and_memset_effects.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watched_memory.hpp"
+#include "host_visible_memory.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -82,13 +82,13 @@ bool has_waited(int slot) {
 
 }  // namespace
 
-bool WatchedMemory::ignores(int slot) const {
+bool HostVisibleMemory::ignores(int slot) const {
   if (!is_empty_.load(std::memory_order_relaxed)) return false;
   const EntryTraits &traits = mock::traits_of(slot);
   return !is_host_accessible(traits.object) || !traits.begins_lifetime();
 }
 
-void WatchedMemory::create(const CallOfProgram &call) {
+void HostVisibleMemory::create(const CallOfProgram &call) {
   const EntryTraits &traits = mock::traits_of(call.slot);
   const std::size_t subject = subject_of(call.slot);
   std::uint64_t base = argument_of(call.slot, call.words, subject);
@@ -106,8 +106,8 @@ void WatchedMemory::create(const CallOfProgram &call) {
 }
 
 // Returns whether the call may let a device use the memory; true if that is unknown. Requires the mutex.
-bool WatchedMemory::may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
-                            KernelParameters &kernels) {
+bool HostVisibleMemory::may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
+                                KernelParameters &kernels) {
   const auto is_inside = [&](std::uint64_t word) { return word - base < memory.size; };
   const auto &parameters = trace::row_of(call.slot).parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -137,7 +137,7 @@ bool WatchedMemory::may_use(const CallOfProgram &call, std::uint64_t base, const
   return false;
 }
 
-void WatchedMemory::add_if_changed(std::uint64_t base, Memory &memory, std::vector<Change> &changes) {
+void HostVisibleMemory::add_if_changed(std::uint64_t base, Memory &memory, std::vector<Change> &changes) {
   std::string bytes(memory.size, '\0');
   if (trace::copy_if_there(bytes.data(), base, bytes.size()) != bytes.size()) return;
   const std::uint64_t hash = hash_of_data(bytes);
@@ -146,7 +146,7 @@ void WatchedMemory::add_if_changed(std::uint64_t base, Memory &memory, std::vect
   changes.push_back({base, std::move(bytes)});
 }
 
-bool WatchedMemory::Memory::is_only_waited_for() const {
+bool HostVisibleMemory::Memory::is_only_waited_for() const {
   const auto is_behind_a_wait = [&](const Use &use) {
     return std::ranges::any_of(uses, [&](const Use &wait) {
       return wait.word != 0 && wait.stream == use.stream && wait.begin < use.begin;
@@ -157,7 +157,7 @@ bool WatchedMemory::Memory::is_only_waited_for() const {
 }
 
 // Returns how the call, which enqueues work, uses memory.
-std::vector<WatchedMemory::Use> WatchedMemory::uses_of(const CallOfProgram &call) {
+std::vector<HostVisibleMemory::Use> HostVisibleMemory::uses_of(const CallOfProgram &call) {
   Use use{.stream = call.stream, .context = call.context, .begin = call.begin};
   std::vector<Use> uses;
   const auto wait_for = [&](std::uint64_t word) {
@@ -176,7 +176,7 @@ std::vector<WatchedMemory::Use> WatchedMemory::uses_of(const CallOfProgram &call
 }
 
 // Returns whether a word that a stream waits for has changed, and notes its value.
-bool WatchedMemory::has_released(Memory &memory) {
+bool HostVisibleMemory::has_released(Memory &memory) {
   bool has_changed = false;
   for (Use &use : memory.uses)
     if (const std::uint64_t value = use.word != 0 ? value_at(use.word) : use.value; value != use.value) {
@@ -186,8 +186,8 @@ bool WatchedMemory::has_released(Memory &memory) {
   return has_changed;
 }
 
-std::vector<WatchedMemory::Change> WatchedMemory::before(const CallOfProgram &call,
-                                                         KernelParameters &kernels) {
+std::vector<HostVisibleMemory::Change> HostVisibleMemory::before(const CallOfProgram &call,
+                                                                 KernelParameters &kernels) {
   std::vector<Change> changes;
   const bool enqueues = mock::traits_of(call.slot).queue != EntryTraits::Queue::none;
   const std::lock_guard lock(mutex_);
@@ -206,14 +206,14 @@ std::vector<WatchedMemory::Change> WatchedMemory::before(const CallOfProgram &ca
 
 // Returns whether the use is complete when the call has waited. `recorded` is where the event was recorded
 // for which the call waited.
-bool WatchedMemory::waits_for(const CallOfProgram &call, const Use &use, const Use &recorded) {
+bool HostVisibleMemory::waits_for(const CallOfProgram &call, const Use &use, const Use &recorded) {
   const std::string_view base = base_of(call.slot);
   if (base == "cuCtxSynchronize") return waits_for_context(call.context, use.context);
   if (base.starts_with("cuEvent")) return use.stream == recorded.stream && use.begin < recorded.begin;
   return call.stream != 0 && use.stream == call.stream;
 }
 
-std::vector<WatchedMemory::Change> WatchedMemory::after(const CallOfProgram &call) {
+std::vector<HostVisibleMemory::Change> HostVisibleMemory::after(const CallOfProgram &call) {
   std::vector<Change> changes;
   const EntryTraits &traits = mock::traits_of(call.slot);
   if (is_host_accessible(traits.object) && traits.begins_lifetime()) create(call);
@@ -238,7 +238,7 @@ std::vector<WatchedMemory::Change> WatchedMemory::after(const CallOfProgram &cal
   return changes;
 }
 
-std::vector<WatchedMemory::Change> WatchedMemory::copy() {
+std::vector<HostVisibleMemory::Change> HostVisibleMemory::copy() {
   std::vector<Change> all;
   std::uint64_t copied = 0;
   const std::lock_guard lock(mutex_);
@@ -252,7 +252,7 @@ std::vector<WatchedMemory::Change> WatchedMemory::copy() {
   return all;
 }
 
-std::vector<WatchedMemory::Change> WatchedMemory::changes_since(const std::vector<Change> &copy) {
+std::vector<HostVisibleMemory::Change> HostVisibleMemory::changes_since(const std::vector<Change> &copy) {
   // Ranges with fewer equal bytes between them are merged.
   constexpr std::size_t kGap = 32;
   std::vector<Change> changes;

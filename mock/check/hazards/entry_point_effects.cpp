@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hazards/effects.hpp"
+#include "hazards/entry_point_effects.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "hazards/access_effects.hpp"
 #include "hazards/allocation_effects.hpp"
 #include "hazards/batch_effects.hpp"
+#include "hazards/copy_and_memset_effects.hpp"
 #include "hazards/graph_effects.hpp"
 #include "hazards/kernel_effects.hpp"
 

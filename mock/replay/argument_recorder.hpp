@@ -11,27 +11,27 @@
 #include <string_view>
 
 #include "buffers.hpp"
+#include "host_visible_memory.hpp"
 #include "kernel_parameters.hpp"
+#include "recording_writer.hpp"
 #include "stream_contexts.hpp"
-#include "watched_memory.hpp"
-#include "writer.hpp"
 
 namespace cushim::replay {
 
 // One call. Requires the stream's mutex.
-class Capture {
+class ArgumentRecorder {
  public:
-  Capture(ThreadStream &stream, int slot, std::span<const std::uint64_t> words, RecordData data,
-          StreamContexts &contexts)
+  ArgumentRecorder(ThreadStream &stream, int slot, std::span<const std::uint64_t> words, RecordData data,
+                   StreamContexts &contexts)
       : stream_(stream), slot_(slot), words_(words), data_(data), contexts_(contexts) {}
 
   // Copies, before the call, what it may overwrite and what other threads may change: objects that it reads
   // and writes, and the program's data.
   // `begin` is RecordedCall::begin.
-  void before(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin);
+  void before(HostVisibleMemory &watched, KernelParameters &kernels, std::uint64_t begin);
   // Copies, after the call, the other arguments that it read, and what it wrote. Arguments of a successful
   // call exist; those of a failed one may not.
-  void after(WatchedMemory &watched, KernelParameters &kernels, std::uint64_t begin, CUresult result);
+  void after(HostVisibleMemory &watched, KernelParameters &kernels, std::uint64_t begin, CUresult result);
 
  private:
   using Reader = bool (*)(void *to, std::uint64_t address, std::size_t size);
@@ -56,8 +56,8 @@ class Capture {
   static std::optional<std::string> parameters_of(CUfunction kernel, std::uint64_t address,
                                                   KernelParameters &kernels);
   CUfunction kernel_in_arguments() const;
-  WatchedMemory::CallOfProgram call_of_program(std::uint64_t begin) const;
-  void put_changes(const std::vector<WatchedMemory::Change> &changes);
+  HostVisibleMemory::CallOfProgram call_of_program(std::uint64_t begin) const;
+  void put_changes(const std::vector<HostVisibleMemory::Change> &changes);
   // Returns the bytes of the argument `extra` of a launch.
   static std::string_view bytes_of_options(std::uint64_t address);
 
