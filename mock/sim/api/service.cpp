@@ -155,7 +155,7 @@ Service::Service() {
   serve_external_memory(*this);
   serve_external_semaphores(*this);
   serve_device_services(*this);
-  serve_cluster_occupancy(*this);
+  serve_occupancy(*this);
   serve_coredumps(*this);
   serve_logs(*this);
   serve_checkpoints(*this);

@@ -245,7 +245,7 @@ void serve_graphics(Service &service);
 void serve_external_memory(Service &service);
 void serve_external_semaphores(Service &service);
 void serve_device_services(Service &service);
-void serve_cluster_occupancy(Service &service);
+void serve_occupancy(Service &service);
 void serve_coredumps(Service &service);
 void serve_logs(Service &service);
 void serve_checkpoints(Service &service);

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "copy/copy_cost.hpp"
 #include "memory/array_tiles.hpp"
 
 namespace cushim::sim {

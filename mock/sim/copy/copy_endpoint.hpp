@@ -59,13 +59,6 @@ void add_users(Memory &memory, const CopyEndpoint &endpoint, const Work &work) n
 // a pool without access.
 bool reaches(const Context &context, const Allocation &allocation);
 
-// The engine that performs a copy, and the time it takes.
-struct Route {
-  Resource *resource;
-  Time cost;
-};
-Route route(const Context &context, const CopyEndpoint &to, const CopyEndpoint &from, std::size_t size);
-
 // When a copy reads its source: during the call, which copies the bytes to a staging buffer, or when the
 // stream comes to it.
 enum class SourceRead { in_call, in_stream };
