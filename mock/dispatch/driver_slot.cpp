@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include <cushim/detail/lookup.hpp>
+#include "bypassing_files.hpp"
 #include "inside.hpp"
-#include "others.hpp"
 #include "receive.hpp"
 
 namespace cushim::mock {

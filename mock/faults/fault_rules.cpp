@@ -12,7 +12,7 @@
 #include <cushim/error.hpp>
 
 #include <cushim/detail/nearest.hpp>
-#include "names.hpp"
+#include "rule_names.hpp"
 
 namespace cushim::mock {
 namespace {

@@ -3,7 +3,7 @@
 // first ABI. Each statement tests all calls.
 #include <cushim/exact.hpp>
 
-#include "box_copies.hpp"
+#include "copies_2d_3d.hpp"
 
 namespace conformance {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of two and three dimensions: parts, limits and invalid arguments. Each statement tests all calls;
 // the table contains the differences between the calls.
-#include "box_copies.hpp"
+#include "copies_2d_3d.hpp"
 
 namespace conformance {
 namespace {

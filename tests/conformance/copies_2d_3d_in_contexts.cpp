@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of two and three dimensions without a context, in streams and between contexts.
-#include "box_copies.hpp"
+#include "copies_2d_3d.hpp"
 
 namespace conformance {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of two and three dimensions of arrays: limits, elements, lines, layers and slices.
-#include "box_copies.hpp"
+#include "copies_2d_3d.hpp"
 
 namespace conformance {
 namespace {

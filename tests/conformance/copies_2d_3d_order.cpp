@@ -2,7 +2,7 @@
 // Copies of two and three dimensions in streams: when they read and write.
 #include <algorithm>
 
-#include "box_copies.hpp"
+#include "copies_2d_3d.hpp"
 
 namespace conformance {
 namespace {

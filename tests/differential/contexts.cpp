@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: the context stack of the thread, and queries. lives.cpp creates and destroys contexts.
+// Contexts: the context stack of the thread, and queries. context_lifetimes.cpp creates and destroys
+// contexts.
 #include "walk.hpp"
 
 namespace differential {

@@ -252,11 +252,11 @@ void use_user_object(Walk &w) {
 
 void create_condition(Walk &w) {
   const auto graph = a_graph(w);
-  const auto context = w.dice.one_of<Argument<CUcontext>>({{w.bench.c[0], "c[0]"},
-                                                           {w.bench.c[0], "c[0]"},
-                                                           {w.bench.c[0], "c[0]"},
+  const auto context = w.dice.one_of<Argument<CUcontext>>({{w.shared.c[0], "c[0]"},
+                                                           {w.shared.c[0], "c[0]"},
+                                                           {w.shared.c[0], "c[0]"},
                                                            {nullptr, "nullptr"},
-                                                           {w.bench.c[1], "c[1]"}});
+                                                           {w.shared.c[1], "c[1]"}});
   const auto value = number(w.dice.below(3)), flags = number(w.dice.one_of({1U, 1U, 1U, 0U, 2U}));
   CUgraphConditionalHandle handle = 0;
   if (CALL(w, cuGraphConditionalHandleCreate, argument(&handle, "&handle"), graph, context, value, flags) ==

@@ -34,7 +34,7 @@ void allocate(Walk &w) {
   if (w.dice.once_in(4) || CALL(w, cuGraphAddMemsetNode, argument(&second, "&node"), graph,
                                 argument<const CUgraphNode *>(&made, name), bytes(1),
                                 argument<const CUDA_MEMSET_NODE_PARAMS *>(&set, "set it"),
-                                argument(w.bench.c[0], "c[0]")) != CUDA_SUCCESS)
+                                argument(w.shared.c[0], "c[0]")) != CUDA_SUCCESS)
     return;
   has_node(w, second, graph.value, CU_GRAPH_NODE_TYPE_MEMSET);
   CUDA_MEMCPY3D copy{};
@@ -48,7 +48,7 @@ void allocate(Walk &w) {
   if (CALL(w, cuGraphAddMemcpyNode, argument(&third, "&node"), graph,
            argument<const CUgraphNode *>(&second, name_of(w, second)), bytes(1),
            argument<const CUDA_MEMCPY3D *>(&copy, "copy it to " + to.text),
-           argument(w.bench.c[0], "c[0]")) != CUDA_SUCCESS)
+           argument(w.shared.c[0], "c[0]")) != CUDA_SUCCESS)
     return;
   has_node(w, third, graph.value, CU_GRAPH_NODE_TYPE_MEMCPY);
   if (w.dice.once_in(4)) return;

@@ -23,7 +23,7 @@ void GraphObjects::forget_capture(CUstream stream) {
     if (slot.handle != nullptr && slot.captured_by == stream) slot = {};
 }
 
-bool GraphObjects::end(const std::array<Stream, 4> &streams, const Bench &bench) {
+bool GraphObjects::end(const std::array<Stream, 4> &streams, const SharedObjects &shared) {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   driver().cuThreadExchangeStreamCaptureMode(&mode);
   for (int round = 0; round < 2; ++round)
@@ -39,7 +39,7 @@ bool GraphObjects::end(const std::array<Stream, 4> &streams, const Bench &bench)
           std::ranges::any_of(g, [&](const GraphSlot &slot) { return slot.handle == graph; });
       if (graph != nullptr && !is_known) driver().cuGraphDestroy(graph);
     }
-  for (CUcontext context : {bench.c[1], bench.c[0]}) {
+  for (CUcontext context : {shared.c[1], shared.c[0]}) {
     CUgraph graph = nullptr;
     driver().cuCtxSetCurrent(context);
     driver().cuStreamEndCapture(CU_STREAM_PER_THREAD, &graph);
@@ -47,7 +47,7 @@ bool GraphObjects::end(const std::array<Stream, 4> &streams, const Bench &bench)
   }
   mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   driver().cuThreadExchangeStreamCaptureMode(&mode);
-  for (CUcontext context : {bench.c[1], bench.c[0]}) {
+  for (CUcontext context : {shared.c[1], shared.c[0]}) {
     driver().cuCtxSetCurrent(context);
     if (driver().cuCtxSynchronize() != CUDA_SUCCESS) return false;
   }

@@ -71,7 +71,7 @@ struct LaunchArguments {
 struct GraphObjects {
   GraphObjects();
   // Ends captures, and destroys all objects. Returns false if the context is unusable.
-  bool end(const std::array<Stream, 4> &streams, const Bench &bench);
+  bool end(const std::array<Stream, 4> &streams, const SharedObjects &shared);
   // Forgets the graph of a stream's capture that has failed: the driver has destroyed it.
   void forget_capture(CUstream stream);
   // Waits until all work in streams that do not capture is complete.

@@ -194,13 +194,13 @@ void look_at_all(Walk &w) {
 }
 
 void change_context(Walk &w) {
-  if (!w.dice.once_in(3) || w.current() != w.bench.c[0]) {
-    if (w.current() == w.bench.c[0]) return;
-    if (CALL(w, cuCtxSetCurrent, argument(w.bench.c[0], "c[0]")) == CUDA_SUCCESS) w.has_set(w.bench.c[0]);
+  if (!w.dice.once_in(3) || w.current() != w.shared.c[0]) {
+    if (w.current() == w.shared.c[0]) return;
+    if (CALL(w, cuCtxSetCurrent, argument(w.shared.c[0], "c[0]")) == CUDA_SUCCESS) w.has_set(w.shared.c[0]);
     return;
   }
   const auto context =
-      w.dice.once_in(3) ? argument<CUcontext>(nullptr, "nullptr") : argument(w.bench.c[1], "c[1]");
+      w.dice.once_in(3) ? argument<CUcontext>(nullptr, "nullptr") : argument(w.shared.c[1], "c[1]");
   if (CALL(w, cuCtxSetCurrent, context) == CUDA_SUCCESS) w.has_set(context.value);
 }
 

@@ -14,12 +14,12 @@
 #include <optional>
 #include <set>
 
-#include "as_test.hpp"
 #include "known_differences.hpp"
 #include "partner.hpp"
 #include "recording.hpp"
 #include "side.hpp"
 #include "walk.hpp"
+#include "walk_as_test.hpp"
 #include "workers.hpp"
 
 namespace {

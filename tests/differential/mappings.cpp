@@ -66,8 +66,8 @@ void reserve(Walk &w) {
       {4 * granule, 4 * granule, 3 * granule, 2 * granule, granule, 0, granule / 2, granule + 4096});
   const std::size_t alignment =
       w.dice.one_of<std::size_t>({0, 0, 0, 0, granule, 4096, 2 * granule, 3, 3 * granule, 65536});
-  CUdeviceptr hint = w.bench.area + (4 + 32 * k) * granule;
-  std::string text = fmt::format("area + {}", hint - w.bench.area);
+  CUdeviceptr hint = w.shared.area + (4 + 32 * k) * granule;
+  std::string text = fmt::format("area + {}", hint - w.shared.area);
   if (w.subject == Subject::mapped) {
     hint = free_addresses();
     text = "free addresses";

@@ -18,7 +18,7 @@ void allocate(Walk &w) {
   }
   w.b[k].bytes = size;
   w.did(fmt::format("fill({}, {})", k, size));  // the initial contents are undefined
-  w.bench.fill(k, w.b[k], w.active_contexts());
+  w.shared.fill(k, w.b[k], w.active_contexts());
 }
 
 void free_memory(Walk &w) {

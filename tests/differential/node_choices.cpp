@@ -30,8 +30,8 @@ void add(Walk &w) {
   const bool is_null = w.dice.once_in(80), has_parameters = !w.dice.once_in(80);
   const auto out = argument(is_null ? nullptr : &made, is_null ? "nullptr" : "&node");
   const auto context =
-      w.dice.once_in(12) ? w.dice.one_of<Argument<CUcontext>>({{nullptr, "nullptr"}, {w.bench.c[1], "c[1]"}})
-                         : argument(w.bench.c[0], "c[0]");
+      w.dice.once_in(12) ? w.dice.one_of<Argument<CUcontext>>({{nullptr, "nullptr"}, {w.shared.c[1], "c[1]"}})
+                         : argument(w.shared.c[0], "c[0]");
   const auto with = [&](const auto &parameters) {
     return argument(has_parameters ? &parameters : nullptr, has_parameters ? p.text : "nullptr");
   };
@@ -130,7 +130,7 @@ void add_conditional(Walk &w) {
   all.conditional.type =
       w.dice.one_of({CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_SWITCH});
   all.conditional.size = w.dice.one_of({1U, 1U, 2U, 2U, 3U, 0U});
-  all.conditional.ctx = w.dice.once_in(8) ? nullptr : w.bench.c[0];
+  all.conditional.ctx = w.dice.once_in(8) ? nullptr : w.shared.c[0];
   CUgraphNode made = nullptr;
   const std::string text =
       fmt::format("conditional {} {} {}", static_cast<int>(all.conditional.type), all.conditional.size,

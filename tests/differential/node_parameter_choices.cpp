@@ -33,7 +33,7 @@ void get(Walk &w) {
         w.also(fmt::format("{} {} {} {} {} {} {} {}", name_of(w, kernel.func), kernel.gridDimX,
                            kernel.gridDimY, kernel.blockDimX, kernel.sharedMemBytes,
                            kernel.kernelParams != nullptr, kernel.extra != nullptr,
-                           w.bench.name_of(kernel.ctx, {})));
+                           w.shared.name_of(kernel.ctx, {})));
       return;
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       if (CALL(w, cuGraphMemcpyNodeGetParams, node, to(copy)) == CUDA_SUCCESS)
@@ -51,7 +51,7 @@ void get(Walk &w) {
       return;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       if (CALL(w, cuGraphBatchMemOpNodeGetParams, node, to(batch)) == CUDA_SUCCESS)
-        w.also(fmt::format("{} {} {}", w.bench.name_of(batch.ctx, {}), batch.count, batch.flags));
+        w.also(fmt::format("{} {} {}", w.shared.name_of(batch.ctx, {}), batch.count, batch.flags));
       return;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: {
@@ -238,8 +238,8 @@ void set_in_executable(Walk &w) {
   choose_parameters(w, type, p);
   settle(w);
   const auto context =
-      w.dice.once_in(12) ? w.dice.one_of<Argument<CUcontext>>({{nullptr, "nullptr"}, {w.bench.c[1], "c[1]"}})
-                         : argument(w.bench.c[0], "c[0]");
+      w.dice.once_in(12) ? w.dice.one_of<Argument<CUcontext>>({{nullptr, "nullptr"}, {w.shared.c[1], "c[1]"}})
+                         : argument(w.shared.c[0], "c[0]");
   if (w.dice.once_in(4)) {
     CUgraphNodeParams all;
     fill(w, p, all);

@@ -22,11 +22,11 @@ void choose_kernel(Walk &w, ChosenParameters &p) {
   p.kernel.blockDimZ = 1;
   p.kernel.sharedMemBytes = w.dice.one_of({0U, 0U, 0U, 0U, 512U, 50'000U});
   p.kernel.kernelParams = p.arguments.pointers.data();
-  if (w.dice.once_in(10)) p.kernel.ctx = w.dice.one_of({w.bench.c[0], w.bench.c[1]});
+  if (w.dice.once_in(10)) p.kernel.ctx = w.dice.one_of({w.shared.c[0], w.shared.c[1]});
   p.text = fmt::format("{{{} {} {} {} {} {} {} {} {}}}", function.text, p.kernel.gridDimX, p.kernel.gridDimY,
                        p.kernel.gridDimZ, p.kernel.blockDimX, p.kernel.blockDimY, p.kernel.sharedMemBytes,
                        p.kernel.kernelParams == nullptr ? "null" : p.arguments.text,
-                       p.kernel.ctx == nullptr ? "" : w.bench.name_of(p.kernel.ctx, {}));
+                       p.kernel.ctx == nullptr ? "" : w.shared.name_of(p.kernel.ctx, {}));
 }
 
 void choose_copy(Walk &w, ChosenParameters &p) {
@@ -78,7 +78,7 @@ void choose_batch(Walk &w, ChosenParameters &p) {
   }
   p.batch = {};
   p.batch.ctx = w.dice.one_of<CUcontext>(
-      {w.bench.c[0], w.bench.c[0], w.bench.c[0], w.bench.c[0], w.bench.c[1], nullptr});
+      {w.shared.c[0], w.shared.c[0], w.shared.c[0], w.shared.c[0], w.shared.c[1], nullptr});
   p.batch.count = w.dice.one_of({1U, 2U, 1U, 2U, 0U, 300U});
   p.batch.paramArray = p.operations.data();
   if (p.batch.count == 300) {
@@ -86,7 +86,7 @@ void choose_batch(Walk &w, ChosenParameters &p) {
     p.operations[1].writeValue.address += 1;
   }
   p.batch.flags = w.dice.once_in(20) ? 1 : 0;
-  p.text = fmt::format("{{{} {} x{} {}}}", w.bench.name_of(p.batch.ctx, {}), to.text, p.batch.count,
+  p.text = fmt::format("{{{} {} x{} {}}}", w.shared.name_of(p.batch.ctx, {}), to.text, p.batch.count,
                        p.batch.flags);
 }
 
@@ -151,7 +151,7 @@ void choose_parameters(Walk &w, CUgraphNodeType type, ChosenParameters &p) {
 void fill(Walk &w, const ChosenParameters &p, CUgraphNodeParams &all) {
   all = {};
   all.type = p.type;
-  const CUcontext context = w.dice.once_in(20) ? nullptr : w.bench.c[0];
+  const CUcontext context = w.dice.once_in(20) ? nullptr : w.shared.c[0];
   switch (p.type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
       std::memcpy(&all.kernel, &p.kernel, sizeof p.kernel);

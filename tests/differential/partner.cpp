@@ -131,12 +131,12 @@ void Partner::answer(const json &request) {
     own_.reset();
     known_handles_.clear();
     own_.emplace(request.at("seed").get<std::uint64_t>(),
-                 static_cast<Subject>(request.at("subject").get<int>()), *bench_, 1U, this);
+                 static_cast<Subject>(request.at("subject").get<int>()), *shared_, 1U, this);
     walk_ = &*own_;
   } else if (what == "choose") {
     walk_->choose(request.at("choice"));
   } else if (what == kSettle) {
-    done["left"] = walk_->bench.settle();
+    done["left"] = walk_->shared.settle();
   } else if (what == "release") {
     walk_->release_here();
   } else {
@@ -145,8 +145,8 @@ void Partner::answer(const json &request) {
   send(done);
 }
 
-void Partner::serve(const Bench &bench) {
-  bench_ = &bench;
+void Partner::serve(const SharedObjects &shared) {
+  shared_ = &shared;
   for (;;) {
     json request;
     try {

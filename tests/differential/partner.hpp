@@ -27,7 +27,7 @@ class Partner : public OtherProcess {
   void begin(std::uint64_t seed, Walk &walk);
 
   // In the other process: executes requests until process 0 closes the connection.
-  void serve(const Bench &bench);
+  void serve(const SharedObjects &shared);
 
   void choose(unsigned choice) override;
   std::size_t settle() override;
@@ -48,9 +48,9 @@ class Partner : public OtherProcess {
   void answer(const nlohmann::json &request);
 
   int file_ = -1;
-  pid_t process_ = 0;             // 0 in the other process
-  const Bench *bench_ = nullptr;  // only in the other process
-  std::optional<Walk> own_{};     // only in the other process
+  pid_t process_ = 0;                      // 0 in the other process
+  const SharedObjects *shared_ = nullptr;  // only in the other process
+  std::optional<Walk> own_{};              // only in the other process
   Walk *walk_ = nullptr;
   std::vector<std::uint8_t> known_handles_{};  // bytes of the handles that both know; empty at first
 };

@@ -20,7 +20,7 @@ Argument<CUmemoryPool> pool_at(Walk &w, unsigned k) {
 
 std::string name_of(Walk &w, CUmemoryPool pool) {
   if (pool == nullptr) return "null";
-  if (pool == w.bench.pool) return "pool";
+  if (pool == w.shared.pool) return "pool";
   for (unsigned k = 0; k < of_pools(w).q.size(); ++k)
     if (of_pools(w).q[k].handle == pool) return fmt::format("q[{}]", k);
   return "another";
@@ -74,7 +74,7 @@ void create(Walk &w) {
 void destroy(Walk &w) {
   if (w.dice.once_in(12)) {
     const bool is_null = w.dice.once_in(2);
-    CALL(w, cuMemPoolDestroy, Argument{is_null ? nullptr : w.bench.pool, is_null ? "nullptr" : "pool"});
+    CALL(w, cuMemPoolDestroy, Argument{is_null ? nullptr : w.shared.pool, is_null ? "nullptr" : "pool"});
     return;
   }
   const unsigned k = a_pool(w);
@@ -179,7 +179,7 @@ void device_pool(Walk &w) {
 void set_device_pool(Walk &w) {
   const unsigned k = a_pool(w);
   const bool is_usual = k == kNone || w.dice.once_in(3);
-  const auto pool = is_usual ? Argument<CUmemoryPool>{w.bench.pool, "pool"} : pool_at(w, k);
+  const auto pool = is_usual ? Argument<CUmemoryPool>{w.shared.pool, "pool"} : pool_at(w, k);
   w.finish();
   if (w.dice.once_in(2)) {
     CALL(w, cuDeviceSetMemPool, integer(w.dice.once_in(10) ? 99 : 0), pool);

@@ -26,11 +26,11 @@ struct Pinned {
 // The variables of one process, and the functions of a walk that are not driver calls.
 class Variables {
  protected:
-  Variables() { bench().begin(); }
+  Variables() { shared().begin(); }
   ~Variables() {
     release();
-    if (!primary_is_active) driver().cuDevicePrimaryCtxRetain(&c[0], bench().device);
-    bench().begin();
+    if (!primary_is_active) driver().cuDevicePrimaryCtxRetain(&c[0], shared().device);
+    shared().begin();
     for (CUstream stream : s)
       if (stream != nullptr) driver().cuStreamDestroy(stream);
     for (CUevent event : e)
@@ -44,20 +44,20 @@ class Variables {
       if (context != nullptr) driver().cuCtxDestroy(context);
   }
 
-  static Bench &bench() {
-    static Bench bench(time_to_settle(300));
-    return bench;
+  static SharedObjects &shared() {
+    static SharedObjects shared(time_to_settle(300));
+    return shared;
   }
 
-  std::array<CUcontext, 2> c = bench().c;
+  std::array<CUcontext, 2> c = shared().c;
   bool primary_is_active = true;
   CUcontext m[3]{};
   CUstream s[4]{};
   CUevent e[5]{};
   CUdeviceptr b[5]{};
   Pinned p[3];
-  CUdeviceptr words = bench().words_on_device;
-  CUmemoryPool pool = bench().pool;
+  CUdeviceptr words = shared().words_on_device;
+  CUmemoryPool pool = shared().pool;
   std::atomic<unsigned> host_functions{0};
   std::size_t sizes[5]{};  // sizes of b[]
   struct {
@@ -68,11 +68,11 @@ class Variables {
   static void count(void *counter) { ++*static_cast<std::atomic<unsigned> *>(counter); }
   static void callback(CUstream, CUresult, void *counter) { count(counter); }
 
-  void settle() { bench().settle(); }
-  std::vector<CUcontext> active_contexts() const { return bench().active(primary_is_active, m); }
-  void finish() { bench().finish(active_contexts()); }
-  void let_go() { bench().let_go(8); }
-  void release() { bench().release(8, active_contexts()); }
+  void settle() { shared().settle(); }
+  std::vector<CUcontext> active_contexts() const { return shared().active(primary_is_active, m); }
+  void finish() { shared().finish(active_contexts()); }
+  void let_go() { shared().let_go(8); }
+  void release() { shared().release(8, active_contexts()); }
   // Returns whether the call succeeds within 20 seconds. The other process may have to act first.
   template <class Call>
   static bool soon(const Call &call) {
@@ -96,15 +96,15 @@ class Variables {
   void look_at_p2() {}
   void fill(unsigned k, std::size_t size) {
     sizes[k] = size;
-    bench().fill(k, {b[k], size}, active_contexts());
+    shared().fill(k, {b[k], size}, active_contexts());
   }
-  std::string name_of(CUcontext context) { return bench().name_of(context, m); }
+  std::string name_of(CUcontext context) { return shared().name_of(context, m); }
   std::string name_of(CUdeviceptr address) {
     std::array<Buffer, 5> buffers;
     for (unsigned k = 0; k < buffers.size(); ++k) buffers[k] = {b[k], sizes[k]};
     return differential::name_of(address, buffers, std::array{p[0].bytes, p[1].bytes, p[2].bytes});
   }
-  static unsigned char *pages(unsigned k) { return bench().pages(k); }
+  static unsigned char *pages(unsigned k) { return shared().pages(k); }
   static CUstreamBatchMemOpParams written(CUdeviceptr address, unsigned value) {
     return cushim::test::write_of_word(address, value);
   }

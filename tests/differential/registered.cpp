@@ -85,7 +85,7 @@ void host_pointer(Walk &w) {
 void register_pages(Walk &w) {
   const unsigned k = w.dice.below(3);
   if (w.p[k] != nullptr && !w.is_registered(k)) return;
-  unsigned char *const page = w.bench.pages(k);
+  unsigned char *const page = w.shared.pages(k);
   const std::size_t offset = w.dice.one_of<std::size_t>({0, 0, 0, 0, 64, 2048});
   const std::size_t size = w.dice.one_of<std::size_t>({kPage, kPage, kPage, 0, 100, 2 * kPage});
   if (offset + size > (3 - k) * kPage) return;
@@ -110,7 +110,7 @@ void unregister_pages(Walk &w) {
   w.finish();
   const unsigned inside = w.dice.once_in(6) ? w.dice.one_of({1U, 64U, 4095U}) : 0;
   if (CALL(w, cuMemHostUnregister,
-           Argument<void *>{w.bench.pages(k) + inside, fmt::format("pages({}) + {}", k, inside)}) ==
+           Argument<void *>{w.shared.pages(k) + inside, fmt::format("pages({}) + {}", k, inside)}) ==
       CUDA_SUCCESS)
     w.p[k] = nullptr;
 }

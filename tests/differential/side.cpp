@@ -18,7 +18,7 @@ Side::Side(std::string name, std::uint64_t settle, bool is_traced, Subject subje
     partner_ = std::make_unique<Partner>([this](Partner &partner) {
       begin();
       const cushim::ScopedDriver scope(*driver_);
-      partner.serve(*bench_);
+      partner.serve(*shared_);
     });
 }
 
@@ -32,8 +32,8 @@ void Side::begin() {
       return machine->unfinished();
     };
   const cushim::ScopedDriver scope(*driver_);
-  bench_ = std::make_unique<Bench>(std::move(settle));
-  bench_->is_traced = is_traced_;
+  shared_ = std::make_unique<SharedObjects>(std::move(settle));
+  shared_->is_traced = is_traced_;
   about_ = chosen_->description();
 }
 
@@ -45,14 +45,14 @@ std::vector<Step> Side::walk(std::uint64_t seed, Kind kind,
                              std::chrono::duration_cast<std::chrono::milliseconds>(
                                  std::chrono::steady_clock::now().time_since_epoch())
                                  .count());
-  Walk walk(seed, kind.subject, *bench_, 0, partner_.get());
+  Walk walk(seed, kind.subject, *shared_, 0, partner_.get());
   if (partner_ != nullptr) partner_->begin(seed, walk);
   return walk.run(kind, wanted);
 }
 
 bool Side::is_usable() const {
   const cushim::ScopedDriver scope(*driver_);
-  return std::ranges::all_of(bench_->c, [this](CUcontext context) {
+  return std::ranges::all_of(shared_->c, [this](CUcontext context) {
     CUcontext popped = nullptr;
     if (driver_->cuCtxPushCurrent(context) != CUDA_SUCCESS) return false;
     const bool is_usable = driver_->cuCtxSynchronize() == CUDA_SUCCESS;

@@ -25,7 +25,7 @@ class Side {
   const std::string &about() const { return about_; }
   // Returns true if no context has an error that stays.
   bool is_usable() const;
-  void watch(std::function<void(const Step &)> watcher) { bench_->watcher = std::move(watcher); }
+  void watch(std::function<void(const Step &)> watcher) { shared_->watcher = std::move(watcher); }
 
  private:
   std::string name_;
@@ -34,7 +34,7 @@ class Side {
   std::unique_ptr<ChosenDriver> chosen_;
   cushim::Driver *driver_ = nullptr;
   std::unique_ptr<Partner> partner_;
-  std::unique_ptr<Bench> bench_;
+  std::unique_ptr<SharedObjects> shared_;
   std::string about_;
 };
 

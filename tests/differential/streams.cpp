@@ -134,7 +134,7 @@ void release(Walk &w) {
 
 void hold(Walk &w) {
   if (w.held == 8) return;
-  const CUdeviceptr word = w.bench.words_on_device + 4 * w.held;
+  const CUdeviceptr word = w.shared.words_on_device + 4 * w.held;
   if (CALL(w, cuStreamWaitValue32, w.a_stream(), Argument{word, fmt::format("words + {}", 4 * w.held)},
            number(1), number(CU_STREAM_WAIT_VALUE_GEQ)) == CUDA_SUCCESS)
     ++w.held;

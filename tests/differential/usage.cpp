@@ -41,8 +41,8 @@ void release(Walk &w) {
 
 void set_current(Walk &w) {
   const unsigned k = w.dice.below(2);
-  if (CALL(w, cuCtxSetCurrent, Argument{w.bench.c[k], fmt::format("c[{}]", k)}) == CUDA_SUCCESS)
-    w.has_set(w.bench.c[k]);
+  if (CALL(w, cuCtxSetCurrent, Argument{w.shared.c[k], fmt::format("c[{}]", k)}) == CUDA_SUCCESS)
+    w.has_set(w.shared.c[k]);
 }
 
 void create_physical(Walk &w) {

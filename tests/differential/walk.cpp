@@ -91,8 +91,8 @@ std::function<std::size_t()> time_to_settle(std::uint64_t microseconds) {
   };
 }
 
-Walk::Walk(std::uint64_t seed, Subject about, const Bench &b, unsigned number, OtherProcess *other)
-    : bench(b),
+Walk::Walk(std::uint64_t seed, Subject about, const SharedObjects &b, unsigned number, OtherProcess *other)
+    : shared(b),
       subject(about),
       process(number),
       seed_(seed),
@@ -101,14 +101,14 @@ Walk::Walk(std::uint64_t seed, Subject about, const Bench &b, unsigned number, O
       weights_(std::accumulate(choices_.begin(), choices_.end(), 0U,
                                [](unsigned sum, const Choice &choice) { return sum + choice.weight; })),
       stack_{b.c[0]} {
-  bench.begin();
+  shared.begin();
   if (is_about_graphs(subject)) graphs = std::make_unique<GraphObjects>();
 }
 
 Walk::~Walk() {
   if (graphs != nullptr) {
-    bench.begin();
-    if (!graphs->end(s, bench)) return;  // an error of the context, which no call mends
+    shared.begin();
+    if (!graphs->end(s, shared)) return;  // an error of the context, which no call mends
   }
   // An object that the other process has open must not be destroyed.
   if (other_ != nullptr && process == 0) {
@@ -123,9 +123,9 @@ Walk::~Walk() {
   release_here();
   if (!primary_is_active) {
     CUcontext again = nullptr;
-    driver().cuDevicePrimaryCtxRetain(&again, bench.device);
+    driver().cuDevicePrimaryCtxRetain(&again, shared.device);
   }
-  bench.begin();
+  shared.begin();
   more.reset();
   for (const Stream &stream : s)
     if (stream.handle != nullptr) driver().cuStreamDestroy(stream.handle);
@@ -158,8 +158,8 @@ void Walk::choose(unsigned number) {
   dice = Dice(seed_ * 1'000'003 + number);
   // Without a current context most calls return the same code.
   if (dice.once_in(3) && current() == nullptr &&
-      CALL(*this, cuCtxSetCurrent, Argument{bench.c[0], "c[0]"}) == CUDA_SUCCESS)
-    has_set(bench.c[0]);
+      CALL(*this, cuCtxSetCurrent, Argument{shared.c[0], "c[0]"}) == CUDA_SUCCESS)
+    has_set(shared.c[0]);
   unsigned rest = dice.below(weights_);
   const Choice *choice = choices_.data();
   while (rest >= choice->weight) rest -= (choice++)->weight;
@@ -177,17 +177,17 @@ void Walk::note(const char *name, const char *symbol, const std::vector<std::str
                     .declarations = declarations,
                     .process = process});
   std::erase(steps_.back().declarations, "");
-  if (bench.watcher) {
+  if (shared.watcher) {
     Step step = steps_.back();
     step.answer = steps_.size() > 1 ? steps_[steps_.size() - 2].answer : "";
-    bench.watcher(step);
+    shared.watcher(step);
   }
-  if (bench.is_traced) fmt::print(stderr, "  {}: {};\n", process, steps_.back().call);
+  if (shared.is_traced) fmt::print(stderr, "  {}: {};\n", process, steps_.back().call);
 }
 
 void Walk::also_code(CUresult code) {
   steps_.back().answer = std::to_string(static_cast<int>(code));
-  if (bench.is_traced) fmt::print(stderr, "    {}\n", steps_.back().answer);
+  if (shared.is_traced) fmt::print(stderr, "    {}\n", steps_.back().answer);
 }
 
 void Walk::also(const std::string &text, const std::string &expression, const std::string &value) {
@@ -226,7 +226,7 @@ Argument<CUcontext> Walk::a_context() {
   const unsigned which = dice.below(subject == Subject::contexts ? 12 : 8);
   if (which == 0) return {nullptr, "nullptr"};
   if (const unsigned k = which % 3; which >= 8 && m[k] != nullptr) return {m[k], fmt::format("m[{}]", k)};
-  return {bench.c[which % 2], fmt::format("c[{}]", which % 2)};
+  return {shared.c[which % 2], fmt::format("c[{}]", which % 2)};
 }
 
 unsigned Walk::a_buffer() {
@@ -241,7 +241,7 @@ Argument<CUdeviceptr> Walk::address_in(unsigned buffer, std::size_t offset) {
   return {b[buffer].address + offset, fmt::format("b[{}] + {}", buffer, offset)};
 }
 
-bool Walk::is_registered(unsigned k) const { return p[k] == bench.pages(k); }
+bool Walk::is_registered(unsigned k) const { return p[k] == shared.pages(k); }
 
 bool Walk::stream_of(unsigned buffer, Argument<CUstream> &stream) {
   // Memory that both processes can access is used only while no other work is in progress.
@@ -295,7 +295,7 @@ void Walk::forget_what_went_with(CUcontext context) {
     forget(p[k], std::exchange(owners_of_pinned_[k], nullptr), "p", k, "{}");
 }
 
-std::string Walk::name_of(CUcontext context) const { return bench.name_of(context, m); }
+std::string Walk::name_of(CUcontext context) const { return shared.name_of(context, m); }
 std::string Walk::name_of(CUdeviceptr address) const {
   const std::string name = more->name_of(address);
   return name.empty() ? differential::name_of(address, b, p) : name;
@@ -303,7 +303,7 @@ std::string Walk::name_of(CUdeviceptr address) const {
 
 void Walk::settle() {
   does("settle()");
-  const auto settle = [this] { return bench.settle() + (other_ != nullptr ? other_->settle() : 0); };
+  const auto settle = [this] { return shared.settle() + (other_ != nullptr ? other_->settle() : 0); };
   std::size_t left = settle();
   if (other_ == nullptr) return;
   // Work of one process may be what the other one waited for, so both settle repeatedly.
@@ -312,13 +312,13 @@ void Walk::settle() {
 
 void Walk::finish() {
   does("finish()");
-  bench.finish(active_contexts());
+  shared.finish(active_contexts());
 }
 
 void Walk::release() {
   if (other_ != nullptr) {
     // Each process may hold work that the other waits for.
-    bench.let_go(held);
+    shared.let_go(held);
     call("let_go", "", [] { return CUDA_SUCCESS; });
     other_->release();
   }
@@ -327,7 +327,7 @@ void Walk::release() {
 
 // After release_here() the held work and the number of host functions are known.
 void Walk::release_here() {
-  bench.release(std::exchange(held, 0), active_contexts());
+  shared.release(std::exchange(held, 0), active_contexts());
   for (Stream &stream : s) stream.ended_while_held = false;
   call("release", "", [] { return CUDA_SUCCESS; });
   const std::string ran = std::to_string(host_functions.load());

@@ -154,7 +154,7 @@ class OtherProcess {
   virtual ~OtherProcess() = default;
   // Makes a choice there.
   virtual void choose(unsigned choice) = 0;
-  // Runs Bench::settle() there.
+  // Runs SharedObjects::settle() there.
   virtual std::size_t settle() = 0;
   // Releases the work that the other process holds, and waits for it.
   virtual void release() = 0;
@@ -185,7 +185,7 @@ struct Choice {
 // The objects of a walk. The members have the names that the program's text uses.
 class Walk {
  public:
-  Walk(std::uint64_t seed, Subject subject, const struct Bench &bench, unsigned process = 0,
+  Walk(std::uint64_t seed, Subject subject, const struct SharedObjects &shared, unsigned process = 0,
        OtherProcess *other = nullptr);
   // Destroys all remaining objects. With two processes, process 0 ends its walk first.
   ~Walk();
@@ -201,7 +201,7 @@ class Walk {
   std::vector<Step> take_steps() { return std::exchange(steps_, {}); }
 
   Dice dice{0};
-  const struct Bench &bench;
+  const struct SharedObjects &shared;
   const Subject subject;
   const unsigned process;
   std::array<Stream, 4> s;
@@ -271,7 +271,7 @@ class Walk {
   // Returns whether the context is in the thread's context stack, but not current.
   bool is_covered(CUcontext context) const;
   CUcontext current() const { return stack_.empty() ? nullptr : stack_.back(); }
-  // Returns the contexts of the bench and of the walk that have not ended.
+  // Returns the contexts of the shared and of the walk that have not ended.
   std::vector<CUcontext> active_contexts() const;
   // Forgets the objects of a context that has ended.
   void forget_what_went_with(CUcontext context);
@@ -291,7 +291,7 @@ class Walk {
   void settle_for_the_other() {
     if (other_ != nullptr) settle();
   }
-  // Runs Bench::finish(), and records it in the text.
+  // Runs SharedObjects::finish(), and records it in the text.
   void finish();
   bool something_is_held() const { return held != 0 || held_elsewhere != 0; }
   // Releases all held work, in both processes, and waits for it.
@@ -335,10 +335,10 @@ class Walk {
 std::function<std::size_t()> time_to_settle(std::uint64_t microseconds);
 
 // The objects that all walks of a process share. Creating them takes 0.1 s and more on the real driver.
-struct Bench {
+struct SharedObjects {
   // `settle` lets a driver finish all work that is not held, and returns the number of unfinished operations;
   // not 0 if that is unknown.
-  explicit Bench(std::function<std::size_t()> settle);
+  explicit SharedObjects(std::function<std::size_t()> settle);
   // Makes c[0] the only context in the thread's stack.
   void begin() const;
   // Waits until all work of these contexts is complete. No work may be held.
@@ -349,7 +349,7 @@ struct Bench {
   void release(unsigned held, std::span<const CUcontext> contexts) const;
   // Writes the initial contents of b[number], in the current context.
   void fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const;
-  // Returns the contexts of the bench and of a program that have not ended.
+  // Returns the contexts of the shared and of a program that have not ended.
   std::vector<CUcontext> active(bool primary_is_active, std::span<const CUcontext> made) const;
   // Returns a name such as "c[0]" or "m[1]".
   std::string name_of(CUcontext context, std::span<const CUcontext> made) const;
@@ -362,7 +362,7 @@ struct Bench {
   CUdeviceptr area = 0;          // reserved addresses, 1 GiB
   std::array<CUcontext, 2> c{};  // the primary context and another
   // Words for waits, and their device address. They belong to their own context, which exists as long as the
-  // bench.
+  // shared.
   std::uint32_t *words = nullptr;
   CUdeviceptr words_on_device = 0;
   std::function<std::size_t()> settle;

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "check/kernel_checker.hpp"
-#include "execute/format.hpp"
 #include "execute/machine.hpp"
+#include "execute/printf.hpp"
 
 // The functions that device code declares and the driver implements.
 namespace cushim::ptx {

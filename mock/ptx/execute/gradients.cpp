@@ -10,8 +10,8 @@
 
 #include "execute/cube.hpp"
 #include "execute/lanes_loop.hpp"
-#include "execute/sample.hpp"
 #include "execute/special_functions.hpp"
+#include "execute/texture_sampling.hpp"
 
 namespace cushim::ptx::execute {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "check/kernel_checker.hpp"
 #include "execute/launch_costs.hpp"
-#include "execute/pool.hpp"
-#include "execute/resident.hpp"
+#include "execute/resident_clusters.hpp"
+#include "execute/thread_pool.hpp"
 
 namespace cushim::ptx {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "execute/sample.hpp"
+#include "execute/texture_sampling.hpp"
 
 namespace cushim::ptx::execute {
 

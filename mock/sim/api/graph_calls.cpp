@@ -133,7 +133,7 @@ void serve_graphs(Service &service) {
   service.serve<"cuGraphNodeGetLocalId", get_local_id>();
   service.serve<"cuGraphNodeGetToolsId", get_tools_id>();
   service.serve<"cuGraphNodeGetContainingGraph", get_containing_graph>();
-  serve_graph_descriptions(service);
+  serve_graph_drawing(service);
 }
 
 }  // namespace cushim::sim

@@ -147,7 +147,7 @@ Refusal refusal_of(Call &call, const Graph &graph);
 void keep_attributes(Call &call, const KernelLaunch &before, KernelLaunch &after);
 
 // A part of serve_graphs().
-void serve_graph_descriptions(Service &service);
+void serve_graph_drawing(Service &service);
 
 // A part of serve_graph_nodes().
 void serve_kernel_node_attributes(Service &service);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "names.hpp"
+#include "rule_names.hpp"
 
 #include <algorithm>
 

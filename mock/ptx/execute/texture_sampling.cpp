@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "execute/sample.hpp"
+#include "execute/texture_sampling.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "execute/cube.hpp"
-#include "execute/filter.hpp"
 #include "execute/lanes_loop.hpp"
+#include "execute/texture_filtering.hpp"
 
 namespace cushim::ptx::execute {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "execute/pool.hpp"
+#include "execute/thread_pool.hpp"
 
 #include <signal.h>
 #include <cushim/mock/own_thread.hpp>

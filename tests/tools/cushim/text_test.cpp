@@ -11,18 +11,18 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Words, Lines_are_broken_between_words_and_indented) {
+TEST(Text, Lines_are_broken_between_words_and_indented) {
   EXPECT_EQ(wrap("one two three", 2, 10), "one two\n  three");
   EXPECT_EQ(wrap("one two three", 2, 15), "one two three");
 }
 
-TEST(Words, A_word_longer_than_a_line_stays_whole) {
+TEST(Text, A_word_longer_than_a_line_stays_whole) {
   EXPECT_EQ(wrap("a indivisible b", 1, 6), "a\n indivisible\n b");
 }
 
-TEST(Words, An_empty_text_has_no_line) { EXPECT_EQ(wrap("", 4), ""); }
+TEST(Text, An_empty_text_has_no_line) { EXPECT_EQ(wrap("", 4), ""); }
 
-TEST(Words, What_could_steer_a_terminal_or_forge_a_line_is_escaped) {
+TEST(Text, What_could_steer_a_terminal_or_forge_a_line_is_escaped) {
   EXPECT_EQ(printable("a\nb"), "a\\nb");
   EXPECT_EQ(printable("\x1b]0;title\a"), "\\x1b]0;title\\x07");
   EXPECT_EQ(printable("\xc2\x9b"
@@ -38,28 +38,28 @@ TEST(Words, What_could_steer_a_terminal_or_forge_a_line_is_escaped) {
   EXPECT_EQ(wrap("a\nb", 0), "a\\nb");
 }
 
-TEST(Words, Distance_counts_inserted_deleted_and_replaced_letters) {
+TEST(Text, Distance_counts_inserted_deleted_and_replaced_letters) {
   EXPECT_EQ(mock::edits("same", "same"), 0u);
   EXPECT_EQ(mock::edits("", "abc"), 3u);
   EXPECT_EQ(mock::edits("abc", ""), 3u);
   EXPECT_EQ(mock::edits("kitten", "sitting"), 3u);
 }
 
-TEST(Words, The_nearest_words_come_first_and_those_that_contain_the_word_before_all_others) {
+TEST(Text, The_nearest_words_come_first_and_those_that_contain_the_word_before_all_others) {
   EXPECT_THAT(nearest("ready", {"read", "not ready yet", "steady"}, 2), ElementsAre("not ready yet", "read"));
 }
 
-TEST(Words, No_more_nearest_words_are_given_than_there_are) {
+TEST(Text, No_more_nearest_words_are_given_than_there_are) {
   EXPECT_THAT(nearest("x", {"y"}, 3), ElementsAre("y"));
 }
 
-TEST(Words, A_plain_pattern_matches_any_part_in_any_case) {
+TEST(Text, A_plain_pattern_matches_any_part_in_any_case) {
   EXPECT_TRUE(matches("memalloc", "cuMemAlloc_v2"));
   EXPECT_TRUE(matches("", "cuInit"));
   EXPECT_FALSE(matches("memfree", "cuMemAlloc_v2"));
 }
 
-TEST(Words, A_glob_matches_all_of_the_name_in_any_case) {
+TEST(Text, A_glob_matches_all_of_the_name_in_any_case) {
   EXPECT_TRUE(matches("CUMEM*_V2", "cuMemAlloc_v2"));
   EXPECT_TRUE(matches("cuIni?", "cuInit"));
   EXPECT_TRUE(matches("cuMemcpy[DH]to?", "cuMemcpyDtoD"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "others.hpp"
+#include "bypassing_files.hpp"
 
 #include <link.h>
 

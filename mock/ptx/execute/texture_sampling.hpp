@@ -43,7 +43,7 @@ float level_of_gradients(const Texture &texture, const SamplePoint &point,
 inline constexpr float lowest_level = -32;
 
 // Returns the value at a point. Applies the sampler's bias and bounds to `level`. Equals an H200, except for
-// a few sums of floats: see filter.hpp.
+// a few sums of floats: see texture_filtering.hpp.
 Texel sample(const Texture &texture, const SamplePoint &point, float level);
 
 // Returns the four elements that linear filtering would use, counter-clockwise from the lower left one:

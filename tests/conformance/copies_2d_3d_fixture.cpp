@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "box_copies.hpp"
+#include "copies_2d_3d.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state that the walks of a process share.
+// The objects that all walks of a process share.
 #include "walk.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ void need(CUresult code, const char *what) {
 
 }  // namespace
 
-Bench::Bench(std::function<std::size_t()> so_it_settles) : settle(std::move(so_it_settles)) {
+SharedObjects::SharedObjects(std::function<std::size_t()> so_it_settles) : settle(std::move(so_it_settles)) {
   NEED(cuInit(0));
   NEED(cuDeviceGet(&device, 0));
   NEED(cuDeviceGetDefaultMemPool(&pool, device));
@@ -35,26 +35,26 @@ Bench::Bench(std::function<std::size_t()> so_it_settles) : settle(std::move(so_i
   words = static_cast<std::uint32_t *>(host);
 }
 
-void Bench::begin() const {
+void SharedObjects::begin() const {
   CUcontext popped = nullptr;
   while (driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS) continue;
   NEED(cuCtxPushCurrent(c[0]));
 }
 
-std::vector<CUcontext> Bench::active(bool primary_is_active, std::span<const CUcontext> made) const {
+std::vector<CUcontext> SharedObjects::active(bool primary_is_active, std::span<const CUcontext> made) const {
   std::vector<CUcontext> active{c[1]};
   if (primary_is_active) active.push_back(c[0]);
   std::ranges::copy_if(made, std::back_inserter(active), [](CUcontext one) { return one != nullptr; });
   return active;
 }
 
-std::vector<CUcontext> Walk::active_contexts() const { return bench.active(primary_is_active, m); }
-unsigned char *Bench::pages(unsigned k) const {
+std::vector<CUcontext> Walk::active_contexts() const { return shared.active(primary_is_active, m); }
+unsigned char *SharedObjects::pages(unsigned k) const {
   alignas(4096) static std::array<std::array<unsigned char, buffer_bytes>, 3> all;
   return all[k].data();
 }
 
-void Bench::finish(std::span<const CUcontext> contexts) const {
+void SharedObjects::finish(std::span<const CUcontext> contexts) const {
   CUcontext popped = nullptr;
   for (CUcontext context : contexts) {
     NEED(cuCtxPushCurrent(context));
@@ -63,23 +63,23 @@ void Bench::finish(std::span<const CUcontext> contexts) const {
   }
 }
 
-void Bench::let_go(unsigned held) const {
+void SharedObjects::let_go(unsigned held) const {
   for (unsigned i = 0; i < held; ++i) std::atomic_ref(words[i]).store(1);
 }
 
-void Bench::release(unsigned held, std::span<const CUcontext> contexts) const {
+void SharedObjects::release(unsigned held, std::span<const CUcontext> contexts) const {
   let_go(held);
   finish(contexts);
   for (unsigned i = 0; i < held; ++i) words[i] = 0;
 }
 
-void Bench::fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const {
+void SharedObjects::fill(unsigned number, const Buffer &buffer, std::span<const CUcontext> contexts) const {
   finish(contexts);
   NEED(cuMemsetD8(buffer.address, static_cast<unsigned char>(number), buffer.bytes));
   finish(contexts);
 }
 
-std::string Bench::name_of(CUcontext context, std::span<const CUcontext> made) const {
+std::string SharedObjects::name_of(CUcontext context, std::span<const CUcontext> made) const {
   if (context == nullptr) return "null";
   for (unsigned i = 0; i < c.size(); ++i)
     if (c[i] == context) return fmt::format("c[{}]", i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "execute/filter.hpp"
+#include "execute/texture_filtering.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -251,6 +251,6 @@ CUresult print(Call &call, CUgraph handle, const char *path, unsigned flags) {
 
 }  // namespace
 
-void serve_graph_descriptions(Service &service) { service.serve<"cuGraphDebugDotPrint", print>(); }
+void serve_graph_drawing(Service &service) { service.serve<"cuGraphDebugDotPrint", print>(); }
 
 }  // namespace cushim::sim

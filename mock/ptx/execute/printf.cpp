@@ -4,7 +4,7 @@
 // and ll. The result of printf() is their number. The driver then formats on the host, where the other
 // conversions (hh, j, q, t, z, a precision of *) take the integers that are next, and an undefined value if
 // none are left or if they are floats. Here these values are 0.
-#include "execute/format.hpp"
+#include "execute/printf.hpp"
 
 #include <algorithm>
 #include <cinttypes>

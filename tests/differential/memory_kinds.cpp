@@ -22,7 +22,7 @@ void has_made(Walk &w, unsigned k, CUresult code, std::size_t size) {
   }
   w.b[k].bytes = size;
   w.did(fmt::format("fill({}, {})", k, size));
-  w.bench.fill(k, w.b[k], w.active_contexts());
+  w.shared.fill(k, w.b[k], w.active_contexts());
 }
 
 void allocate_managed(Walk &w) {
@@ -93,7 +93,7 @@ void register_pages(Walk &w) {
   const unsigned k = w.dice.below(static_cast<unsigned>(w.p.size()));
   if (w.p[k] != nullptr && !w.is_registered(k)) return;
   const auto flags = number(w.dice.one_of({0U, 1U, 2U, 3U, 4U, 16U}));
-  unsigned char *const pages = w.bench.pages(k);
+  unsigned char *const pages = w.shared.pages(k);
   const auto size = bytes(w.dice.once_in(8) ? 0 : buffer_bytes);
   if (CALL(w, cuMemHostRegister, Argument<void *>{pages, fmt::format("pages({})", k)}, size, flags) !=
       CUDA_SUCCESS)
@@ -110,7 +110,7 @@ void unregister_pages(Walk &w) {
   w.finish();
   const unsigned inside = w.dice.once_in(6) ? 64 : 0;
   if (CALL(w, cuMemHostUnregister,
-           Argument<void *>{w.bench.pages(k) + inside, fmt::format("pages({}) + {}", k, inside)}) !=
+           Argument<void *>{w.shared.pages(k) + inside, fmt::format("pages({}) + {}", k, inside)}) !=
       CUDA_SUCCESS)
     return;
   w.p[k] = nullptr;
@@ -121,7 +121,7 @@ void pool_attribute(Walk &w) {
   Result<std::uint64_t> value("value");
   value.value = 0;
   const int which = static_cast<int>(w.dice.below(10));
-  const CUresult code = CALL(w, cuMemPoolGetAttribute, Argument{w.bench.pool, "pool"},
+  const CUresult code = CALL(w, cuMemPoolGetAttribute, Argument{w.shared.pool, "pool"},
                              Argument{static_cast<CUmemPool_attribute>(which),
                                       fmt::format("static_cast<CUmemPool_attribute>({})", which)},
                              Argument<void *>{&value.value, "&value", "std::uint64_t value{}"});

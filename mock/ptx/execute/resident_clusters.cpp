@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "execute/resident.hpp"
+#include "execute/resident_clusters.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "as_test.hpp"
+#include "walk_as_test.hpp"
 
 #include <fmt/format.h>
 

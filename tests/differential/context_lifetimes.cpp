@@ -28,7 +28,8 @@ void create(Walk &w) {
 
 void destroy(Walk &w) {
   if (w.dice.once_in(6)) {
-    CALL(w, cuCtxDestroy, w.dice.one_of<Argument<CUcontext>>({{nullptr, "nullptr"}, {w.bench.c[0], "c[0]"}}));
+    CALL(w, cuCtxDestroy,
+         w.dice.one_of<Argument<CUcontext>>({{nullptr, "nullptr"}, {w.shared.c[0], "c[0]"}}));
     return;
   }
   const unsigned k = w.dice.below(static_cast<unsigned>(w.m.size()));
@@ -53,7 +54,7 @@ void end_primary(Walk &w) {
     CALL(w, cuDevicePrimaryCtxRelease, integer(0));
   w.primary_is_active = false;
   w.did("primary_is_active = false");
-  w.forget_what_went_with(w.bench.c[0]);
+  w.forget_what_went_with(w.shared.c[0]);
   if (is_reset) CALL(w, cuDevicePrimaryCtxRelease, integer(0));  // the reset keeps the reference
 }
 
