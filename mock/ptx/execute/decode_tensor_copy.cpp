@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and tensormap.replace.
+// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and tensormap.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
 
+#include "cushim/ptx/tensor_map.hpp"
 #include "execute/decode.hpp"
 #include "execute/tensor_copy.hpp"
 
@@ -58,13 +59,24 @@ void FunctionDecoder::decode_tensor_copy() {
 
 void FunctionDecoder::decode_tensor_map() {
   const Words words = split(mnemonic().ordered);
+  if (has(words, "cp_fenceproxy")) {
+    if (operand(2).value != sizeof(TensorMap))
+      throw UnsupportedInstruction{"has a size that is not supported"};
+    const std::uint32_t to = full_address(operand(0)), from = full_address(operand(1));
+    Op &op = emit(copy_tensor_map);
+    op.a = to;
+    op.b = from;
+    op.cache = cache();
+    emit(find("fence")->run);
+    return;
+  }
   constexpr std::string_view parts[] = {"global_address", "rank",           "box_dim",  "global_dim",
                                         "global_stride",  "element_stride", "elemtype", "interleave_layout",
                                         "swizzle_mode",   "fill_mode"};
   constexpr std::uint64_t immediate_ends[] = {13, 3, 4, 2};  // of the parts from elemtype on
   const auto found =
       std::find_if(std::begin(parts), std::end(parts), [&](auto part) { return has(words, part); });
-  if (!has(words, "replace") || found == std::end(parts)) throw UnsupportedInstruction{"is not supported"};
+  if (found == std::end(parts)) throw UnsupportedInstruction{"is not supported"};
   const auto part = static_cast<TensorMapPart>(found - parts);
   std::uint32_t dimension = 0, value = 0;
   if (part >= TensorMapPart::elemtype) {

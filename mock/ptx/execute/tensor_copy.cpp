@@ -186,6 +186,20 @@ const Op *replace_in_tensor_map(Warp &w, const Op *op) {
   return op + 1;
 }
 
+const Op *copy_tensor_map(Warp &w, const Op *op) {
+  if (w.mask == 0) return op + 1;
+  const auto lane = static_cast<unsigned>(__builtin_ctz(w.mask));  // the warp makes one copy
+  const u64 to = reg<u64>(w, op->a)[lane], from = reg<u64>(w, op->b)[lane];
+  const std::byte *const source = resolve_shared(w, op, lane, from, sizeof(TensorMap), Access::read);
+  if (source == nullptr) return nullptr;
+  std::byte *const destination = resolve_generic(w, op, lane, to, sizeof(TensorMap), Access::write);
+  if (destination == nullptr) return nullptr;
+  count_move(w, op, from, sizeof(TensorMap), true, false);
+  count_move(w, op, to, sizeof(TensorMap), false, true);
+  std::memcpy(destination, source, sizeof(TensorMap));
+  return op + 1;
+}
+
 const Op *copy_tensor(Warp &w, const Op *op) {
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1)
     if (!copy_box(w, op, static_cast<unsigned>(__builtin_ctz(rest)))) return nullptr;

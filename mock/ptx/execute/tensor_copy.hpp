@@ -41,4 +41,7 @@ enum class TensorMapPart : std::uint32_t {
 // dimension, and 256 if the map is in shared memory.
 const Op *replace_in_tensor_map(Warp &, const Op *);
 
+// Op::a: the address of 128 bytes in global memory; Op::b: of the map in shared memory.
+const Op *copy_tensor_map(Warp &, const Op *);
+
 }  // namespace cushim::ptx::execute

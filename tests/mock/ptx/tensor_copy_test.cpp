@@ -334,6 +334,32 @@ TEST(TensorCopy, FieldsOfAMapAreReplaced) {
     EXPECT_EQ(words[i], i < std::size(expected) ? expected[i] : 0u) << i;
 }
 
+TEST(TensorCopy, AMapThatIsMadeInSharedMemoryIsCopiedToGlobalMemory) {
+  std::string text{testing::header};
+  text += R"(.visible .entry k(.param .u64 map) {
+  .reg .b64 m, v; .reg .b32 s, i;
+  .shared .align 128 .b32 made[32];
+  ld.param.u64 m, [map]; mov.u64 v, 0x1234567890;
+  mov.u32 s, made; mov.u32 i, %tid.x; mad.lo.u32 i, i, 4, s;
+  st.shared.u32 [i], 0;
+  bar.warp.sync 0xffffffff;
+  tensormap.replace.tile.global_address.shared::cta.b1024.b64 [s], v;
+  bar.warp.sync 0xffffffff;
+  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [m], [s], 128;
+  fence.proxy.tensormap::generic.acquire.gpu [m], 128;
+  ret; }
+)";
+  Loaded loaded(text);
+  ASSERT_EQ(loaded.refused, "");
+  const auto address = loaded.memory.add(128);
+  LaunchShape shape;
+  shape.block.x = 32;
+  ASSERT_TRUE(loaded.run("k", shape, address));
+  const auto words = loaded.memory.get<std::uint32_t>(address, 32);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    EXPECT_EQ(words[i], i == 0 ? 0x34567890u : i == 1 ? 0x12u : 0u) << i;
+}
+
 TEST(TensorCopy, PrefetchesHaveNoEffect) {
   TileRun run("  prefetch.tensormap [map]; cp.async.bulk.prefetch.tensor.1d.L2.global.tile [map, {x0}];\n");
   EXPECT_TRUE(run.start({}, {}));
