@@ -128,6 +128,22 @@ void Parser::check(Instruction &instruction) {
   error(instruction.position, "Arguments mismatch for instruction " + quoted(spelling(instruction.opcode)));
 }
 
+// Returns why an instruction of old PTX versions or targets has no such form; empty if it has.
+std::string Parser::removed(const Instruction &instruction) const {
+  const Module &module = result_.module;
+  const Mnemonic &mnemonic = module.mnemonics[instruction.mnemonic];
+  const std::uint32_t version = module.version_major * 10 + module.version_minor;
+  const std::string name = quoted(spelling(instruction.opcode));
+  if ((instruction.opcode == Opcode::vote || instruction.opcode == Opcode::shfl) && version >= 64 &&
+      module.target.sm >= 70 && !mnemonic.has(Modifier::sync))
+    return "Instruction " + name +
+           " without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4";
+  if (instruction.opcode == Opcode::mad && mnemonic.has(Modifier::f32) && version >= 32 &&
+      module.target.sm >= 20 && forms()[instruction.form].version < 20)
+    return "Rounding modifier required for instruction " + name;
+  return {};
+}
+
 // Reports a target that lacks the instruction, once per spelling.
 void Parser::check_target(const Instruction &instruction) {
   KnownMnemonic &known = known_[instruction.mnemonic];
@@ -145,6 +161,8 @@ void Parser::check_target(const Instruction &instruction) {
     error(instruction.position, "Feature " + quoted(text) + " requires .target sm_" +
                                     std::to_string(form.sm) + (form.architecture_specific ? "a" : "") +
                                     " or higher");
+  if (std::string reason = removed(instruction); !reason.empty())
+    error(instruction.position, std::move(reason));
 }
 
 // Moves complete operands into the body. An undefined name is resolved at the end of its block.

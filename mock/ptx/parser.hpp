@@ -150,6 +150,7 @@ class Parser {
   Binding find(NameId name);
   void check(Instruction &instruction);
   void check_target(const Instruction &instruction);
+  std::string removed(const Instruction &instruction) const;
 
   Body &current_body() { return result_.module.functions[function_].body; }
   Function &current_function() { return result_.module.functions[function_]; }

@@ -44,6 +44,31 @@ TEST(Errors, OnlyLocalMemoryHasImmediateAddresses) {
   EXPECT_EQ(in_entry("ld.local.u32 %r1, [64]; st.local.u32 [64], %r1; prefetch.local.L1 [64];"), "");
 }
 
+// Measured with ptxas 13.0.
+TEST(Errors, FormsThatPtxHasRemovedDependOnVersionAndTarget) {
+  const auto of = [](const std::string &version, const std::string &target, const std::string &body) {
+    return errors(".version " + version + "\n.target " + target +
+                  "\n.entry k() {\n.reg .b32 %r<3>; .reg .f32 %f<3>; .reg .pred %p<3>;\n" + body + "\n}\n");
+  };
+  const std::string mad = "mad.f32 %f1, %f1, %f2, %f1;", rounded = "mad.rn.f32 %f1, %f1, %f2, %f1;";
+  EXPECT_EQ(of("3.1", "sm_30", mad + " mad.ftz.sat.f32 %f1, %f1, %f2, %f1;"), "");
+  EXPECT_EQ(of("4.3", "sm_13", mad), "");
+  EXPECT_EQ(of("3.2", "sm_20", mad), "5:1 Rounding modifier required for instruction 'mad'\n");
+  EXPECT_EQ(of("3.2", "sm_20", rounded), "");
+  EXPECT_NE(of("4.3", "sm_13", rounded), "");
+  const std::string shuffle = "shfl.bfly.b32 %r1, %r1, 1, 31;";
+  EXPECT_EQ(of("6.4", "sm_60", shuffle), "");
+  EXPECT_EQ(of("6.3", "sm_70", shuffle + " vote.all.pred %p1, %p2;"), "");
+  EXPECT_EQ(
+      of("6.4", "sm_70", shuffle),
+      "5:1 Instruction 'shfl' without '.sync' is not supported on .target sm_70 and higher from PTX ISA "
+      "version 6.4\n");
+  EXPECT_EQ(
+      of("6.4", "sm_70", "vote.ballot.b32 %r1, %p1;"),
+      "5:1 Instruction 'vote' without '.sync' is not supported on .target sm_70 and higher from PTX ISA "
+      "version 6.4\n");
+}
+
 TEST(Errors, SyntaxErrorsNameTheToken) {
   EXPECT_EQ(in_entry("add.s32 %r1, $;"), "6:14 Parsing error near '$': syntax error\n");
   EXPECT_EQ(in_entry("ret }"), "6:5 Parsing error near '}': syntax error\n");

@@ -207,6 +207,26 @@ TEST(Execution, GenericAddressesReachSharedLocalAndParameterMemory) {
   for (std::size_t i = 0; i < in.size(); ++i) EXPECT_EQ(out[i], in[i] + 3);
 }
 
+// As the manual says of mad.f32 without rounding on devices after sm_1x.
+TEST(Execution, MadWithoutRoundingIsFusedAndFlushesSubnormalsOfTheFirstTargets) {
+  const auto results_on = [](const std::string &target) {
+    Loaded loaded(".version 3.1\n.target " + target + R"(
+.visible .entry k(.param .u64 out) {
+  .reg .u64 p; .reg .f32 a, b, c;
+  ld.param.u64 p, [out];
+  mov.f32 a, 0f3F800001; mov.f32 b, 0fBF800002; mad.f32 c, a, a, b; st.global.f32 [p], c;
+  mov.f32 a, 0f00000001; mov.f32 b, 0f00000000; mad.f32 c, a, 0f3F800000, b; st.global.f32 [p+4], c;
+  ret; }
+)");
+    EXPECT_EQ(loaded.refused, "");
+    const auto address = loaded.memory.add(8);
+    EXPECT_TRUE(loaded.run("k", {}, address));
+    return loaded.memory.get<std::uint32_t>(address, 2);
+  };
+  EXPECT_EQ(results_on("sm_30"), (std::vector<std::uint32_t>{0x28800000, 1}));
+  EXPECT_EQ(results_on("sm_13"), (std::vector<std::uint32_t>{0x28800000, 0}));
+}
+
 // ptxas 13.0 puts the operand that is defined first in front, and an H200 (driver 580.159) returns the second
 // of two NaNs, else the third.
 TEST(Execution, TheNanOfAnF64IsThatOfTheOperandDefinedLast) {
