@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "multicast.hpp"
+#include "support/structures.hpp"
 
 #if CUDA_VERSION >= 12010
 
@@ -58,9 +59,7 @@ CUSHIM_CHILD(multicast_peer) {
   constexpr std::size_t kSize = 2 * kGranule;
   CUmemAllocationProp properties = plain_properties(kFileDescriptor);
   properties.location.id = 1;
-  CUmemAccessDesc access{};
-  access.location = properties.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const CUmemAccessDesc access = cushim::test::full_access(1);
   Joined joined{};
   CUmemGenericAllocationHandle object = 0, memory = 0;
   CUdeviceptr own = 0, at = 0;

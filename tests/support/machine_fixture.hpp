@@ -6,9 +6,12 @@
 #include <cushim/sim/machine.hpp>
 
 #include <cstdint>
-#include <stdexcept>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "support/need.hpp"
 #include "support/sanitizers.hpp"
 
 namespace cushim::sim {
@@ -18,9 +21,7 @@ inline constexpr bool kHasThreadOfTool = test::kHasThreadSanitizer;
 // True if a sanitizer allocates memory of its own in the process.
 inline constexpr bool kIsSanitized = test::kHasThreadSanitizer || test::kHasAddressSanitizer;
 
-inline void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
+using test::need;
 
 // A simulated machine that is the current driver, with its first device's primary context.
 struct Running {
@@ -55,6 +56,20 @@ struct Running {
 
   Machine machine;
   ScopedDriver scope;
+};
+
+// A machine whose reports are collected, a line each.
+struct Reports {
+  const std::shared_ptr<std::string> reports = std::make_shared<std::string>();
+};
+struct RunningWithReports : Reports, Running {
+  explicit RunningWithReports(Options options = {}) : Running(reporting_to(reports, std::move(options))) {}
+
+ private:
+  static Options reporting_to(std::shared_ptr<std::string> reports, Options options) {
+    options.report = [reports = std::move(reports)](const std::string &text) { *reports += text + "\n"; };
+    return options;
+  }
 };
 
 // Returns the free memory of the current device, in bytes.

@@ -76,7 +76,7 @@ Finished run(std::vector<std::string> arguments, std::vector<std::string> enviro
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) throw std::runtime_error("the command does not start");
   int status = 0;
-  if (waitpid(child, &status, 0) != child) throw std::runtime_error("the command got lost");
+  if (waitpid(child, &status, 0) != child) throw std::runtime_error("cannot wait for the command");
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), out.text(), error.text()};
 }
 

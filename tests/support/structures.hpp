@@ -32,6 +32,11 @@ inline CUmemAllocationProp device_memory(int device = 0) {
   return properties;
 }
 
+// Access of a device for reading and writing.
+inline CUmemAccessDesc full_access(int device = 0) {
+  return {device_memory(device).location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+}
+
 // ---- Copies: the ends and the extent of a CUDA_MEMCPY2D or CUDA_MEMCPY3D ----
 
 template <class Copy>
@@ -130,5 +135,18 @@ inline CUDA_MEM_ALLOC_NODE_PARAMS allocation_node(std::size_t bytes) {
   parameters.bytesize = bytes;
   return parameters;
 }
+
+#if CUDA_VERSION >= 13000
+inline CUgraphNodeParams conditional_node(CUgraphConditionalHandle handle, CUgraphConditionalNodeType type,
+                                          unsigned bodies, CUcontext context) {
+  CUgraphNodeParams parameters{};
+  parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  parameters.conditional.handle = handle;
+  parameters.conditional.type = type;
+  parameters.conditional.size = bodies;
+  parameters.conditional.ctx = context;
+  return parameters;
+}
+#endif
 
 }  // namespace cushim::test

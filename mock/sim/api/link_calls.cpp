@@ -185,8 +185,8 @@ CUresult add(Call &call, Link &link, const Input &input) {
   return error.code;
 }
 
+// Requires accepted options.
 CUresult add(Call &call, Link &link, Input &&input, const JitOptions &own) {
-  require(own.are_accepted(JitUse::link_input));
   InputOptions options(link.options, own);
   input.options = options.view();
   const unsigned limit = own.max_registers();
@@ -197,20 +197,21 @@ CUresult add(Call &call, Link &link, Input &&input, const JitOptions &own) {
 CUresult add_data(Call &call, CUlinkState handle, CUjitInputType type, void *data, std::size_t size,
                   const char *name, unsigned count, CUjit_option *names, void **values) {
   Link &link = call.link(handle);
-  require(data != nullptr && size != 0);
+  const JitOptions options{count, names, values};
+  require(data != nullptr && size != 0 && options.are_accepted(JitUse::link_input));
   return add(call, link, {{static_cast<const char *>(data), size}, type, name != nullptr ? name : ""},
-             {count, names, values});
+             options);
 }
 
 CUresult add_file(Call &call, CUlinkState handle, CUjitInputType type, const char *path, unsigned count,
                   CUjit_option *names, void **values) {
   Link &link = call.link(handle);
-  require(path != nullptr && *path != '\0' &&
-          JitOptions{count, names, values}.are_accepted(JitUse::link_input));
+  const JitOptions options{count, names, values};
+  require(path != nullptr && *path != '\0' && options.are_accepted(JitUse::link_input));
   const auto bytes = read_file(path);
   require(bytes.has_value(), CUDA_ERROR_FILE_NOT_FOUND);
   const std::string_view content(reinterpret_cast<const char *>(bytes->data()), bytes->size());
-  return add(call, link, {content, type, path}, {count, names, values});
+  return add(call, link, {content, type, path}, options);
 }
 
 // Returns a line for each input that uses one of these functions; empty if there is none.

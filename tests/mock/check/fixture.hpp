@@ -6,15 +6,14 @@
 #include <cushim/driver.hpp>
 #include <cushim/testing.hpp>
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/need.hpp"
+
 namespace cushim::check {
 
-inline void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
+using test::need;
 
 // A fixture in which the first device's primary context is current. It was retained before any checker was
 // registered.

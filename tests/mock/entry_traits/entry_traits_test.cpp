@@ -26,7 +26,7 @@ using Space = MemoryUse::Space;
 struct Parameter {
   bool is_pointer = false;
   bool is_pointer_to_constant = false;
-  bool is_number = false;   // an integer that is no device address, or an enumerator
+  bool is_number = false;   // an integer that is not a device address, or an enumerator
   bool is_address = false;  // CUdeviceptr, or the 32 bits of the first ABI
   bool is_pointer_to_number = false;
   bool is_stream = false;

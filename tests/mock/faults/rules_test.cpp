@@ -42,7 +42,7 @@ TEST(FaultRules, A_base_name_means_all_versions_of_the_function) {
   EXPECT_TRUE(has(call("cuStreamQuery:1=UNKNOWN"), Entry::cuStreamQuery_v7000_ptsz));
 }
 
-TEST(FaultRules, An_exact_symbol_that_is_no_base_name_means_that_version_only) {
+TEST(FaultRules, An_exact_symbol_that_is_not_a_base_name_means_that_version_only) {
   const CallFault fault = call("cuMemAlloc_v2:1=OUT_OF_MEMORY");
   ASSERT_EQ(fault.slots.size(), 1U);
   EXPECT_TRUE(has(fault, Entry::cuMemAlloc_v3020));

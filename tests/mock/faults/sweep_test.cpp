@@ -6,14 +6,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/need.hpp"
+
 namespace cushim {
 namespace {
 
 using ::testing::HasSubstr;
 
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
+using test::need;
 
 // Retains the primary context of the first device while the object exists.
 struct Primary {
@@ -48,8 +48,8 @@ TEST(Sweep, Fails_each_call_once_and_comes_to_an_end) {
   EXPECT_TRUE(swept.is_clean()) << swept.text();
   // Four calls of the body, then two calls of Primary's destructor, whose results are ignored.
   EXPECT_EQ(swept.rounds, 7U);
-  EXPECT_THAT(thrown, ::testing::ElementsAre("a call answered 100", "a call answered 2", "no context",
-                                             "a call answered 719", "", "", ""));
+  EXPECT_THAT(thrown, ::testing::ElementsAre("a call returned 100", "a call returned 2", "no context",
+                                             "a call returned 719", "", "", ""));
 }
 
 TEST(Sweep, Finds_what_an_error_path_forgets) {
@@ -67,7 +67,7 @@ TEST(Sweep, Finds_what_an_error_path_forgets) {
   EXPECT_EQ(round.number, 5U);
   EXPECT_EQ(round.call, "cuEventRecord");
   EXPECT_EQ(round.result, CUDA_ERROR_LAUNCH_FAILED);
-  EXPECT_EQ(round.thrown, "a call answered 719");
+  EXPECT_EQ(round.thrown, "a call returned 719");
   ASSERT_EQ(round.leaks.size(), 1U);
   EXPECT_FALSE(round.call_stack.frames().empty());
   EXPECT_THAT(swept.text(), HasSubstr("leaked in round 5; round 5: cuEventRecord returned "

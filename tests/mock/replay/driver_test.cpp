@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "driver_of_recording.hpp"
+#include "support/structures.hpp"
 
 namespace {
 
@@ -99,14 +100,11 @@ TEST_F(DriverOfRecording, Conditional_nodes_have_bodies) {
     CUgraphNode node = nullptr;
     EXPECT_EQ(driver.cuCtxGetCurrent(&context), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
-    CUgraphNodeParams conditional{};
-    conditional.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    conditional.conditional.type = CU_GRAPH_COND_TYPE_SWITCH;
-    conditional.conditional.size = 2;
-    conditional.conditional.ctx = context;
-    EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&conditional.conditional.handle, graph, context, 1,
-                                                    CU_GRAPH_COND_ASSIGN_DEFAULT),
+    CUgraphConditionalHandle handle = 0;
+    EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT),
               CUDA_SUCCESS);
+    CUgraphNodeParams conditional =
+        cushim::test::conditional_node(handle, CU_GRAPH_COND_TYPE_SWITCH, 2, context);
     EXPECT_EQ(driver.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &conditional), CUDA_SUCCESS);
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(driver.cuGraphAddEmptyNode(&node, conditional.conditional.phGraph_out[i], nullptr, 0),

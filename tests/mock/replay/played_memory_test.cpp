@@ -215,14 +215,10 @@ TEST_F(Player, Bodies_of_conditional_nodes_are_filled) {
     driver.cuMemAlloc(&memory, 64);
     driver.cuMemsetD8(memory, 1, 64);
     driver.cuGraphCreate(&graph, 0);
-    CUgraphNodeParams conditional{};
-    conditional.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    conditional.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    conditional.conditional.size = 1;
-    conditional.conditional.ctx = context;
-    EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&conditional.conditional.handle, graph, context, 1,
-                                                    CU_GRAPH_COND_ASSIGN_DEFAULT),
+    CUgraphConditionalHandle handle = 0;
+    EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT),
               CUDA_SUCCESS);
+    CUgraphNodeParams conditional = cushim::test::conditional_node(handle, CU_GRAPH_COND_TYPE_IF, 1, context);
     CUgraphNode node = nullptr;
     EXPECT_EQ(driver.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &conditional), CUDA_SUCCESS);
     CUDA_MEMSET_NODE_PARAMS memset{};

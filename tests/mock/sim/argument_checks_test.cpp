@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph_calls.hpp"
+#include "support/structures.hpp"
 
 #if CUDA_VERSION >= 13000
 
@@ -141,12 +142,8 @@ TEST(ArgumentChecks, The_first_condition_of_a_graph_has_handle_1_and_no_upper_ha
     CUgraphConditionalHandle handle = 0;
     EXPECT_EQ(driver().cuGraphConditionalHandleCreate(&handle, graph, current(), 0, 0), CUDA_SUCCESS);
     EXPECT_EQ(handle, 1u);
-    CUgraphNodeParams with{};
-    with.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    with.conditional.handle = handle | (CUgraphConditionalHandle{1} << 32);
-    with.conditional.type = CU_GRAPH_COND_TYPE_IF;
-    with.conditional.size = 1;
-    with.conditional.ctx = current();
+    CUgraphNodeParams with = test::conditional_node(handle | (CUgraphConditionalHandle{1} << 32),
+                                                    CU_GRAPH_COND_TYPE_IF, 1, current());
     CUgraphNode node = nullptr;
     EXPECT_EQ(driver().cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &with), CUDA_ERROR_INVALID_VALUE);
     need(driver().cuGraphDestroy(graph));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditional nodes whose kernels are C functions (cushim/sim/kernels.h).
 #include "graph_calls.hpp"
+#include "support/structures.hpp"
 
 #if CUDA_VERSION >= 13000
 
@@ -19,12 +20,7 @@ struct Loop {
     CUcontext context = nullptr;
     need(driver().cuCtxGetCurrent(&context));
     need(driver().cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
-    CUgraphNodeParams parameters{};
-    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    parameters.conditional.handle = handle;
-    parameters.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
-    parameters.conditional.size = 1;
-    parameters.conditional.ctx = context;
+    CUgraphNodeParams parameters = test::conditional_node(handle, CU_GRAPH_COND_TYPE_WHILE, 1, context);
     CUgraphNode node = nullptr;
     need(driver().cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &parameters));
     body = parameters.conditional.phGraph_out[0];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditional nodes of graphs, with kernels in C++.
 #include "graph_calls.hpp"
+#include "support/structures.hpp"
 
 #if CUDA_VERSION >= 13000
 
@@ -23,13 +24,9 @@ const char *const kPtx = R"(
 .visible .entry add(.param .u64 to, .param .u32 value) { ret; }
 )";
 
-struct Reports {
-  const std::shared_ptr<std::string> reports = std::make_shared<std::string>();
-};
-
 // A machine with two kernels: count_down decrements a word and sets the handle to it; add adds to a word.
-struct WithKernels : Reports, Running {
-  explicit WithKernels(Options options = {}) : Running(with_reports(std::move(options), reports)) {
+struct WithKernels : RunningWithReports {
+  explicit WithKernels(Options options = {}) : RunningWithReports(std::move(options)) {
     machine.kernel("count_down", [](const Launch &launch, cuuint64_t handle, std::uint32_t *counter) {
       launch.set_conditional(handle, --*counter);
     });
@@ -38,10 +35,6 @@ struct WithKernels : Reports, Running {
     words = memory();
     need(driver().cuMemsetD8(words, 0, 4096));
     need(driver().cuCtxSynchronize());
-  }
-  static Options with_reports(Options options, const std::shared_ptr<std::string> &reports) {
-    options.report = [reports](const std::string &text) { *reports += text + "\n"; };
-    return options;
   }
 
   CUgraphNode kernel(CUgraph graph, const char *name, std::vector<void *> arguments,
@@ -86,12 +79,7 @@ struct WithKernels : Reports, Running {
   // Returns the first body.
   static CUgraph add_node(CUgraph graph, CUgraphConditionalHandle handle, CUgraphConditionalNodeType type,
                           const std::vector<CUgraphNode> &after = {}) {
-    CUgraphNodeParams parameters{};
-    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    parameters.conditional.handle = handle;
-    parameters.conditional.type = type;
-    parameters.conditional.size = 1;
-    parameters.conditional.ctx = context();
+    CUgraphNodeParams parameters = test::conditional_node(handle, type, 1, context());
     CUgraphNode made = nullptr;
     need(driver().cuGraphAddNode(&made, graph, after.data(), nullptr, after.size(), &parameters));
     return parameters.conditional.phGraph_out[0];

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "support/machine_fixture.hpp"
+#include "support/mapped_memory.hpp"
 #include "support/structures.hpp"
 
 namespace cushim::sim {
@@ -21,14 +22,7 @@ CUdeviceptr mapped() {
   const CUmemAllocationProp properties = test::device_memory();
   CUmemGenericAllocationHandle memory = 0;
   need(driver().cuMemCreate(&memory, kSize, &properties, 0));
-  CUdeviceptr at = 0;
-  need(driver().cuMemAddressReserve(&at, kSize, 0, 0, 0));
-  need(driver().cuMemMap(at, kSize, 0, memory, 0));
-  CUmemAccessDesc access = {};
-  access.location = properties.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  need(driver().cuMemSetAccess(at, kSize, &access, 1));
-  return at;
+  return test::map(memory, kSize);
 }
 
 // Returns a copy of rows without gaps on the host to the device.

@@ -67,7 +67,7 @@ TEST(ExternalMemory, Is_accessed_within_its_buffers_only) {
   EXPECT_EQ(driver().cuMemFree(part), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(ExternalMemory, Has_buffers_that_are_no_mappings_of_the_program) {
+TEST(ExternalMemory, Has_buffers_that_are_not_mappings_of_the_program) {
   const Running running;
   const CUdeviceptr whole = buffer(imported(exportable()), 0, kBytes);
   CUmemGenericAllocationHandle handle = 0;

@@ -66,7 +66,7 @@ struct GraphContexts : ::testing::Test {
   CUstreamBatchMemOpParams operation;
 };
 
-TEST_F(GraphContexts, Of_launches_by_devices_need_a_node_that_is_no_child_graph) {
+TEST_F(GraphContexts, Of_launches_by_devices_need_a_node_that_is_not_a_child_graph) {
   const CUgraph graph = make_graph(), child = make_graph();
   CUgraphNode node = nullptr;
   need(driver().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));

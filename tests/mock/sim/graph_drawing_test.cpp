@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/folder.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -55,11 +56,9 @@ class Chain {
   }
   // Adds a switch with two bodies, each with a node.
   void add_switch() {
-    CUgraphNodeParams node = node_of(CU_GRAPH_NODE_TYPE_CONDITIONAL);
-    need(driver().cuGraphConditionalHandleCreate(&node.conditional.handle, graph, context_, 0, 0));
-    node.conditional.type = CU_GRAPH_COND_TYPE_SWITCH;
-    node.conditional.size = 2;
-    node.conditional.ctx = context_;
+    CUgraphConditionalHandle handle = 0;
+    need(driver().cuGraphConditionalHandleCreate(&handle, graph, context_, 0, 0));
+    CUgraphNodeParams node = test::conditional_node(handle, CU_GRAPH_COND_TYPE_SWITCH, 2, context_);
     const CUgraphNode after = last_;
     need(driver().cuGraphAddNode(&last_, graph, &after, nullptr, 1, &node));
     ++nodes;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/machine_fixture.hpp"
+#include "support/mapped_memory.hpp"
 
 #if CUDA_VERSION >= 12010
 
@@ -119,18 +120,6 @@ TEST(Multicast, A_binding_waits_until_all_devices_are_added) {
       "cuMulticastBindMem waits until all devices of the multicast object have been added"));
 }
 
-// Returns a mapping that device 0 can access.
-CUdeviceptr map(CUmemGenericAllocationHandle handle, std::size_t size = kGranule) {
-  CUdeviceptr at = 0;
-  CUmemAccessDesc access = {};
-  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  need(driver().cuMemAddressReserve(&at, size, 0, 0, 0));
-  need(driver().cuMemMap(at, size, 0, handle, 0));
-  need(driver().cuMemSetAccess(at, size, &access, 1));
-  return at;
-}
-
 // A machine of two devices with a mapped multicast object, and mappings of the memory that is bound to it.
 struct Bound : Reporting {
   Bound() {
@@ -139,10 +128,10 @@ struct Bound : Reporting {
     for (const int device : {0, 1}) {
       const auto memory = physical(device);
       need(driver().cuMulticastBindMem(handle, 0, memory, 0, kGranule, 0));
-      own[device] = map(memory);
+      own[device] = test::map(memory, kGranule);
       need(driver().cuMemsetD32(own[device], 1 + static_cast<unsigned>(device), 16));
     }
-    at = map(handle);
+    at = test::map(handle, kGranule);
     need(driver().cuCtxSynchronize());
   }
 
@@ -243,9 +232,9 @@ TEST(Multicast, Copies_and_memsets_extend_over_several_bindings) {
     for (const int device : {0, 1}) {
       const auto memory = physical(device);
       need(driver().cuMulticastBindMem(handle, offset, memory, 0, kGranule, 0));
-      parts.push_back(map(memory));
+      parts.push_back(test::map(memory, kGranule));
     }
-  const CUdeviceptr at = map(handle, 2 * kGranule);
+  const CUdeviceptr at = test::map(handle, 2 * kGranule);
   const std::uint64_t bytes = 0x0807060504030201;
   EXPECT_EQ(driver().cuMemcpyHtoD(at + kGranule - 4, &bytes, sizeof bytes), CUDA_SUCCESS);
   EXPECT_EQ(word_at(parts[0] + kGranule - 4), 0x04030201u);
@@ -266,7 +255,7 @@ TEST(Multicast, Binds_memory_of_a_pool_until_it_is_freed) {
   ASSERT_EQ(memory % kGranule, 0u);
   EXPECT_EQ(driver().cuMulticastBindAddr(handle, 0, memory, 2 * kGranule, 0), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuMulticastBindAddr(handle, 0, memory, kGranule, 0), CUDA_ERROR_INVALID_VALUE);
-  const CUdeviceptr at = map(handle, 2 * kGranule);
+  const CUdeviceptr at = test::map(handle, 2 * kGranule);
   EXPECT_EQ(driver().cuMemsetD32(at + 8, 5, 1), CUDA_SUCCESS);
   EXPECT_EQ(word_at(memory + 8), 5u);
   need(driver().cuMemFreeAsync(memory, nullptr));
@@ -339,7 +328,7 @@ TEST(Multicast, Reports_writes_where_a_device_has_no_memory) {
   const Reporting machine;
   const auto handle = object(1);
   need(driver().cuMulticastAddDevice(handle, 0));
-  const CUdeviceptr at = map(handle);
+  const CUdeviceptr at = test::map(handle, kGranule);
   EXPECT_EQ(driver().cuMemsetD8(at, 1, 1), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_TRUE(machine.has_reported("bytes of a multicast object are not bound to memory of each device"));
   EXPECT_EQ(driver().cuMemUnmap(at, kGranule), CUDA_SUCCESS);

@@ -34,7 +34,7 @@ TEST(NullArguments, Are_answered_as_by_an_H200) {
     }
     need(driver().cuCtxSetCurrent(context));  // the call may have popped it
   });
-  for (const auto &[symbol, result] : results) ADD_FAILURE() << symbol << " is no entry point";
+  for (const auto &[symbol, result] : results) ADD_FAILURE() << symbol << " is not an entry point";
 }
 
 }  // namespace

@@ -23,20 +23,12 @@ const std::string kPtx = R"(
 .visible .entry nothing() { ret; }
 )";
 
-struct Reports {
-  const std::shared_ptr<std::string> reports = std::make_shared<std::string>();
-};
-
-struct Loaded : Reports, Running {
+struct Loaded : RunningWithReports {
   explicit Loaded(Options options = {}, const void *image = kPtx.c_str())
-      : Running(with_reports(std::move(options), reports)) {
+      : RunningWithReports(std::move(options)) {
     module = load(image);
   }
 
-  static Options with_reports(Options options, const std::shared_ptr<std::string> &reports) {
-    options.report = [reports](const std::string &text) { *reports += text + "\n"; };
-    return options;
-  }
   static CUmodule load(const void *image) {
     CUmodule made = nullptr;
     if (image != nullptr) need(driver().cuModuleLoadData(&made, image));

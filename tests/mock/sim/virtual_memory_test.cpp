@@ -103,9 +103,7 @@ TEST(VirtualMemory, Of_the_host_is_not_poisoned) {
 TEST(VirtualMemory, Of_the_host_is_set_before_the_call_returns) {
   const Running running({.schedule = Schedule::deferred});
   const CUdeviceptr at = host_mapping(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-  CUmemAccessDesc access = {};
-  access.location = test::device_memory().location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const CUmemAccessDesc access = test::full_access();
   need(driver().cuMemSetAccess(at, kGranule, &access, 1));
   need(driver().cuMemsetD32(at, 7, 1));
   EXPECT_EQ(*reinterpret_cast<std::uint32_t *>(at), 7u);
@@ -214,9 +212,7 @@ TEST(VirtualMemory, Shows_one_memory_at_many_addresses) {
   const CUmemGenericAllocationHandle memory = physical(kGranule);
   const CUdeviceptr at = range(kCount * kGranule);
   for (std::size_t i = 0; i < kCount; ++i) need(driver().cuMemMap(at + i * kGranule, kGranule, 0, memory, 0));
-  CUmemAccessDesc access = {};
-  access.location = test::device_memory().location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const CUmemAccessDesc access = test::full_access();
   need(driver().cuMemSetAccess(at, kCount * kGranule, &access, 1));
   need(driver().cuMemsetD32(at + 7 * kGranule, 77, 1));
   std::size_t wrong = 0;
@@ -242,7 +238,7 @@ TEST(VirtualMemory, Is_reserved_again_where_it_was_freed) {
   EXPECT_EQ(whole, at);
 }
 
-TEST(VirtualMemory, That_was_freed_is_no_host_memory) {
+TEST(VirtualMemory, That_was_freed_is_not_host_memory) {
   const Running running;
   const CUdeviceptr at = range();
   need(driver().cuMemAddressFree(at, kGranule));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../calls.hpp"
 #include "../structures.hpp"
+#include "support/structures.hpp"
 
 namespace arguments {
 
@@ -38,13 +39,7 @@ CUgraphNodeParams copy_node(Objects &o) {
 }
 
 CUgraphNodeParams conditional_node(Objects &o) {
-  CUgraphNodeParams node{};
-  node.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-  node.conditional.handle = o.conditional();
-  node.conditional.type = CU_GRAPH_COND_TYPE_IF;
-  node.conditional.size = 1;
-  node.conditional.ctx = o.context();
-  return node;
+  return cushim::test::conditional_node(o.conditional(), CU_GRAPH_COND_TYPE_IF, 1, o.context());
 }
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "hazards_found.hpp"
 #include "set_kernel.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::check {
 namespace {
@@ -311,13 +312,9 @@ class ConditionalHazards : public GraphHazards {
   // Adds a conditional node whose condition is 1, and returns its bodies.
   std::vector<CUgraph> add_conditional(CUgraphConditionalNodeType type, unsigned bodies, const Nodes &after,
                                        CUgraphNode *made) const {
-    CUgraphNodeParams parameters{};
-    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    need(driver().cuGraphConditionalHandleCreate(&parameters.conditional.handle, graph_, context_, 1,
-                                                 CU_GRAPH_COND_ASSIGN_DEFAULT));
-    parameters.conditional.type = type;
-    parameters.conditional.size = bodies;
-    parameters.conditional.ctx = context_;
+    CUgraphConditionalHandle handle = 0;
+    need(driver().cuGraphConditionalHandleCreate(&handle, graph_, context_, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams parameters = test::conditional_node(handle, type, bodies, context_);
     need(driver().cuGraphAddNode(made, graph_, after.data(), nullptr, after.size(), &parameters));
     return {parameters.conditional.phGraph_out, parameters.conditional.phGraph_out + bodies};
   }

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "hazards_found.hpp"
+#include "support/mapped_memory.hpp"
 
 namespace cushim::check {
 namespace {
@@ -50,23 +51,11 @@ struct Physical {
   static constexpr std::size_t kGranule = 2 << 20;
 
   Physical() {
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    const CUmemAllocationProp properties = test::device_memory();
     need(driver().cuMemCreate(&memory, 2 * kGranule, &properties, 0));
   }
-  CUdeviceptr map() const {
-    constexpr std::size_t size = 2 * kGranule;
-    CUdeviceptr at = 0;
-    CUmemAccessDesc access = {};
-    access.location = properties.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    need(driver().cuMemAddressReserve(&at, size, 0, 0, 0));
-    need(driver().cuMemMap(at, size, 0, memory, 0));
-    need(driver().cuMemSetAccess(at, size, &access, 1));
-    return at;
-  }
+  CUdeviceptr map() const { return test::map(memory, 2 * kGranule); }
 
-  CUmemAllocationProp properties = {};
   CUmemGenericAllocationHandle memory = 0;
 };
 
@@ -126,15 +115,13 @@ TEST_F(HazardsFound, Unmapped_addresses_are_forgotten) {
   need(driver().cuMemsetD8Async(other, 1, 100, a));
   need(driver().cuMemUnmap(one, 2 * Physical::kGranule));
   need(driver().cuMemMap(one, 2 * Physical::kGranule, 0, another.memory, 0));
-  CUmemAccessDesc access = {};
-  access.location = physical.properties.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const CUmemAccessDesc access = test::full_access();
   need(driver().cuMemSetAccess(one, 2 * Physical::kGranule, &access, 1));
   need(driver().cuMemsetD8Async(one, 1, 100, b));
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, Waits_of_the_host_are_order) {
+TEST_F(HazardsFound, Waits_of_the_host_order_work) {
   const std::function<void()> waits[] = {
       [&] { need(driver().cuStreamSynchronize(a)); },
       [&] { need(driver().cuCtxSynchronize()); },
@@ -161,14 +148,14 @@ TEST_F(HazardsFound, Waits_of_the_host_are_order) {
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, A_query_that_is_not_ready_is_no_order) {
+TEST_F(HazardsFound, A_query_that_is_not_ready_orders_nothing) {
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   const CUresult answer = driver().cuStreamQuery(a);
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
   EXPECT_EQ(rules(), answer == CUDA_SUCCESS ? kNone : kUnordered);
 }
 
-TEST_F(HazardsFound, A_copy_that_the_host_waits_for_is_order) {
+TEST_F(HazardsFound, A_copy_that_the_host_waits_for_orders_work) {
   std::uint32_t word = 0;
   need(driver().cuMemcpyHtoD(memory, &word, sizeof word));
   need(driver().cuMemsetD8Async(memory, 1, 4, a));
@@ -177,7 +164,7 @@ TEST_F(HazardsFound, A_copy_that_the_host_waits_for_is_order) {
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, A_memset_on_the_legacy_stream_is_no_order_for_a_non_blocking_stream) {
+TEST_F(HazardsFound, A_memset_on_the_legacy_stream_does_not_order_a_non_blocking_stream) {
   need(driver().cuMemsetD8(memory, 1, 4));
   need(driver().cuMemsetD8Async(memory, 1, 4, a));
   EXPECT_EQ(rules(), kUnordered);
@@ -193,7 +180,7 @@ TEST_F(HazardsFound, A_stream_older_than_the_checker_is_recognized) {
   EXPECT_EQ(late.finish().size(), 1u);
 }
 
-TEST_F(HazardsFound, A_word_that_streams_write_and_wait_for_is_order) {
+TEST_F(HazardsFound, A_word_that_streams_write_and_wait_for_orders_them) {
   const CUdeviceptr word = running.memory();
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   need(driver().cuStreamWriteValue32(a, word, 1, 0));
@@ -214,7 +201,7 @@ TEST_F(HazardsFound, A_word_may_be_waited_for_before_it_is_written) {
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, A_word_that_is_written_before_the_use_is_no_order) {
+TEST_F(HazardsFound, A_word_that_is_written_before_the_use_orders_nothing) {
   const CUdeviceptr word = running.memory();
   need(driver().cuMemsetD32(word, 0, 1));
   need(driver().cuCtxSynchronize());
@@ -238,7 +225,7 @@ TEST_F(HazardsFound, The_host_may_release_a_stream_when_another_is_done) {
   EXPECT_EQ(rules(), kNone);
 }
 
-TEST_F(HazardsFound, A_write_of_the_host_is_no_order_without_a_wait_for_the_other_stream) {
+TEST_F(HazardsFound, A_write_of_the_host_orders_nothing_without_a_wait_for_the_other_stream) {
   std::uint32_t *const word = running.pinned();
   *word = 0;
   need(driver().cuStreamWaitValue32(a, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));

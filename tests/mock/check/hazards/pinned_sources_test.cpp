@@ -14,7 +14,7 @@ TEST_F(HazardsFound, Pinned_memory_that_changes_before_the_copy_is_known_to_be_d
   EXPECT_EQ(rules(), Names{"pinned-source-changed"});
 }
 
-TEST_F(HazardsFound, Pinned_memory_that_changes_afterwards_is_no_hazard) {
+TEST_F(HazardsFound, Pinned_memory_that_changes_afterwards_is_not_a_hazard) {
   std::uint32_t *const words = running.pinned(64);
   words[0] = 1;
   need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));

@@ -385,7 +385,7 @@ TEST_F(Misused, Threads_that_create_and_destroy_are_not_reported) {
   EXPECT_TRUE(is_clean(misuse_.finish()));
 }
 
-TEST_F(Misused, An_event_that_is_destroyed_twice_is_no_leak) {
+TEST_F(Misused, An_event_that_is_destroyed_twice_is_not_a_leak) {
   Leaks leaks(current_driver());
   const CUevent twice = event();
   need(driver().cuEventDestroy(twice));

@@ -26,7 +26,7 @@ struct Form {
 // loads, stores and atomics. Some are not valid PTX.
 std::vector<Form> forms();
 
-// A kernel, and its results: `outputs` areas of `output_bytes` bytes at the begin of the memory at `out`,
+// A kernel, and its results: `outputs` areas of `output_bytes` bytes at the beginning of the memory at `out`,
 // which has `memory_bytes` bytes that are 0.
 struct Kernel {
   std::string name;

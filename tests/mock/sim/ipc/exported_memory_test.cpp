@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pair.hpp"
+#include "support/mapped_memory.hpp"
 
 namespace cushim::processes {
 namespace {
@@ -37,14 +38,9 @@ CUmemGenericAllocationHandle exportable(CUmemLocationType location = CU_MEM_LOCA
 
 CUdeviceptr map(CUmemGenericAllocationHandle memory,
                 CUmemLocationType accessor = CU_MEM_LOCATION_TYPE_DEVICE) {
-  CUdeviceptr at = 0;
-  CUmemAccessDesc access = {};
+  CUmemAccessDesc access = test::full_access();
   access.location.type = accessor;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  need(driver().cuMemAddressReserve(&at, 2 * kGranule, 0, 0, 0));
-  need(driver().cuMemMap(at, 2 * kGranule, 0, memory, 0));
-  need(driver().cuMemSetAccess(at, 2 * kGranule, &access, 1));
-  return at;
+  return test::map(memory, 2 * kGranule, access);
 }
 
 // Returns a descriptor that exec does not close.

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "pair.hpp"
+#include "support/mapped_memory.hpp"
 
 namespace cushim::processes {
 namespace {
@@ -149,18 +150,11 @@ CUresult import(CUmemGenericAllocationHandle *memory, int file) {
                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 }
 
-CUmemAccessDesc full_access() {
-  CUmemAccessDesc access = {};
-  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return access;
-}
-
 // Maps the memory and unmaps it, again and again. Reports each step. Writes to its own part only.
 CUSHIM_CHILD(mapper) {
   const CUstream stream = begin();
   const int file = parent.receive<int>(), number = parent.receive<int>();
-  const CUmemAccessDesc access = full_access();
+  const CUmemAccessDesc access = test::full_access();
   constexpr std::size_t kSize = 2 << 20;
   static_assert(kMappers * kPart <= kSize);
   for (int round = 0; round < 3; ++round) {
@@ -191,7 +185,7 @@ CUSHIM_CHILD(mapper) {
 TEST(EightProcesses, That_map_one_memory_are_killed_at_any_step_and_leave_it_usable) {
   std::mt19937 random(std::random_device{}());
   const CUstream stream = begin();
-  const CUmemAccessDesc access = full_access();
+  const CUmemAccessDesc access = test::full_access();
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;

@@ -6,8 +6,9 @@
 
 #include <cushim/testing.hpp>
 
-#include <stdexcept>
 #include <string>
+
+#include "support/need.hpp"
 
 namespace cushim::processes {
 
@@ -29,9 +30,7 @@ using testing::Child;
 
 inline constexpr unsigned kShared = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
 
-inline void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + testing::name_of(code));
-}
+using test::need;
 
 // Returns the number of open file descriptors of this process, and of entries that do not change.
 inline int open_files() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "pair.hpp"
+#include "support/mapped_memory.hpp"
 
 #if CUDA_VERSION >= 12010
 
@@ -19,25 +20,13 @@ struct MappedMemory {
   CUmemGenericAllocationHandle handle = 0;
   CUdeviceptr at = 0;
 
-  static CUdeviceptr map(CUmemGenericAllocationHandle handle) {
-    CUdeviceptr at = 0;
-    CUmemAccessDesc access = {};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    need(driver().cuMemAddressReserve(&at, kObjectSize, 0, 0, 0));
-    need(driver().cuMemMap(at, kObjectSize, 0, handle, 0));
-    need(driver().cuMemSetAccess(at, kObjectSize, &access, 1));
-    return at;
-  }
   // Returns exportable memory of zeros.
   static MappedMemory make() {
     MappedMemory made;
-    CUmemAllocationProp properties = {};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemAllocationProp properties = test::device_memory();
     properties.requestedHandleTypes = kDescriptor;
     need(driver().cuMemCreate(&made.handle, kObjectSize, &properties, 0));
-    made.at = map(made.handle);
+    made.at = test::map(made.handle, kObjectSize);
     need(driver().cuMemsetD8(made.at, 0, kObjectSize));
     need(driver().cuCtxSynchronize());
     return made;
@@ -112,7 +101,7 @@ struct SharedObject {
 TEST(AMulticastObject, Writes_to_the_memory_that_another_process_has_bound) {
   SharedObject shared;
   EXPECT_EQ(shared.bind_own(), CUDA_ERROR_INVALID_VALUE);
-  shared.at = MappedMemory::map(shared.object);
+  shared.at = test::map(shared.object, kObjectSize);
   need(driver().cuMemsetD8(shared.at, 7, 1));
   need(driver().cuCtxSynchronize());
   shared.peer.send(1);
@@ -124,7 +113,7 @@ TEST(AMulticastObject, Loses_the_memory_of_a_process_that_releases_it) {
   shared.peer.send(0);
   shared.peer.receive<int>();
   EXPECT_EQ(shared.bind_own(), CUDA_SUCCESS);
-  shared.at = MappedMemory::map(shared.object);
+  shared.at = test::map(shared.object, kObjectSize);
   need(driver().cuMemsetD8(shared.at, 7, 1));
   EXPECT_EQ(shared.own.first_byte(), 7);
 }
@@ -132,7 +121,7 @@ TEST(AMulticastObject, Loses_the_memory_of_a_process_that_releases_it) {
 TEST(AMulticastObject, Loses_the_memory_of_a_process_that_is_killed) {
   SharedObject shared;
   shared.peer.kill();
-  shared.at = MappedMemory::map(shared.object);
+  shared.at = test::map(shared.object, kObjectSize);
   EXPECT_EQ(driver().cuMemsetD8(shared.at, 7, 1), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(shared.bind_own(), CUDA_SUCCESS);
   need(driver().cuMemsetD8(shared.at, 7, 1));

@@ -42,7 +42,7 @@ class Caller : private RandomCaller {
     if (d().cuStreamCreate(&own_stream_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
         d().cuMemAllocHost(&memory, 2 * kBytes) != CUDA_SUCCESS)
       throw std::runtime_error("the driver cannot be used");
-    own_ = as<CUdeviceptr>(number_of(memory));
+    own_ = handle_of<CUdeviceptr>(number_of(memory));
   }
 
   std::size_t size() { return 1 + random() % kLargestCopy; }
@@ -54,10 +54,10 @@ class Caller : private RandomCaller {
       case 1:
         return CU_STREAM_PER_THREAD;
       default:
-        return as<CUstream>(world_.streams.any(random()));
+        return handle_of<CUstream>(world_.streams.any(random()));
     }
   }
-  CUevent event() { return as<CUevent>(world_.events.any(random())); }
+  CUevent event() { return handle_of<CUevent>(world_.events.any(random())); }
   CUdeviceptr memory() {
     switch (random() % 8) {
       case 0:
@@ -68,7 +68,7 @@ class Caller : private RandomCaller {
         return world_.memory.any(random());
     }
   }
-  CUarray array() { return as<CUarray>(world_.arrays.any(random())); }
+  CUarray array() { return handle_of<CUarray>(world_.arrays.any(random())); }
 
   // ---- Contexts ----
 
@@ -77,15 +77,15 @@ class Caller : private RandomCaller {
     CUcontext made = nullptr;
     if (!check(d().cuCtxCreate_v2(&made, 0, static_cast<CUdevice>(random() % 2)))) return;
     const std::uint64_t replaced = world_.contexts.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuCtxDestroy(as<CUcontext>(replaced)));
+    if (replaced != 0) check(d().cuCtxDestroy(handle_of<CUcontext>(replaced)));
   }
   void destroy_context() {
     if (random() % 32 != 0) return enter();
     // Other threads may destroy it, too.
-    check(d().cuCtxDestroy(as<CUcontext>(world_.contexts.any(random()))));
+    check(d().cuCtxDestroy(handle_of<CUcontext>(world_.contexts.any(random()))));
   }
   void push_and_pop() {
-    if (!check(d().cuCtxPushCurrent(as<CUcontext>(world_.contexts.any(random()))))) return;
+    if (!check(d().cuCtxPushCurrent(handle_of<CUcontext>(world_.contexts.any(random()))))) return;
     set();
     check(d().cuCtxPopCurrent(nullptr));
   }
@@ -112,10 +112,10 @@ class Caller : private RandomCaller {
     CUstream made = nullptr;
     if (!check(d().cuStreamCreate(&made, random() % 2))) return;
     const std::uint64_t replaced = world_.streams.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuStreamDestroy(as<CUstream>(replaced)));
+    if (replaced != 0) check(d().cuStreamDestroy(handle_of<CUstream>(replaced)));
   }
   void destroy_stream() {
-    if (random() % 4 == 0) check(d().cuStreamDestroy(as<CUstream>(world_.streams.any(random()))));
+    if (random() % 4 == 0) check(d().cuStreamDestroy(handle_of<CUstream>(world_.streams.any(random()))));
   }
   void query_stream() { check(d().cuStreamQuery(stream())); }
   void synchronize_stream() { check(d().cuStreamSynchronize(stream())); }
@@ -123,7 +123,7 @@ class Caller : private RandomCaller {
     CUevent made = nullptr;
     if (!check(d().cuEventCreate(&made, random() % 4))) return;
     const std::uint64_t replaced = world_.events.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuEventDestroy(as<CUevent>(replaced)));
+    if (replaced != 0) check(d().cuEventDestroy(handle_of<CUevent>(replaced)));
   }
   void destroy_event() {
     if (random() % 4 == 0) check(d().cuEventDestroy(event()));
@@ -178,10 +178,10 @@ class Caller : private RandomCaller {
     void *made = nullptr;
     if (!check(d().cuMemAllocHost(&made, short_size()))) return;
     const std::uint64_t replaced = world_.pinned.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuMemFreeHost(as<void *>(replaced)));
+    if (replaced != 0) check(d().cuMemFreeHost(handle_of<void *>(replaced)));
   }
   void free_pinned() {
-    if (random() % 2 == 0) check(d().cuMemFreeHost(as<void *>(world_.pinned.any(random()))));
+    if (random() % 2 == 0) check(d().cuMemFreeHost(handle_of<void *>(world_.pinned.any(random()))));
   }
   void register_memory() {
     auto &buffer = world_.registered[random() % 8];
@@ -260,7 +260,7 @@ class Caller : private RandomCaller {
     const CUDA_ARRAY3D_DESCRIPTOR with = shape();
     if (!check(d().cuArray3DCreate(&made, &with))) return;
     const std::uint64_t replaced = world_.arrays.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuArrayDestroy(as<CUarray>(replaced)));
+    if (replaced != 0) check(d().cuArrayDestroy(handle_of<CUarray>(replaced)));
   }
   void destroy_array() {
     if (random() % 2 == 0) check(d().cuArrayDestroy(array()));
@@ -270,11 +270,11 @@ class Caller : private RandomCaller {
     const CUDA_ARRAY3D_DESCRIPTOR with = shape();
     if (!check(d().cuMipmappedArrayCreate(&made, &with, 3))) return;
     const std::uint64_t replaced = world_.mipmapped_arrays.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuMipmappedArrayDestroy(as<CUmipmappedArray>(replaced)));
+    if (replaced != 0) check(d().cuMipmappedArrayDestroy(handle_of<CUmipmappedArray>(replaced)));
   }
   void copy_from_level() {
     CUarray level = nullptr;
-    const auto whole = as<CUmipmappedArray>(world_.mipmapped_arrays.any(random()));
+    const auto whole = handle_of<CUmipmappedArray>(world_.mipmapped_arrays.any(random()));
     if (check(d().cuMipmappedArrayGetLevel(&level, whole, static_cast<unsigned>(random() % 3))))
       check(d().cuMemcpyAtoD(memory(), level, 0, 16));
   }

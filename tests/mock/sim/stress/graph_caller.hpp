@@ -25,13 +25,13 @@ class GraphCaller : private PoolCaller {
  private:
   friend RandomCaller;
 
-  CUgraph graph() { return as<CUgraph>(world_.graphs.any(random())); }
-  CUgraphNode node() { return as<CUgraphNode>(world_.nodes.any(random())); }
-  CUgraphExec executable() { return as<CUgraphExec>(world_.executables.any(random())); }
-  CUevent event() { return as<CUevent>(world_.events.any(random())); }
+  CUgraph graph() { return handle_of<CUgraph>(world_.graphs.any(random())); }
+  CUgraphNode node() { return handle_of<CUgraphNode>(world_.nodes.any(random())); }
+  CUgraphExec executable() { return handle_of<CUgraphExec>(world_.executables.any(random())); }
+  CUevent event() { return handle_of<CUevent>(world_.events.any(random())); }
   CUdeviceptr memory() { return world_.memory.any(random()); }
-  CUuserObject object() { return as<CUuserObject>(world_.user_objects.any(random())); }
-  CUfunction function() { return as<CUfunction>(world_.functions.any(random())); }
+  CUuserObject object() { return handle_of<CUuserObject>(world_.user_objects.any(random())); }
+  CUfunction function() { return handle_of<CUfunction>(world_.functions.any(random())); }
   CUcontext context() { return random() % 8 == 0 ? nullptr : world_.primary; }
 
   // ---- Streams, events and memory ----
@@ -40,13 +40,13 @@ class GraphCaller : private PoolCaller {
     CUstream made = nullptr;
     if (!check(d().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING))) return;
     if (const auto replaced = world_.streams.put(random(), number_of(made)); replaced != 0)
-      check(d().cuStreamDestroy(as<CUstream>(replaced)));
+      check(d().cuStreamDestroy(handle_of<CUstream>(replaced)));
   }
   void make_event() {
     CUevent made = nullptr;
     if (!check(d().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING))) return;
     if (const auto replaced = world_.events.put(random(), number_of(made)); replaced != 0)
-      check(d().cuEventDestroy(as<CUevent>(replaced)));
+      check(d().cuEventDestroy(handle_of<CUevent>(replaced)));
   }
   void allocate() {
     CUdeviceptr made = 0;
@@ -65,7 +65,7 @@ class GraphCaller : private PoolCaller {
   }
   void keep(CUgraph made) {
     if (const auto replaced = world_.graphs.put(random(), number_of(made)); replaced != 0)
-      check(d().cuGraphDestroy(as<CUgraph>(replaced)));
+      check(d().cuGraphDestroy(handle_of<CUgraph>(replaced)));
   }
   void keep(CUgraphNode made) { world_.nodes.put(random(), number_of(made)); }
   CUDA_MEMSET_NODE_PARAMS memset_parameters() {
@@ -145,7 +145,7 @@ class GraphCaller : private PoolCaller {
     CUgraphNode freeing = nullptr;
     return d().cuGraphAddMemFreeNode(&freeing, to, &made, 1, parameters.dptr);
   }
-  void destroy_node() { check(d().cuGraphDestroyNode(as<CUgraphNode>(world_.nodes.take(random())))); }
+  void destroy_node() { check(d().cuGraphDestroyNode(handle_of<CUgraphNode>(world_.nodes.take(random())))); }
   void add_edge() {
     const CUgraphNode from = node(), to = node();
     check(d().cuGraphAddDependencies(graph(), &from, &to, nullptr, 1));
@@ -181,7 +181,7 @@ class GraphCaller : private PoolCaller {
     const unsigned flags = random() % 2 == 0 ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
     if (!check(d().cuGraphInstantiate(&made, graph(), flags))) return;
     if (const auto replaced = world_.executables.put(random(), number_of(made)); replaced != 0)
-      check(d().cuGraphExecDestroy(as<CUgraphExec>(replaced)));
+      check(d().cuGraphExecDestroy(handle_of<CUgraphExec>(replaced)));
   }
   void launch_graph() { check(d().cuGraphLaunch(executable(), stream())); }
   void upload() { check(d().cuGraphUpload(executable(), stream())); }
@@ -255,7 +255,7 @@ class GraphCaller : private PoolCaller {
             &made, nullptr, [](void *) {}, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)))
       return;
     if (const auto replaced = world_.user_objects.put(random(), number_of(made)); replaced != 0)
-      check(d().cuUserObjectRelease(as<CUuserObject>(replaced), 1));
+      check(d().cuUserObjectRelease(handle_of<CUuserObject>(replaced), 1));
   }
   void retain_user_object() {
     if (random() % 2 == 0)

@@ -30,8 +30,8 @@ class PoolCaller : protected RandomCaller {
 
   static constexpr std::size_t kSmall = 4096;  // bytes of an allocation
 
-  CUstream stream() { return as<CUstream>(world_.streams.any(random())); }
-  CUmemoryPool pool() { return as<CUmemoryPool>(world_.pools.any(random())); }
+  CUstream stream() { return handle_of<CUstream>(world_.streams.any(random())); }
+  CUmemoryPool pool() { return handle_of<CUmemoryPool>(world_.pools.any(random())); }
 
   // ---- Pools ----
 
@@ -43,7 +43,7 @@ class PoolCaller : protected RandomCaller {
     CUmemoryPool made = nullptr;
     if (!check(d().cuMemPoolCreate(&made, &properties))) return;
     if (const auto replaced = world_.pools.put(random(), number_of(made)); replaced != 0)
-      check(d().cuMemPoolDestroy(as<CUmemoryPool>(replaced)));
+      check(d().cuMemPoolDestroy(handle_of<CUmemoryPool>(replaced)));
   }
   void allocate_from_pool() {
     CUdeviceptr made = 0;
@@ -84,7 +84,8 @@ class PoolCaller : protected RandomCaller {
                                                 0)))
       return;
     CUmemGenericAllocationHandle opened = 0;
-    if (check(d().cuMemImportFromShareableHandle(&opened, as<void *>(static_cast<std::uint64_t>(descriptor)),
+    if (check(d().cuMemImportFromShareableHandle(&opened,
+                                                 handle_of<void *>(static_cast<std::uint64_t>(descriptor)),
                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
       keep_physical(opened);
     close(descriptor);
@@ -93,15 +94,14 @@ class PoolCaller : protected RandomCaller {
   void map() {
     const CUdeviceptr at = half_of_range();
     if (!check(d().cuMemMap(at, kGranule, 0, world_.physical.any(random()), 0))) return;
-    CUmemAccessDesc access = {};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    const CUmemAccessDesc access = cushim::test::full_access();
     check(d().cuMemSetAccess(at, kGranule, &access, 1));
   }
   void unmap() { check(d().cuMemUnmap(half_of_range(), kGranule)); }
   void retain_mapped() {
     CUmemGenericAllocationHandle handle = 0;
-    if (check(d().cuMemRetainAllocationHandle(&handle, as<void *>(half_of_range())))) keep_physical(handle);
+    if (check(d().cuMemRetainAllocationHandle(&handle, handle_of<void *>(half_of_range()))))
+      keep_physical(handle);
   }
   void set_mapped() { check(d().cuMemsetD8Async(half_of_range(), 1, kSmall, stream())); }
 

@@ -29,7 +29,7 @@ class RandomCaller {
   void enter() {
     const std::uint64_t context = world_.contexts.any(random());
     const bool is_other = context != 0 && random() % 2 == 0;
-    count(d().cuCtxSetCurrent(is_other ? as<CUcontext>(context) : world_.primary));
+    count(d().cuCtxSetCurrent(is_other ? handle_of<CUcontext>(context) : world_.primary));
   }
 
   // Makes calls until all threads together have made enough.

@@ -101,18 +101,20 @@ std::vector<OneCaller> run_callers(World &world, const Settings &settings) {
 std::size_t end(World &world) {
   const Driver &d = driver();
   d.cuCtxSetCurrent(world.primary);
-  world.executables.drain([&](std::uint64_t one) { d.cuGraphExecDestroy(as<CUgraphExec>(one)); });
+  world.executables.drain([&](std::uint64_t one) { d.cuGraphExecDestroy(handle_of<CUgraphExec>(one)); });
   for (const CUdeviceptr address : world.graph_memory) d.cuMemFree(address);
-  world.graphs.drain([&](std::uint64_t one) { d.cuGraphDestroy(as<CUgraph>(one)); });
-  world.streams.drain([&](std::uint64_t one) { d.cuStreamDestroy(as<CUstream>(one)); });  // ends captures
+  world.graphs.drain([&](std::uint64_t one) { d.cuGraphDestroy(handle_of<CUgraph>(one)); });
+  world.streams.drain(
+      [&](std::uint64_t one) { d.cuStreamDestroy(handle_of<CUstream>(one)); });  // ends captures
   d.cuDeviceGraphMemTrim(0);
   world.pool_memory.drain([&](std::uint64_t one) { d.cuMemFree(one); });
   world.ranges.drain([&](std::uint64_t one) { free_range(one); });
   world.physical.drain([&](std::uint64_t one) { d.cuMemRelease(one); });
-  world.pools.drain([&](std::uint64_t one) { d.cuMemPoolDestroy(as<CUmemoryPool>(one)); });
-  world.user_objects.drain([&](std::uint64_t one) { d.cuUserObjectRelease(as<CUuserObject>(one), 1); });
-  world.contexts.drain([&](std::uint64_t context) { d.cuCtxDestroy(as<CUcontext>(context)); });
-  d.cuMemFreeHost(as<void *>(world.flags));
+  world.pools.drain([&](std::uint64_t one) { d.cuMemPoolDestroy(handle_of<CUmemoryPool>(one)); });
+  world.user_objects.drain(
+      [&](std::uint64_t one) { d.cuUserObjectRelease(handle_of<CUuserObject>(one), 1); });
+  world.contexts.drain([&](std::uint64_t context) { d.cuCtxDestroy(handle_of<CUcontext>(context)); });
+  d.cuMemFreeHost(handle_of<void *>(world.flags));
   // A pool keeps the memory that a stream of the other device has freed until that device's context ends.
   for (CUdevice device = 0; device < 2; ++device) d.cuDevicePrimaryCtxReset(device);
   std::size_t used = 0;

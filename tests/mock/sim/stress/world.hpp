@@ -17,7 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/handle_number.hpp"
+
 namespace stress {
+
+using cushim::test::handle_of;
+using cushim::test::number_of;
 
 namespace sim = cushim::sim;
 
@@ -96,20 +101,5 @@ struct World {
   std::vector<CUdeviceptr> graph_memory;  // that graphs have allocated and may not have freed
   std::map<int, unsigned long> answers;   // number of calls by result code
 };
-
-template <class Handle>
-Handle as(std::uint64_t value) {
-  if constexpr (std::is_pointer_v<Handle>)
-    return reinterpret_cast<Handle>(value);
-  else
-    return static_cast<Handle>(value);
-}
-template <class Handle>
-std::uint64_t number_of(Handle handle) {
-  if constexpr (std::is_pointer_v<Handle>)
-    return reinterpret_cast<std::uint64_t>(handle);
-  else
-    return handle;
-}
 
 }  // namespace stress
