@@ -194,6 +194,15 @@ class Array : public detail::Owner<Array, ArrayRef, ArrayCalls> {
     }
     return Array(handle, driver, 0);
   }
+  // Allocates an array in a given context. Driver calls: push, as above, pop.
+  static Array create(ContextRef context, const ArrayShape &shape, Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return create(shape, context.driver(), where); });
+  }
+  // Allocates an array in a device's primary context, which the array retains until it is destroyed. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  static Array create(Device device, const ArrayShape &shape, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(shape, device.driver(), where); });
+  }
   // Takes ownership of an existing array. No driver call.
   static Array adopt(CUarray handle, Driver &driver = cushim::driver()) noexcept {
     return Array(handle, driver, 0);
@@ -222,6 +231,18 @@ class MipmappedArray : public detail::Owner<MipmappedArray, MipmappedArrayRef, M
     detail::check(driver.cuMipmappedArrayCreate(&handle, &description, levels), "cuMipmappedArrayCreate",
                   where, detail::Through{&driver}, detail::Argument{"levels", levels});
     return MipmappedArray(handle, driver, 0);
+  }
+  // The same in a given context. Driver calls: push, as above, pop.
+  static MipmappedArray create(ContextRef context, const ArrayShape &shape, unsigned levels,
+                               Where where = Where::current()) {
+    return detail::Creation::in(context, where,
+                                [&] { return create(shape, levels, context.driver(), where); });
+  }
+  // The same in a device's primary context. Driver calls: cuDevicePrimaryCtxRetain, push, as above, pop; at
+  // the end also cuDevicePrimaryCtxRelease.
+  static MipmappedArray create(Device device, const ArrayShape &shape, unsigned levels,
+                               Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(shape, levels, device.driver(), where); });
   }
   // Takes ownership of an existing array. No driver call.
   static MipmappedArray adopt(CUmipmappedArray handle, Driver &driver = cushim::driver()) noexcept {

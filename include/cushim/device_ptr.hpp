@@ -104,9 +104,10 @@ class DeviceSpan {
     using Element = std::conditional_t<std::is_const_v<T>, const U, U>;
     if (size_bytes() % sizeof(U) != 0)
       throw std::invalid_argument("cushim: " + std::to_string(size_bytes()) +
-                                  " bytes are no whole number of elements of " + std::to_string(sizeof(U)));
+                                  " bytes are not a whole number of elements of " +
+                                  std::to_string(sizeof(U)));
     if (data_.address() % alignof(U) != 0)
-      throw std::invalid_argument("cushim: the address is no multiple of the alignment " +
+      throw std::invalid_argument("cushim: the address is not a multiple of the alignment " +
                                   std::to_string(alignof(U)));
     return DeviceSpan<Element>(DevicePtr<Element>(data_.address()), size_bytes() / sizeof(U));
   }

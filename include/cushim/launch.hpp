@@ -231,9 +231,9 @@ template <class T>
 constexpr void require_argument() {
   static_assert(std::is_trivially_copyable_v<T>,
                 "cushim: arguments of a kernel must be trivially copyable; pass data() of a buffer");
-  static_assert(!std::is_array_v<T>, "cushim: an array is no argument of a kernel; pass a pointer");
+  static_assert(!std::is_array_v<T>, "cushim: an array is not an argument of a kernel; pass a pointer");
   static_assert(!is_device_range<T>,
-                "cushim: a DeviceSpan is no argument of a kernel; pass data() and size() of it");
+                "cushim: a DeviceSpan is not an argument of a kernel; pass data() and size() of it");
 }
 
 }  // namespace detail

@@ -146,7 +146,7 @@ TEST(Event, A_timeout_of_zero_asks_once) {
   EXPECT_THAT(recording.calls(), ElementsAre("cuEventQuery(0xe0)"));
 }
 
-TEST(Event, A_timeout_longer_than_the_clock_lasts_is_no_timeout) {
+TEST(Event, A_timeout_longer_than_the_clock_lasts_is_not_a_timeout) {
   Recording recording;
   EXPECT_TRUE(EventRef::from_handle(event_handle(0xe0)).synchronize_for(std::chrono::hours::max()));
 }

@@ -246,7 +246,7 @@ TEST(Memory, An_addresss_attribute_reads_as_its_own_type) {
   EXPECT_EQ(recording.calls().size(), 1u);
 }
 
-TEST(Memory, An_address_is_described_by_one_call_and_pageable_memory_is_no_error) {
+TEST(Memory, An_address_is_described_by_one_call_and_pageable_memory_is_not_an_error) {
   Recording recording;
   PointerInfo info = describe_pointer(0x1000);
   EXPECT_EQ(info.memory_type, std::nullopt);

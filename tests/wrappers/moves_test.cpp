@@ -114,9 +114,62 @@ GraphExec make(int) {
   return GraphExec::instantiate(GraphRef::from_handle(reinterpret_cast<CUgraph>(0x90)));
 }
 
+template <>
+MemoryPool make(int which) {
+  return MemoryPool::create(Device::from_handle(which));
+}
+template <>
+Array make(int) {
+  return Array::create({.width = 4});
+}
+template <>
+MipmappedArray make(int) {
+  return MipmappedArray::create({.width = 4}, 2);
+}
+template <>
+TextureObject make(int) {
+  return TextureObject::create(ArrayRef::from_handle(nullptr));
+}
+template <>
+SurfaceObject make(int) {
+  return SurfaceObject::create(ArrayRef::from_handle(nullptr));
+}
+template <>
+ExternalMemory make(int which) {
+  return ExternalMemory::import(which, 0x1000);
+}
+template <>
+ExternalSemaphore make(int which) {
+  return ExternalSemaphore::import_binary(which);
+}
+#if CUDA_VERSION >= 12040
+template <>
+MulticastObject make(int) {
+  return MulticastObject::create(2, 0x1000);
+}
+template <>
+GreenContext make(int which) {
+  return GreenContext::create(Device::from_handle(which), {});
+}
+#endif
+
 template <class T>
 class Move : public testing::Test {
  public:
+  Move() {
+    recording.tracks<Entry::cuArrayCreate_v3020, Entry::cuArrayDestroy_v2000>("array");
+    recording.tracks<Entry::cuMipmappedArrayCreate_v5000, Entry::cuMipmappedArrayDestroy_v5000>("mipmaps");
+    recording.tracks<Entry::cuTexObjectCreate_v5000, Entry::cuTexObjectDestroy_v5000>("texture object");
+    recording.tracks<Entry::cuSurfObjectCreate_v5000, Entry::cuSurfObjectDestroy_v5000>("surface object");
+    recording.tracks<Entry::cuImportExternalMemory_v10000, Entry::cuDestroyExternalMemory_v10000>(
+        "external memory");
+    recording.tracks<Entry::cuImportExternalSemaphore_v10000, Entry::cuDestroyExternalSemaphore_v10000>(
+        "external semaphore");
+#if CUDA_VERSION >= 12040
+    recording.tracks<Entry::cuMulticastCreate_v12010, Entry::cuMemRelease_v10020>("physical memory");
+    recording.tracks<Entry::cuGreenCtxCreate_v12040, Entry::cuGreenCtxDestroy_v12040>("green context");
+#endif
+  }
   // Runs after all objects are destroyed.
   void TearDown() override {
     EXPECT_THAT(recording.live(), IsEmpty());
@@ -130,7 +183,13 @@ using Owners = testing::Types<Event, TimedEvent, IpcEvent, Stream, PrimaryContex
                               PinnedBuffer<int>, RegisteredBuffer<int>, ManagedBuffer<int>,
                               PitchedBuffer<int>, StreamBuffer<int>, memory::ipc::Mapping, PhysicalMemory,
                               ShareablePhysicalMemory, AddressReservation, Mapping, VirtualBuffer<int>,
-                              Module, Library, Linker, Graph, GraphExec>;
+                              Module, Library, Linker, Graph, GraphExec, MemoryPool, Array, MipmappedArray,
+                              TextureObject, SurfaceObject, ExternalMemory, ExternalSemaphore
+#if CUDA_VERSION >= 12040
+                              ,
+                              MulticastObject, GreenContext
+#endif
+                              >;
 TYPED_TEST_SUITE(Move, Owners);
 
 TYPED_TEST(Move, Construction_leaves_the_source_empty) {
@@ -204,7 +263,13 @@ TYPED_TEST(Move, Is_not_possible_through_a_reference_that_does_not_own) {
                 !is_assignable_as<Owner, TimedEventRef> && !is_assignable_as<Owner, ContextRef> &&
                 !is_assignable_as<Owner, DeviceSpan<int>> && !is_assignable_as<Owner, PinnedSpan<int>> &&
                 !is_assignable_as<Owner, GraphRef> && !is_assignable_as<Owner, GraphExecRef> &&
-                !is_assignable_as<Owner, std::span<int>> && !is_assignable_as<Owner, DeviceSpan2D<int>>);
+                !is_assignable_as<Owner, ModuleRef> && !is_assignable_as<Owner, LibraryRef> &&
+                !is_assignable_as<Owner, MemoryPoolRef> && !is_assignable_as<Owner, PhysicalMemoryRef> &&
+                !is_assignable_as<Owner, ArrayRef> && !is_assignable_as<Owner, MipmappedArrayRef> &&
+                !is_assignable_as<Owner, TextureObjectRef> && !is_assignable_as<Owner, SurfaceObjectRef> &&
+                !is_assignable_as<Owner, ExternalMemoryRef> &&
+                !is_assignable_as<Owner, ExternalSemaphoreRef> && !is_assignable_as<Owner, std::span<int>> &&
+                !is_assignable_as<Owner, DeviceSpan2D<int>>);
   static_assert(is_assignable_as<Owner, Event> == std::is_same_v<Owner, Event>);
   static_assert(!is_assignable_as<TimedEventRef, EventRef>);
 }

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "support/handle_number.hpp"
+
 namespace cushim::test {
 
 template <int slot>
@@ -68,6 +70,15 @@ class Recording {
     using Signature = typename SignatureOf<static_cast<int>(entry)>::type;
     behaviours_[static_cast<int>(entry)] = std::make_unique<BehaviourOf<Signature>>(std::move(behaviour));
   }
+  // Makes two entry points create and destroy objects of a kind, which live() lists.
+  template <Entry create, Entry destroy>
+  void tracks(const char *noun) {
+    on<create>([this, noun](auto *handle, auto...) {
+      *handle = acquire<std::remove_pointer_t<decltype(handle)>>(noun);
+      return CUDA_SUCCESS;
+    });
+    on<destroy>([this, noun](auto handle) { return give_back(name(noun, number_of(handle))); });
+  }
   // Sets the result of an entry point.
   void answer(Entry entry, CUresult result) { answers_[static_cast<int>(entry)] = result; }
 
@@ -103,9 +114,12 @@ class Recording {
  private:
   template <class Handle>
   Handle acquire(const char *what) {
-    const std::uintptr_t handle = next_ += 0x1000;
-    ++live_[std::string(what) + " " + detail::hexadecimal(handle)];
-    return reinterpret_cast<Handle>(handle);
+    next_ += 0x1000;
+    ++live_[name(what, next_)];
+    return handle_of<Handle>(next_);
+  }
+  static std::string name(const char *what, std::uint64_t handle) {
+    return std::string(what) + " " + detail::hexadecimal(handle);
   }
   void acquire(const std::string &what) { ++live_[what]; }
   CUresult give_back(const std::string &what);

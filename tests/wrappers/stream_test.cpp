@@ -188,7 +188,7 @@ TEST(Stream, What_a_host_function_throws_goes_to_the_handler) {
   default_stream().launch_host([] { throw 7; });
   for (const auto &run : recording.launched) run();
   EXPECT_THAT(Recording::unreported(),
-              ElementsAre("from the host function", HasSubstr("something that is no std::exception")));
+              ElementsAre("from the host function", HasSubstr("something that is not a std::exception")));
 }
 
 // A stream in capture, and the user object that keeps what the graph needs alive.

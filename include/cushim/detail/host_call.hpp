@@ -26,7 +26,7 @@ class HostCall {
       unreported_handler.load()(exception);
     } catch (...) {
       unreported_handler.load()(
-          std::runtime_error("a host function threw something that is no std::exception"));
+          std::runtime_error("a host function threw something that is not a std::exception"));
     }
   }
 
