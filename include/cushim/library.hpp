@@ -238,7 +238,7 @@ class Library : public detail::Owner<Library, LibraryRef, LibraryCalls> {
     return library.driver().cuLibraryUnload(library.handle());
   }
 
-  // The driver's parameters are not const, but it does not write to options that are no logs.
+  // The driver's parameters are not const, but it does not write to options that are not logs.
   static CUjit_option *names_of(const JitOptions &options) {
     return const_cast<CUjit_option *>(options.names().data());
   }

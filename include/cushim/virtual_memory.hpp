@@ -8,7 +8,7 @@
 //   mapping.set_access(device, MemoryAccess::read_write);
 //   fill(mapping.span<int>(), 7);
 //
-// A reserved range is no DeviceSpan, because its addresses are invalid until memory is mapped there.
+// A reserved range is not a DeviceSpan, because its addresses are invalid until memory is mapped there.
 // VirtualBuffer in <cushim/virtual_buffer.hpp> does all of this for an array that grows.
 #pragma once
 

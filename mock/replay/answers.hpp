@@ -25,7 +25,7 @@ namespace cushim::replay {
 struct GivenCall {
   int slot = 0;
   std::span<const std::uint64_t> words{};  // the arguments, each in whole words
-  std::function<std::string()> text{};     // in words
+  std::function<std::string()> text{};     // for messages
 };
 
 // Thread-safe.

@@ -93,7 +93,7 @@ std::optional<Buffer> untyped(const EntryTraits &traits, const Row &row, std::si
   return std::nullopt;
 }
 
-// The host memory that a call copies from or to; nullopt if the argument is no address of such memory.
+// The host memory that a call copies from or to; nullopt if the argument is not an address of such memory.
 std::optional<Buffer> copied(const EntryTraits &traits, const Row &row, std::size_t argument) {
   for (const MemoryUse &use : traits.memory) {
     const bool may_be_host = use.space == MemoryUse::Space::host || use.space == MemoryUse::Space::any;

@@ -64,7 +64,7 @@ std::string CallWriter::plain(std::size_t index) {
   return name;
 }
 
-// Returns an expression of a value that is no structure. `spelling` is its type in C.
+// Returns an expression of a value that is not a structure. `spelling` is its type in C.
 std::string CallWriter::value(const trace::Type &type, const void *at, std::string_view name,
                               const std::string &spelling) const {
   const std::uint64_t bits = bits_at(at, type.size);

@@ -99,7 +99,7 @@ class Recording::Reader {
  private:
   void read_header() {
     const auto header = header_at<FileHeader>(file_, 0);
-    if (!header || header->magic != kMagic) throw RecordingError("the file is no recording of cushim", 0);
+    if (!header || header->magic != kMagic) throw RecordingError("the file is not a recording of cushim", 0);
     if (header->version != kVersion)
       throw RecordingError("the recording has version " + std::to_string(header->version) +
                                " of the format, and this is cushim for version " + std::to_string(kVersion),
@@ -126,7 +126,7 @@ class Recording::Reader {
         recording_.is_complete_ = false;
         return;
       }
-      if (!is_block(*header)) throw RecordingError("this is no block", at);
+      if (!is_block(*header)) throw RecordingError("this is not a block", at);
       const std::string_view stored = file_.substr(at + sizeof *header, header->stored);
       if (header->checksum != hash(stored, hash(checked_part(*header))))
         throw RecordingError("the block is damaged", at);

@@ -41,7 +41,7 @@ class Writer {
  public:
   Writer(const Call &call, Names &names) : base_(cushim_entry(call.slot)->base), names_(names) {}
 
-  // Returns a value in words. `at` has type.size bytes.
+  // Returns a value as text. `at` has type.size bytes.
   std::string text(const Type &type, const void *at, std::string_view name) const {
     switch (type.kind) {
       case Kind::handle:

@@ -43,7 +43,7 @@ inline std::string microseconds(std::int64_t nanoseconds) {
   return text;
 }
 
-// Returns an object with the values in words, by parameter name.
+// Returns an object with the values as text, by parameter name.
 inline std::string json_arguments(const std::vector<Word> &words) {
   std::string json = "{";
   for (const Word &word : words) {

@@ -122,7 +122,7 @@ void write_streams(const Usage &usage, std::ostream &to) {
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-// Writes how long streams were busy in virtual time, and by function what the end waited for.
+// Writes how long streams were busy in virtual time, and the critical path by function.
 void write_virtual_time(const Trace &trace, std::ostream &to) {
   if (trace.operations().empty()) return;
   const std::vector<TimedCall> calls = timed_calls(trace);

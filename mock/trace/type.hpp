@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of the types of arguments, by which values are copied and written in words at run time.
+// Descriptions of the types of arguments, by which values are copied and written as text at run time.
 #pragma once
 
 #include <cushim/mock/text.hpp>

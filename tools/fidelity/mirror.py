@@ -45,7 +45,7 @@ def read(path):
 
 
 def in_words(test):
-    """Returns the suite of a test in words (a noun), and its name as a sentence."""
+    """Returns the suite of a test as a noun, and its name as a sentence."""
     suite, _, name = test.partition(".")
     suite = suite.rpartition("/")[2]
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", suite), name.replace("_", " ")

@@ -135,7 +135,7 @@ def main():
         return 1
     if fetched:
         print("These headers are NVIDIA's, under the NVIDIA CUDA Toolkit End User License Agreement;\n"
-              f"its text is in {given.into}/<version>/licence. They are no part of cushim.")
+              f"its text is in {given.into}/<version>/licence. They are not part of cushim.")
     return 0
 
 

@@ -18,7 +18,7 @@ using ContextKey = const void *;
 
 inline constexpr StreamIndex kNoStream = ~StreamIndex{0};
 
-// One piece of work: a sequence number in a stream. Sequence 0 is no work.
+// One piece of work: a sequence number in a stream. Sequence 0 means no work.
 struct Epoch {
   StreamIndex stream_index = kNoStream;
   Sequence sequence = 0;

@@ -70,7 +70,7 @@ class KernelChecker {
     std::uint32_t where = 0;
     bool operator==(const Place &) const = default;
   };
-  // A conflict of two writes, which is no race if the second one does not change the bytes.
+  // A conflict of two writes, which is not a race if the second one does not change the bytes.
   struct SecondWrite {
     RaceDetector::Record earlier;
     Place place;

@@ -41,7 +41,7 @@ class RaceDetector {
   struct Knowledge {
     SharedClock now, fenced;  // now: its clock; fenced: the clock that its next strong write releases
     // The addresses of the last strong reads, and their times. The thread is ordered after the earlier strong
-    // accesses of the same address: a counter that the last thread resets by a plain write is no race.
+    // accesses of the same address: a counter that the last thread resets by a plain write is not a race.
     struct {
       std::uint64_t address = 0;
       Time time = 0;

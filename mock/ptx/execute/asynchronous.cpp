@@ -66,8 +66,8 @@ void complete_bytes(Mbarrier &one, u32 bytes) {
   complete_phase(one);
 }
 
-// How an operation on an object orders the thread: after those that arrive, before those that see the phase
-// completed.
+// The memory order of an operation on an object: a thread that waits and sees the phase completed comes after
+// the threads that arrived.
 enum class MbarrierUse { initializes, counts, arrives, waits };
 
 // Applies `change` to the object at an address; a use that waits returns whether the phase has completed.

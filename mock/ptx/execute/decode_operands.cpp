@@ -225,7 +225,7 @@ std::uint32_t FunctionDecoder::narrowed(std::uint32_t at, unsigned from, unsigne
 
 std::uint32_t FunctionDecoder::destination(const Operand &one, unsigned bytes) {
   if (one.kind == OperandKind::sink) return allocate(bytes);
-  if (one.kind != OperandKind::reg) throw UnsupportedInstruction{"has a destination that is no register"};
+  if (one.kind != OperandKind::reg) throw UnsupportedInstruction{"has a destination that is not a register"};
   if (width(register_type(one)) != bytes) throw UnsupportedInstruction{"has a destination of the wrong size"};
   return registers[one.index];
 }

@@ -88,7 +88,8 @@ void FunctionDecoder::decode_fetch() {
   }
   if (next < count()) throw UnsupportedInstruction{"compares depths"};
   const Operand &result = operand(0).kind == OperandKind::pair ? element(operand(0), 0) : operand(0);
-  if (result.kind != OperandKind::vector) throw UnsupportedInstruction{"has a destination that is no vector"};
+  if (result.kind != OperandKind::vector)
+    throw UnsupportedInstruction{"has a destination that is not a vector"};
   for (unsigned i = 0; i < result.count; ++i)
     if (const Operand &one = element(result, i); one.kind != OperandKind::sink)
       access.at[ImageAccess::values + i] = destination(one, access.results == Results::halves ? 2 : 4);

@@ -10,7 +10,7 @@
 namespace cushim::ptx::execute {
 
 // Returns whether a cluster of a launch with a sample belongs to it: one of each of equal parts of the grid,
-// at a place that differs from part to part, so that the sample is no row or column of a grid of two
+// at a place that differs from part to part, so that the sample is not a row or column of a grid of two
 // dimensions.
 bool belongs_to_sample(const Launch &, std::uint64_t index);
 // Prepares a sampled cluster that starts.

@@ -55,7 +55,7 @@ Target target_of(Warp &w, const Op *op, const ImageAccess &access, const Surface
   }
   if (x % size != 0) {
     fault(w, op, FaultKind::misaligned_address, lane, static_cast<u64>(x),
-          "the first coordinate of a surface is no multiple of the size of the access");
+          "the first coordinate of a surface is not a multiple of the size of the access");
     return {Place::fault};
   }
   std::byte *const at = image.at(static_cast<u64>(x), static_cast<u64>(y), static_cast<u64>(z));
@@ -75,7 +75,8 @@ const Op *for_targets(Warp &w, const Op *op, Size &&size_in, Visit &&visit) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     if (surface == nullptr || handles[lane] != handle) surface = memory.surface(handle = handles[lane]);
     if (surface == nullptr)
-      return fault(w, op, FaultKind::illegal_address, lane, handle, "the address is no handle of a surface");
+      return fault(w, op, FaultKind::illegal_address, lane, handle,
+                   "the address is not a handle of a surface");
     const Target target = target_of(w, op, access, *surface, lane, size_in(access, *surface));
     if (target.place == Place::fault) return nullptr;
     visit(access, *surface, lane, target.at);

@@ -83,7 +83,7 @@ bool store(Warp &w, const Op *op, unsigned lane, const TensorMap &map, TensorBox
       std::memcpy(values + byte, shared, 16);
     }
     const auto part = box.in_tensor();
-    // The GPU stores multiples of 16 bytes, and so beyond the end of a row that is no such multiple.
+    // The GPU stores multiples of 16 bytes, and so beyond the end of a row that is not such a multiple.
     const u32 bytes = (part.end - part.first + 15) & ~u32{15};
     if (bytes == 0) continue;
     std::byte *const host =

@@ -39,7 +39,7 @@ using SurfaceFinder = Finder<Surface, &Memory::surface>;
 
 const Op *no_texture(Warp &w, const Op *op, unsigned lane) {
   return fault(w, op, FaultKind::illegal_address, lane, reg<u64>(w, op->a)[lane],
-               "the address is no handle of a texture that can be read");
+               "the address is not a handle of a texture that can be read");
 }
 
 template <class T>
@@ -211,7 +211,7 @@ const Op *query_surface(Warp &w, const Op *op) {
     const Surface *const surface = surfaces.of(lane);
     if (surface == nullptr)
       return fault(w, op, FaultKind::illegal_address, lane, reg<u64>(w, op->a)[lane],
-                   "the address is no handle of a surface");
+                   "the address is not a handle of a surface");
     reg<u32>(w, op->d)[lane] = attribute(surface->format, surface->image, op->extra);
   }
   return op + 1;

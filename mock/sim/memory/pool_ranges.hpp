@@ -42,7 +42,7 @@ class PoolRanges {
 
   static constexpr std::size_t kChunk = 32 << 20;
 
-  // Memory for one more range. Throws std::bad_alloc.
+  // Allocates the memory for one more range. Throws std::bad_alloc.
   using Node = RangeTree<Free>::Node;
   static Node make_node() { return RangeTree<Free>::make_node(); }
 
@@ -56,8 +56,8 @@ class PoolRanges {
   }
 
   void add_window(Window window);
-  // Takes the first range of this size that `may_take` accepts, and `may_grow` for the bytes of its chunks
-  // without memory; nothing if there is none.
+  // Takes the first range of this size that `may_take` accepts. Its chunks without memory get memory, if
+  // `may_grow` accepts their total size. Returns nothing if there is no such range.
   std::optional<Taken> take(std::size_t size, const std::function<bool(const Free &)> &may_take,
                             const std::function<bool(std::size_t)> &may_grow);
   // Adds a range that is in no allocation any more. Null: the host has observed the free.

@@ -302,7 +302,7 @@ TEST(Gives, Values_go_through_the_out_parameters_in_order) {
   EXPECT_EQ(total, 20u);
 }
 
-TEST(Gives, Handles_and_inputs_are_no_out_parameters) {
+TEST(Gives, Handles_and_inputs_are_not_out_parameters) {
   MockDriver mock;
   EXPECT_CALL(mock, cuCtxGetDevice).WillOnce(Gives(3));
   EXPECT_CALL(mock, cuModuleGetFunction).WillOnce(Gives(reinterpret_cast<CUfunction>(0x10)));

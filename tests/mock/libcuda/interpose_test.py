@@ -119,7 +119,7 @@ def the_installed_driver_is_found():
     assert done.returncode == 3 and done.stdout == "" and "cushim[driver-disabled]" in done.stderr, done
 
 
-def what_is_no_driver_is_refused():
+def a_file_that_is_not_a_driver_is_refused():
     for driver, words in ((f"{FAKES}/not_a_driver/libcuda.so.1", "cushim[not-a-driver]"),
                           (f"{FAKES}/stub/libcuda.so.1", "cushim[stub-library]"), ("/nowhere/libcuda.so.1", "/nowhere")):
         done = run("print('started')", driver=driver)

@@ -96,7 +96,7 @@ def a_file_that_is_none_is_refused_with_an_offset():
     file.write_text("no recording\n" * 1000)
     for options in ((), ("--list",)):
         done = replay(*options, file)
-        assert done.returncode == 2 and "is no recording of cushim, at offset 0" in done.stderr, done
+        assert done.returncode == 2 and "is not a recording of cushim, at offset 0" in done.stderr, done
 
 
 def a_killed_process_leaves_a_recording_that_says_so():

@@ -88,7 +88,7 @@ def the_wheel_zooms_and_a_double_click_shows_everything():
 
 
 def the_virtual_time_has_a_track_for_each_stream_and_the_critical_path():
-    # A wait for an event that is already complete is no operation, so no operation may run before the program waits.
+    # A wait for an event that is already complete is not an operation, so no operation may run before the program waits.
     page = shown_after("""
       $("clock").value = 1; $("clock").dispatchEvent(new Event("change"));
       $("marked").click(); say(clock.tracks.map(track => track.split(" ")[0]));

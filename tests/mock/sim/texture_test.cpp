@@ -113,7 +113,7 @@ TEST(Textures, That_were_destroyed_are_read_until_their_descriptor_is_reused) {
   for (int i = 0; i < 4096; ++i) need(driver().cuTexObjectDestroy(texture(line)));
   kernels.launch("fetch", made, out);
   EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
-  EXPECT_NE(reports->find("the address is no handle of a texture"), std::string::npos) << *reports;
+  EXPECT_NE(reports->find("the address is not a handle of a texture"), std::string::npos) << *reports;
   EXPECT_EQ(reports->find("nearest allocation"), std::string::npos) << *reports;
 }
 

@@ -269,7 +269,7 @@ TEST(TestingCalls, Of_another_driver_than_the_simulated_are_not_counted) {
   EXPECT_TRUE(refused.says("--write-calls needs --driver=sim")) << refused;
 }
 
-TEST_F(Files, Addresses_and_identities_are_no_answers) {
+TEST_F(Files, Addresses_and_identities_are_not_answers) {
   for (const char *identity :
        {"0x7f1200000000", "139637976727552", "GPU-01234567-89ab-cdef-0123-456789abcdef", "0000:3b:00.0"}) {
     const Finished refused = run_on_sim("Answers.*", "--write-answers=" + folder + "/a.txt",

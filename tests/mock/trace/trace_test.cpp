@@ -177,7 +177,7 @@ TEST_F(TraceFile, The_virtual_time_of_a_simulated_driver_is_recorded) {
   EXPECT_THAT(written(cushim::trace::write_text), HasSubstr(" us, virtual time "));
 }
 
-TEST_F(TraceFile, A_file_that_is_no_trace_or_is_damaged_is_refused) {
+TEST_F(TraceFile, A_file_that_is_not_a_trace_or_is_damaged_is_refused) {
   EXPECT_THROW(Trace(folder_.path("nowhere")), std::runtime_error);
   EXPECT_THROW(Trace(folder_.write("text", "no trace")), std::runtime_error);
   record([](Driver &driver) { driver.cuCtxSynchronize(); });

@@ -90,7 +90,7 @@ TEST(Doctor, Without_a_driver_the_diagnosis_comes_first_and_the_exit_code_is_3) 
   EXPECT_EQ(found["devices"], json::array());
 }
 
-TEST(Doctor, A_library_that_is_no_driver_is_no_driver) {
+TEST(Doctor, A_library_that_is_not_a_driver_is_reported_as_such) {
   const Finished doctor = run({"doctor", "--library", FAKE_GPU_INTERPOSER});
   EXPECT_EQ(doctor.exit, 3);
   EXPECT_THAT(doctor.out, StartsWith("cushim[not-a-driver]\n"));

@@ -12,7 +12,7 @@ TEST(Release, A_release_is_read_as_the_drivers_number_for_it) {
   EXPECT_EQ(parse_release("13"), 13000);
 }
 
-TEST(Release, A_text_that_is_no_release_is_refused) {
+TEST(Release, A_text_that_is_not_a_release_is_refused) {
   for (const char *text :
        {"", ".", "x", "12.", ".4", "12.x", "12.4.1", "-12.4", "12.100", "12 4", "0.1", "99999"})
     EXPECT_FALSE(parse_release(text)) << text;

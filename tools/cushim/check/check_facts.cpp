@@ -35,8 +35,8 @@ bool is_entry_like(std::string_view name) {
   return name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-// Entry points by symbol and by base name, the name passed to cuGetProcAddress. A base name that is no symbol
-// means the oldest ABI.
+// Entry points by symbol and by base name, the name passed to cuGetProcAddress. A base name that is not a
+// symbol means the oldest ABI.
 const std::unordered_map<std::string_view, const CushimEntryInfo *> &entries_by_name() {
   static const auto *const entries = [] {
     auto *const made = new std::unordered_map<std::string_view, const CushimEntryInfo *>;

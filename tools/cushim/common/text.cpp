@@ -30,8 +30,8 @@ Character first_character(std::string_view text) {
     code = code << 6 | (byte(i) & 0x3f);
   }
   const bool is_overlong = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
-  const bool is_no_character = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
-  if (is_overlong || is_no_character) return {};
+  const bool is_invalid = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
+  if (is_overlong || is_invalid) return {};
   return {code, size};
 }
 

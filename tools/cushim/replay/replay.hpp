@@ -24,7 +24,7 @@ struct ReplayOptions {
   std::chrono::seconds patience{10};
 };
 
-// Prints the calls of a recording on standard output, in words or as JSON lines. Returns the exit code.
+// Prints the calls of a recording on standard output, as text or as JSON lines. Returns the exit code.
 int list_recording(const ReplayOptions &options);
 
 // Writes the calls that show a difference or an error as a C++ test, and its progress on stderr. Returns the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cushim trace: writes a trace of driver calls in words.
+// cushim trace: writes a trace of driver calls as text.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace cushim::command {
 
-// The formats of a trace in words.
+// The text formats of a trace.
 std::vector<std::string> trace_formats();
 
 // Returns the format that the end of a file's name means: .txt text, .jsonl JSON lines, .json and .html a

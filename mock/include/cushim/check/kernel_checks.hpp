@@ -19,10 +19,10 @@ namespace cushim::check {
 //   the
 //                                   block's shared or the thread's local memory
 //           use-after-free          an access to freed memory
-//           misaligned              an address that is no multiple of the size of the access
+//           misaligned              an address that is not a multiple of the size of the access
 //   races:  write-read, read-write, write-write
 //                                   two threads access the same bytes, and no barrier, atomic operation or
-//                                   fence orders them. Two writes of the same value are no finding.
+//                                   fence orders them. Two writes of the same value are not a finding.
 //   init:   uninitialized-read      a read of device or shared memory that was never written
 //   barriers: exited-threads        a barrier of all threads of the block, before which some have exited
 //           different-instructions  threads of one warp at different bar.sync instructions

@@ -27,8 +27,8 @@ struct Deviation {
   std::size_t call = 0;    // index in Recording::calls() of the recorded call; their number if there is none
   unsigned thread = 0;     // recorded; 0 if the recording has no such thread
   std::string what{};      // the name of the argument, "entry point", or "recording" at its end
-  std::string recorded{};  // in words: the value, the entry point, or what the recording lacks
-  std::string given{};     // by the program, in words; empty if only the recording lacks something
+  std::string recorded{};  // text: the value, the entry point, or what the recording lacks
+  std::string given{};     // by the program, as text; empty if only the recording lacks something
   std::string recorded_call{}, given_call{};  // with all arguments; empty if there is none
 
   // Returns all of it in several lines.

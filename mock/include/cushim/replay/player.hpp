@@ -20,7 +20,7 @@ struct PlayOptions {
   // Base names of entry points whose values are not compared; "cuMem*" means all names with this prefix.
   // Results are compared anyway.
   std::vector<std::string> ignored{};
-  // Play ends if a call does not return for this time.
+  // Ends the replay if a call does not return within this time.
   std::chrono::milliseconds patience{10'000};
   // Makes only these calls: indices in Recording::calls(), in their order. Default: all.
   std::optional<std::vector<std::size_t>> calls{};
@@ -44,7 +44,7 @@ struct NotReplayed {
 // The result of play().
 struct Report {
   std::size_t replayed = 0;               // calls
-  std::vector<Difference> differences{};  // in order of the calls, not more than one a call
+  std::vector<Difference> differences{};  // in order of the calls, at most one for each call
   std::vector<NotReplayed> not_replayed{};
   std::vector<std::size_t> calls_not_replayed{};  // their indices, in order
   // Calls that were made without something that is not in the recording.
@@ -63,8 +63,9 @@ struct Report {
 // A call is not made if something that it needs is unknown: memory that was not recorded, a handle of a call
 // that was not made, pointers inside structures that are not recorded. A host function is replaced by a
 // function that writes what the recorded one wrote to pinned, registered and managed memory; those of graphs
-// do nothing. If the recorded program used export tables of the driver, which may make a context current, a
-// call that has none here although it had one is made with that context.
+// do nothing. Functions of the driver's export tables may make a context current, and are not recorded: if
+// the recorded program used them, a call that had a current context then and has none now is made with that
+// context.
 Report play(const Recording &recording, cushim::Driver &driver, const PlayOptions &options = {});
 
 }  // namespace cushim::replay

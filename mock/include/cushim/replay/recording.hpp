@@ -85,7 +85,7 @@ class Recording {
   // The offset of an incomplete last block; nullopt if there is none.
   std::optional<std::uint64_t> incomplete_block() const noexcept { return incomplete_block_; }
 
-  // Returns the calls for the functions that write a trace in words.
+  // Returns the calls for the functions that write a trace as text.
   trace::Trace trace() const;
 
  private:

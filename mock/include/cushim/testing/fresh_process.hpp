@@ -35,5 +35,5 @@ FreshProcess in_a_fresh_process(Crash crash);
 #define CUSHIM_IN_A_FRESH_PROCESS() CUSHIM_FRESH_PROCESS_(fails)
 
 // The same, for calls that crash some drivers with a segmentation fault. A crash is recorded as the answer
-// "process = crashed" and is no failure; --compare-answers then accepts any answer.
+// "process = crashed" and is not a failure; --compare-answers then accepts any answer.
 #define CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH() CUSHIM_FRESH_PROCESS_(is_recorded)

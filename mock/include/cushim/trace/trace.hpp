@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a Tracer recorded, and writes it in words.
+// Reads what a Tracer recorded, and writes it as text.
 //
 //   trace::Trace trace("program.trace");
 //   trace::write_text(trace, std::cout);
@@ -66,7 +66,7 @@ struct TraceParts {
 // A trace. Calls are in order of their begin.
 class Trace {
  public:
-  // Throws std::runtime_error if the file cannot be read, is no trace, or was made by another version of
+  // Throws std::runtime_error if the file cannot be read, is not a trace, or was made by another version of
   // cushim or with other CUDA headers.
   explicit Trace(const std::string &file);
   // Takes the content of a recording (cushim/replay/recording.hpp).

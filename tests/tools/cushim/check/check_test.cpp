@@ -78,7 +78,7 @@ TEST(Check, A_driver_newer_than_allowed_is_a_finding) {
   EXPECT_EQ(exit_of(old), Exit::finding);
 }
 
-TEST(Check, Weak_imports_and_hints_are_no_finding_for_the_driver) {
+TEST(Check, Weak_imports_and_hints_are_not_a_finding_for_the_driver) {
   const Folder folder;
   folder.write("weak.so", make_elf({.dynamic_symbols = {{"cuCtxGetDevice_v2", false, true}}}));
   folder.write("names.so", make_elf({.texts = {"libcuda.so.1", "cuCtxGetDevice_v2"}}));

@@ -61,7 +61,7 @@ TEST(CheckFacts, A_weak_import_sets_no_floor) {
   EXPECT_THAT(symbols_of(facts.weak_imports), ElementsAre("cuCtxGetDevice_v2"));
 }
 
-TEST(CheckFacts, A_symbol_that_a_file_defines_is_no_import) {
+TEST(CheckFacts, A_symbol_that_a_file_defines_is_not_an_import) {
   const FileFacts facts =
       facts_of({.dynamic_symbols = {{"cuInit", true}, {"cuDeviceGet", true}}, .texts = {"cuMemAlloc"}});
   EXPECT_EQ(facts.exports, 2);
@@ -110,7 +110,7 @@ TEST(CheckFacts, A_copy_of_the_runtime_library_is_seen_by_its_symbols) {
   EXPECT_FALSE(runtime.is_hint);
 }
 
-TEST(CheckFacts, A_call_of_the_runtime_library_is_no_copy) {
+TEST(CheckFacts, A_call_of_the_runtime_library_is_not_a_copy) {
   EXPECT_FALSE(facts_of({.static_symbols = {{"cudaGetDeviceCount", false}}}).runtime.is_static);
 }
 
@@ -129,7 +129,7 @@ TEST(CheckFacts, A_program_that_speaks_of_some_error_codes_holds_no_copy) {
   EXPECT_FALSE(facts_of({.texts = texts}).runtime.is_static);
 }
 
-TEST(CheckFacts, The_runtime_library_itself_is_no_copy) {
+TEST(CheckFacts, The_runtime_library_itself_is_not_a_copy) {
   const RuntimeFacts runtime =
       facts_of({.soname = "libcudart.so.13", .dynamic_symbols = {{"cudaGetDeviceCount", true}}}).runtime;
   EXPECT_TRUE(runtime.is_itself);
