@@ -7,8 +7,7 @@
 #include <cushim/detail/launch_watch.hpp>
 #include <cushim/detail/packed_parameters.hpp>
 
-#include "api/launch_options.hpp"
-#include "api/service.hpp"
+#include "api/launch_calls.hpp"
 #include "commands/submit.hpp"
 #include "graphs/capturing.hpp"
 #include "kernels/registered.hpp"
@@ -60,14 +59,6 @@ void require_fitting(const ptx::Function &entry, const std::vector<std::byte> &p
   if (parameters.size() > entry.parameter_size) throw ParameterError{{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES}};
 }
 
-// Checks the limits of the device and of the kernel for a block.
-void check_block_of(const Function &function, const ptx::Dim3 &block) {
-  check_block(*function.module->context->device, block);
-  require(block.count() <= max_threads(*function.entry));
-  if (const auto &wanted = function.entry->performance.reqntid)
-    require(block.x == (*wanted)[0] && block.y == (*wanted)[1] && block.z == (*wanted)[2]);
-}
-
 void check_dynamic_shared(const Function &function, const LaunchOptions &launch) {
   require(launch.shape.dynamic_shared_bytes <= static_cast<unsigned>(max_dynamic_shared(function)));
 }
@@ -108,6 +99,13 @@ void note(RunnableKernel &kernel, const Function &function, const std::vector<st
 }
 
 }  // namespace
+
+void check_block_of(const Function &function, const ptx::Dim3 &block) {
+  check_block(*function.module->context->device, block);
+  require(block.count() <= max_threads(*function.entry));
+  if (const auto &wanted = function.entry->performance.reqntid)
+    require(block.x == (*wanted)[0] && block.y == (*wanted)[1] && block.z == (*wanted)[2]);
+}
 
 KernelLaunch describe_launch(Call &call, const Function &function, LaunchOptions launch, void **pointers,
                              void **extra) {
@@ -203,6 +201,8 @@ KernelLaunch captured(KernelLaunch &&command, const Stream &stream, const Launch
   return std::move(command);
 }
 
+}  // namespace
+
 CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptions &launch, void **pointers,
                 void **extra) {
   Stream &stream = require_own_stream(call, function, into);
@@ -226,6 +226,8 @@ CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptio
   }
   return CUDA_SUCCESS;
 }
+
+namespace {
 
 // Returns a function, or the function of a kernel in the context of the stream. The errors that captures
 // cause, and a default stream without a context, come before the handle is looked at. Measured, driver 580.
@@ -310,80 +312,6 @@ CUresult launch_on_devices(Call &call, CUDA_LAUNCH_PARAMS *list, unsigned count,
   return CUDA_SUCCESS;
 }
 
-// ---- The API of the first releases: parameters and block size are set before the launch ----
-
-constexpr std::size_t kMostParameterBytes = 32'764;  // of kernels since CUDA 12.1
-
-// Returns a function of the current context.
-Function &own_function(Call &call, CUfunction handle) {
-  const Context &context = call.context();
-  Function &function = call.function(handle);
-  require(function.module->context == &context, CUDA_ERROR_INVALID_HANDLE);
-  return function;
-}
-
-CUresult set_block(Call &call, CUfunction handle, int x, int y, int z) {
-  Function &function = own_function(call, handle);
-  require(x > 0 && y > 0 && z > 0);
-  const ptx::Dim3 block{static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
-  check_block_of(function, block);
-  function.block = block;
-  return CUDA_SUCCESS;
-}
-
-CUresult set_dynamic_shared(Call &call, CUfunction handle, unsigned bytes) {
-  Function &function = own_function(call, handle);
-  require(bytes <= static_cast<unsigned>(max_dynamic_shared(function)));
-  function.dynamic_shared = bytes;
-  return CUDA_SUCCESS;
-}
-
-// The size is compared with that of the kernel at the launch. It is rounded up to words in 32 bits, so that
-// the largest ones are 0: measured on an H200, driver 580.
-CUresult set_parameter_size(Call &call, CUfunction handle, unsigned bytes) {
-  Function &function = own_function(call, handle);
-  if (bytes > 0xfffffffc) bytes = 0;
-  require(bytes <= kMostParameterBytes);
-  function.parameters.resize(bytes);
-  return CUDA_SUCCESS;
-}
-
-CUresult set_parameter(Call &call, CUfunction handle, int offset, void *from, unsigned bytes) {
-  Function &function = own_function(call, handle);
-  require(offset >= 0 && from != nullptr);
-  const std::size_t end = static_cast<std::size_t>(offset) + bytes;
-  require(end <= kMostParameterBytes);
-  if (function.parameters.size() < end) function.parameters.resize(end);
-  std::copy_n(static_cast<const std::byte *>(from), bytes, function.parameters.begin() + offset);
-  return CUDA_SUCCESS;
-}
-
-CUresult set_integer(Call &call, CUfunction handle, int offset, unsigned value) {
-  return set_parameter(call, handle, offset, &value, sizeof value);
-}
-
-CUresult set_float(Call &call, CUfunction handle, int offset, float value) {
-  return set_parameter(call, handle, offset, &value, sizeof value);
-}
-
-CUresult launch_grid_async(Call &call, CUfunction handle, int width, int height, CUstream stream) {
-  call.context();
-  Function &function = call.function(handle);
-  require(width > 0 && height > 0);
-  std::size_t size = function.parameters.size();
-  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, function.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
-                   &size, CU_LAUNCH_PARAM_END};
-  const ptx::Dim3 grid{static_cast<unsigned>(width), static_cast<unsigned>(height), 1};
-  return launch(call, function, stream, {{grid, function.block, {}, function.dynamic_shared}}, nullptr,
-                extra);
-}
-
-CUresult launch_grid(Call &call, CUfunction handle, int width, int height) {
-  return launch_grid_async(call, handle, width, height, nullptr);
-}
-
-CUresult launch_one(Call &call, CUfunction handle) { return launch_grid(call, handle, 1, 1); }
-
 }  // namespace
 
 void serve_launches(Service &service) {
@@ -391,15 +319,7 @@ void serve_launches(Service &service) {
   service.serve<"cuLaunchCooperativeKernelMultiDevice", launch_on_devices>();
   service.serve<"cuLaunchCooperativeKernel", launch_cooperative>();
   service.serve<"cuLaunchKernelEx", launch_with_attributes>();
-  service.serve<"cuFuncSetBlockShape", set_block>();
-  service.serve<"cuFuncSetSharedSize", set_dynamic_shared>();
-  service.serve<"cuParamSetSize", set_parameter_size>();
-  service.serve<"cuParamSeti", set_integer>();
-  service.serve<"cuParamSetf", set_float>();
-  service.serve<"cuParamSetv", set_parameter>();
-  service.serve<"cuLaunch", launch_one>();
-  service.serve<"cuLaunchGrid", launch_grid>();
-  service.serve<"cuLaunchGridAsync", launch_grid_async>();
+  serve_first_launches(service);
 }
 
 }  // namespace cushim::sim
