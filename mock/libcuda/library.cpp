@@ -31,6 +31,7 @@
 #include "chosen_driver.hpp"
 #include "kernel_profile_file.hpp"
 #include "loaded_files.hpp"
+#include "nvtx.hpp"
 #include "report.hpp"
 
 extern "C" __attribute__((visibility("default"))) const char *cushim_simulated_driver();
@@ -141,6 +142,7 @@ void note(cushim::trace::Tracer &tracer, const cushim::check::Finding &finding) 
 struct Library {
   Library() {
     if (!report.to.empty()) chosen->count_calls();
+    receive_names_of_nvtx(tracer.get());
     if (tracer != nullptr && checkers != nullptr)
       cushim::check::set_finding_listener(
           [this](const cushim::check::Finding &finding) { note(*tracer, finding); });

@@ -20,6 +20,8 @@ using cushim::detail::hexadecimal;
 using Kind = Type::Kind;
 using mock::EntryTraits;
 
+constexpr const char *kKernel = "kernel";  // the noun of CUkernel, which older headers lack
+
 std::string quoted(std::string_view text) {
   std::string all = "\"";
   for (const char c : text) {
@@ -190,9 +192,37 @@ std::string Names::of_handle(const char *noun, std::uint64_t bits) {
   if (bits == 0 ||
       mock::handle_text(noun, reinterpret_cast<const void *>(bits)).find("0x") == std::string::npos)
     return mock::handle_text(noun, reinterpret_cast<const void *>(bits));
-  unsigned &number = handles_[{noun, bits}];
-  if (number == 0) number = ++last_[noun];
-  return std::string(noun) + "#" + std::to_string(number);
+  // A kernel may be passed as a function.
+  constexpr std::string_view kFunction = mock::noun_of<CUfunction>;
+  if (noun == kFunction && !handles_.contains({kFunction, bits}) && handles_.contains({kKernel, bits}))
+    return of_handle(kKernel, bits);
+  Handle &known = handles_[{noun, bits}];
+  if (known.number == 0) known.number = ++last_[noun];
+  std::string name = std::string(noun) + "#" + std::to_string(known.number);
+  if (!known.text.empty()) name.append(" ").append(quoted(known.text));
+  return name;
+}
+
+void Names::give(const GivenName &given) {
+#define CUSHIM_HANDLE(type, word) \
+  if (given.noun == word) handles_[{word, given.object}].text = given.text;
+  CUSHIM_HANDLES(CUSHIM_HANDLE)
+#undef CUSHIM_HANDLE
+}
+
+// Adds the name of a function, kernel or reference that a call found by it.
+void Names::add_found(const Call &call) {
+  const Row &row = row_of(call.slot);
+  if (row.parameters.size() < 2) return;
+  const Type *const found = row.parameters.front().type->pointee;
+  if (found == nullptr || found->kind != Kind::handle || row.parameters.front().type->is_input) return;
+  const auto bits = value_behind(call, 0);
+  if (bits.empty()) return;
+  const Parameter &last = row.parameters.back();
+  if (last.type->kind == Kind::text && last.name == "name")
+    handles_[{found->name, bits_of(bits)}].text = value_behind(call, row.parameters.size() - 1);
+  if (cushim_entry(call.slot)->base == std::string_view("cuKernelGetFunction"))
+    handles_[{found->name, bits_of(bits)}].text = handles_[{kKernel, bits_of(call, 1)}].text;
 }
 
 std::string Names::of_address(std::uint64_t address) const {
@@ -207,6 +237,7 @@ std::string Names::of_address(std::uint64_t address) const {
 
 void Names::add(const Call &call) {
   if (!call.end || call.result != CUDA_SUCCESS) return;
+  add_found(call);
   const EntryTraits &traits = mock::traits_of(call.slot);
   if (!traits.begins_lifetime()) return;
   const auto subject = subject_of(call, traits);
@@ -271,7 +302,9 @@ std::vector<Word> words_of(const Call &call, Names &names) {
 void for_each_call(const Trace &trace,
                    const std::function<void(const Call &call, const std::vector<Word> &words)> &visit) {
   Names names;
+  auto given = trace.names().begin();
   for (const Call &call : trace.calls()) {
+    for (; given != trace.names().end() && given->time <= call.begin; ++given) names.give(*given);
     names.add(call);
     visit(call, words_of(call, names));
     names.remove(call);

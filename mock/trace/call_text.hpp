@@ -20,12 +20,16 @@
 
 namespace cushim::trace {
 
-// Numbers handles and allocations of each kind in order of their first appearance: "stream#3". A handle that
-// is created again after it was destroyed gets a new number. Calls must be added in their order.
+// Numbers handles and allocations of each kind in order of their first appearance: "stream#3", or
+// "stream#3 \"upload\"" if the program named it. Functions and kernels have the names by which the program
+// found them. A handle that is created again after it was destroyed gets a new number. Calls must be added in
+// their order.
 class Names {
  public:
   // Returns the name of a handle.
   std::string of_handle(const char *noun, std::uint64_t bits);
+  // Names an object.
+  void give(const GivenName &given);
   // Returns "memory#2 + 256" for an address in known memory, else the address as a number.
   std::string of_address(std::uint64_t address) const;
 
@@ -39,7 +43,13 @@ class Names {
     std::uint64_t size = 0;
     unsigned number = 0;
   };
-  std::map<std::pair<std::string_view, std::uint64_t>, unsigned> handles_;
+  struct Handle {
+    unsigned number = 0;
+    std::string text{};  // that the program gave to it; empty: none
+  };
+  void add_found(const Call &call);
+
+  std::map<std::pair<std::string_view, std::uint64_t>, Handle> handles_;
   std::map<std::string_view, unsigned> last_;
   std::map<std::uint64_t, Memory> memory_;
 };

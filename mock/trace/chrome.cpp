@@ -2,14 +2,13 @@
 #include <cushim/driver.hpp>
 
 #include <algorithm>
-#include <set>
-#include <unordered_map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "json_text.hpp"
+#include "timeline.hpp"
 #include "usage.hpp"
-#include "virtual_time.hpp"
 
 namespace cushim::trace {
 namespace {
@@ -23,68 +22,99 @@ std::int64_t end_of(const Trace &trace) {
 
 // Numbers that no process and no thread has.
 constexpr int kVirtualProcess = 10'000'000;
-constexpr std::uint64_t kFirstStream = 10'000'000;
+constexpr std::uint64_t kFirstStream = 10'000'000, kFirstEngine = 20'000'000;
 
-// Writes the calls and operations of a simulated driver in virtual time.
-class VirtualTimeline {
+// Writes the operations of a timeline: a track for each stream and for each copy engine, and flows from calls
+// to operations and from operations to waits.
+class WorkWriter {
  public:
-  VirtualTimeline(const Trace &trace, std::ostream &to)
-      : trace_(trace), to_(to), process_("\"pid\":" + std::to_string(kVirtualProcess + trace.process())) {}
+  WorkWriter(const Trace &trace, const Timeline &timeline, std::string process, std::ostream &to)
+      : trace_(trace), timeline_(timeline), process_(std::move(process)), to_(to) {}
 
-  void write() {
-    write_name("process_name", 0, trace_.program() + ", virtual time");
-    for (unsigned thread = 1; thread <= trace_.threads(); ++thread)
-      write_name("thread_name", static_cast<std::uint64_t>(trace_.system_thread(thread)),
-                 "thread " + std::to_string(thread));
-    write_calls();
-    std::set<std::uint64_t> streams;
-    for (const Operation &operation : trace_.operations()) {
-      if (streams.insert(operation.stream).second)
-        write_name("thread_name", kFirstStream + operation.stream,
-                   "stream " + std::to_string(operation.stream));
-      write_operation(operation);
-    }
-  }
-
- private:
   void write_name(const char *what, std::uint64_t track, const std::string &name) {
     to_ << ",\n{\"ph\":\"M\",\"name\":\"" << what << "\"," << process_ << ",\"tid\":" << track
         << ",\"args\":{\"name\":" << json_string(name) << "}}";
   }
 
+  void write_threads() {
+    for (unsigned thread = 1; thread <= trace_.threads(); ++thread)
+      write_name("thread_name", static_cast<std::uint64_t>(trace_.system_thread(thread)),
+                 trace_.thread_name(thread));
+  }
+
   void write_calls() {
-    for (const auto &[call, begin, end] : timed_calls(trace_)) {
-      begins_.emplace(call->id, std::pair(begin, trace_.system_thread(call->thread)));
-      to_ << ",\n{\"ph\":\"X\",\"name\":\"" << cushim_entry(call->slot)->symbol << "\"," << process_
-          << ",\"tid\":" << trace_.system_thread(call->thread) << ",\"ts\":" << microseconds(begin)
-          << ",\"dur\":" << microseconds(end - begin) << "}";
+    for (const auto &[call, begin, end] : timeline_.calls)
+      to_ << ",\n{\"ph\":\"X\",\"name\":\"" << cushim_entry(call->slot)->symbol << "\"," << track_of(*call)
+          << ",\"ts\":" << microseconds(begin) << ",\"dur\":" << microseconds(end - begin) << "}";
+  }
+
+  void write_operations() {
+    for (std::size_t i = 0; i < timeline_.streams.size(); ++i)
+      write_name("thread_name", kFirstStream + i, timeline_.streams[i]);
+    for (std::size_t i = 0; i < timeline_.engine_names.size(); ++i)
+      write_name("thread_name", kFirstEngine + i, timeline_.engine_names[i]);
+    for (std::size_t i = 0; i < timeline_.operations.size(); ++i) {
+      const Operation &operation = timeline_.operations[i];
+      write_slice(operation, track_of(operation));
+      if (const auto engine = timeline_.engines[i])
+        write_slice(operation, process_ + ",\"tid\":" + std::to_string(kFirstEngine + *engine));
+      if (const auto call = timeline_.call_by_id.find(operation.call); call != timeline_.call_by_id.end()) {
+        const TimedCall &from = timeline_.calls[call->second];
+        write_flow("enqueues", operation.number, track_of(*from.call), from.begin, track_of(operation),
+                   operation.begin);
+      }
+    }
+    std::uint64_t number = 0;
+    for (const Wait &wait : timeline_.waits) {
+      const Operation &from = timeline_.operations[wait.operation];
+      const std::string track = wait.call ? track_of(*timeline_.calls[*wait.call].call)
+                                          : track_of(timeline_.operations[*wait.waiting]);
+      const std::int64_t begin =
+          wait.call ? timeline_.calls[*wait.call].begin : timeline_.operations[*wait.waiting].begin;
+      // A flow that ends before it begins is not shown.
+      write_flow("waits", ++number, track_of(from), from.begin, track, std::max(begin, from.begin));
     }
   }
 
-  void write_operation(const Operation &operation) {
-    const std::string track = process_ + ",\"tid\":" + std::to_string(kFirstStream + operation.stream);
+ private:
+  std::string track_of(const Call &call) const {
+    return process_ + ",\"tid\":" + std::to_string(trace_.system_thread(call.thread));
+  }
+  std::string track_of(const Operation &operation) const {
+    return process_ + ",\"tid\":" + std::to_string(kFirstStream + operation.stream);
+  }
+
+  void write_slice(const Operation &operation, const std::string &track) {
     to_ << ",\n{\"ph\":\"X\",\"name\":\""
         << (operation.slot ? cushim_entry(*operation.slot)->symbol : "operation") << "\"," << track
         << ",\"ts\":" << microseconds(operation.begin)
         << ",\"dur\":" << microseconds(operation.end - operation.begin)
         << ",\"args\":{\"number\":" << operation.number << "}}";
-    const auto call = begins_.find(operation.call);
-    if (call == begins_.end()) return;
-    const auto &[begin, thread] = call->second;
-    const std::string flow =
-        "\"name\":\"enqueues\",\"cat\":\"enqueues\",\"id\":" + std::to_string(operation.number);
-    to_ << ",\n{\"ph\":\"s\"," << flow << "," << process_ << ",\"tid\":" << thread
-        << ",\"ts\":" << microseconds(begin) << "}"
-        << ",\n{\"ph\":\"f\",\"bp\":\"e\"," << flow << "," << track
-        << ",\"ts\":" << microseconds(operation.begin) << "}";
+  }
+
+  void write_flow(const char *name, std::uint64_t number, const std::string &from, std::int64_t begin,
+                  const std::string &to, std::int64_t end) {
+    const std::string flow = "\"name\":\"" + std::string(name) + "\",\"cat\":\"" + name +
+                             "\",\"id\":" + std::to_string(number) + ",";
+    to_ << ",\n{\"ph\":\"s\"," << flow << from << ",\"ts\":" << microseconds(begin) << "}"
+        << ",\n{\"ph\":\"f\",\"bp\":\"e\"," << flow << to << ",\"ts\":" << microseconds(end) << "}";
   }
 
   const Trace &trace_;
-  std::ostream &to_;
+  const Timeline &timeline_;
   const std::string process_;
-  // Virtual time of the begin, and the system's thread, by Call::id.
-  std::unordered_map<std::uint64_t, std::pair<std::int64_t, int>> begins_;
+  std::ostream &to_;
 };
+
+// Writes the calls and operations of a simulated driver in virtual time, as a process of its own.
+void write_virtual_time(const Trace &trace, std::ostream &to) {
+  const Timeline timeline = virtual_timeline(trace);
+  WorkWriter writer(trace, timeline, "\"pid\":" + std::to_string(kVirtualProcess + trace.process()), to);
+  writer.write_name("process_name", 0, trace.program() + ", virtual time");
+  writer.write_threads();
+  writer.write_calls();
+  writer.write_operations();
+}
 
 }  // namespace
 
@@ -94,7 +124,8 @@ void write_chrome(const Trace &trace, std::ostream &to) {
      << ",\"args\":{\"name\":" << json_string(trace.program()) << "}}";
   for (unsigned thread = 1; thread <= trace.threads(); ++thread)
     to << ",\n{\"ph\":\"M\",\"name\":\"thread_name\"," << process
-       << ",\"tid\":" << trace.system_thread(thread) << ",\"args\":{\"name\":\"thread " << thread << "\"}}";
+       << ",\"tid\":" << trace.system_thread(thread)
+       << ",\"args\":{\"name\":" << json_string(trace.thread_name(thread)) << "}}";
   const std::int64_t end = end_of(trace);
   for_each_call(trace, [&](const Call &call, const std::vector<Word> &words) {
     to << ",\n{\"ph\":\"X\",\"name\":\"" << cushim_entry(call.slot)->symbol << "\"," << process
@@ -112,7 +143,7 @@ void write_chrome(const Trace &trace, std::ostream &to) {
   for (const MemoryChange &change : usage_of(trace).memory)
     to << ",\n{\"ph\":\"C\",\"name\":\"device memory\"," << process << ",\"ts\":" << microseconds(change.time)
        << ",\"args\":{\"bytes\":" << change.in_use << "}}";
-  if (!trace.operations().empty()) VirtualTimeline(trace, to).write();
+  if (!trace.operations().empty()) write_virtual_time(trace, to);
   to << "\n]}\n";
 }
 

@@ -4,14 +4,15 @@
 
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "json_text.hpp"
 #include "page.hpp"
+#include "timeline.hpp"
 #include "usage.hpp"
-#include "virtual_time.hpp"
 
 namespace cushim::trace {
 namespace {
@@ -76,27 +77,54 @@ class List {
   bool is_empty_ = true;
 };
 
-// Writes calls (index in the page's calls, begin, duration), operations (begin, duration, stream, name, index
-// of the call or -1, number) and the critical path (index in calls or in operations, whether it is an
-// operation, gap) in virtual time.
-void write_virtual_time(const Trace &trace, const std::unordered_map<std::uint64_t, std::size_t> &by_id,
-                        Symbols &symbols, std::ostream &to) {
-  const std::vector<TimedCall> calls = timed_calls(trace);
-  to << "{\"calls\":";
+std::string json_strings(const std::vector<std::string> &texts) {
+  std::string json = "[";
+  for (const std::string &text : texts) json.append(json.size() > 1 ? "," : "").append(json_string(text));
+  return json + "]";
+}
+
+std::vector<std::string> thread_names(const Trace &trace) {
+  std::vector<std::string> names;
+  for (unsigned thread = 1; thread <= trace.threads(); ++thread) names.push_back(trace.thread_name(thread));
+  return names;
+}
+
+std::ptrdiff_t or_none(std::optional<std::size_t> index) {
+  return index ? static_cast<std::ptrdiff_t>(*index) : -1;
+}
+
+// Writes the names of the streams and copy engines, calls (index in the page's calls, begin, duration),
+// operations (begin, duration, stream, name, index of the call among all calls or -1, number, copy engine or
+// -1), waits (operation, index of the waiting call in calls or -1, waiting operation or -1) and the critical
+// path (index in calls or in operations, whether it is an operation, gap).
+void write_timeline(const char *name, const Trace &trace, const Timeline &timeline,
+                    const std::unordered_map<std::uint64_t, std::size_t> &by_id, Symbols &symbols,
+                    std::ostream &to) {
+  const std::vector<TimedCall> &calls = timeline.calls;
+  to << "{\"name\":\"" << name << "\",\"streams\":" << for_script(json_strings(timeline.streams))
+     << ",\"engines\":" << json_strings(timeline.engine_names) << ",\n\"calls\":";
   for (List list(to); const auto &[call, begin, end] : calls)
     list.add(call - trace.calls().data(), microseconds(begin), microseconds(end - begin));
   to << ",\n\"operations\":";
-  for (List list(to); const Operation &one : trace.operations()) {
-    const auto call = by_id.find(one.call);
-    list.add(microseconds(one.begin), microseconds(one.end - one.begin), one.stream,
-             symbols.index_of(one.slot ? cushim_entry(*one.slot)->symbol : "operation"),
-             call != by_id.end() ? static_cast<std::ptrdiff_t>(call->second) : -1, one.number);
+  {
+    List list(to);
+    for (std::size_t i = 0; i < timeline.operations.size(); ++i) {
+      const Operation &one = timeline.operations[i];
+      const auto call = by_id.find(one.call);
+      list.add(microseconds(one.begin), microseconds(one.end - one.begin), one.stream,
+               symbols.index_of(one.slot ? cushim_entry(*one.slot)->symbol : "operation"),
+               call != by_id.end() ? static_cast<std::ptrdiff_t>(call->second) : -1, one.number,
+               or_none(timeline.engines[i]));
+    }
   }
+  to << ",\n\"waits\":";
+  for (List list(to); const Wait &wait : timeline.waits)
+    list.add(wait.operation, or_none(wait.call), or_none(wait.waiting));
   to << ",\n\"path\":";
-  for (List list(to); const PathStep &step : critical_path(trace, calls))
-    list.add(step.call != nullptr ? step.call - calls.data() : step.operation - trace.operations().data(),
+  for (List list(to); const PathStep &step : critical_path(timeline.operations, calls))
+    list.add(step.call != nullptr ? step.call - calls.data() : step.operation - timeline.operations.data(),
              step.operation != nullptr, microseconds(step.gap));
-  const Busy busy = busy_time(trace);
+  const Busy busy = busy_time(timeline.operations);
   to << ",\n\"busy\":" << microseconds(static_cast<std::int64_t>(busy.any))
      << ",\"overlap\":" << microseconds(static_cast<std::int64_t>(busy.several)) << '}';
 }
@@ -108,8 +136,8 @@ void write_html(const Trace &trace, std::ostream &to) {
   constexpr std::size_t at = page.find(mark);
   static_assert(at != std::string_view::npos);
   to << page.substr(0, at) << "{\"program\":" << for_script(json_string(trace.program()))
-     << ",\"driver\":" << for_script(json_string(trace.driver())) << ",\"threads\":" << trace.threads()
-     << ",\"calls\":";
+     << ",\"driver\":" << for_script(json_string(trace.driver()))
+     << ",\"threads\":" << for_script(json_strings(thread_names(trace))) << ",\"calls\":";
   Symbols symbols;
   CallStacks call_stacks;
   {
@@ -132,11 +160,10 @@ void write_html(const Trace &trace, std::ostream &to) {
   to << ",\n\"memory\":";
   for (List list(to); const MemoryChange &change : usage_of(trace).memory)
     list.add(microseconds(change.time), change.in_use);
-  to << ",\n\"virtual\":";
-  if (trace.operations().empty())
-    to << "null";
-  else
-    write_virtual_time(trace, by_id, symbols, to);
+  to << ",\n\"timelines\":[";
+  if (!trace.operations().empty())
+    write_timeline("virtual", trace, virtual_timeline(trace), by_id, symbols, to);
+  to << "]";
   to << ",\n\"stacks\":[" << call_stacks.json() << "],\n\"names\":[" << symbols.json() << "]}"
      << page.substr(at + mark.size());
 }

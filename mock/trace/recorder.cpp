@@ -338,6 +338,21 @@ void Recorder::note(std::string_view text) {
   chunk->commit({static_cast<std::uint32_t>(size), RecordKind::note, kNoSlot, ticks()});
 }
 
+void Recorder::name(std::string_view noun, std::uint64_t object, std::string_view text) {
+  text = text.substr(0, kMostText);
+  constexpr std::size_t kName = kRecordWords + sizeof(NameRecord) / sizeof(std::uint64_t);
+  const std::size_t size = kName + words_for(noun.size()) + words_for(text.size());
+  Chunk *const chunk = chunk_for(size);
+  if (chunk == nullptr) return;
+  const NameRecord record{.object = object,
+                          .noun = static_cast<std::uint32_t>(noun.size()),
+                          .size = static_cast<std::uint32_t>(text.size())};
+  std::memcpy(chunk->next() + kRecordWords, &record, sizeof record);
+  std::ranges::copy(noun, reinterpret_cast<char *>(chunk->next() + kName));
+  std::ranges::copy(text, reinterpret_cast<char *>(chunk->next() + kName + words_for(noun.size())));
+  chunk->commit({static_cast<std::uint32_t>(size), RecordKind::name, kNoSlot, ticks()});
+}
+
 void Recorder::submitted(unsigned long number) {
   if (of_thread_.recorder == number_ && of_thread_.chunk->call != 0)
     calls_of_operations_[number] = of_thread_.chunk->call;
@@ -356,7 +371,9 @@ void Recorder::ran(const mock::OperationRun &run) {
                                .number = run.number,
                                .stream = run.stream,
                                .begin = run.begin.count(),
-                               .end = run.end.count()};
+                               .end = run.end.count(),
+                               .copy_engine = static_cast<std::uint32_t>(run.copy_engine),
+                               .device = run.device};
   std::memcpy(chunk->next() + kRecordWords, &record, sizeof record);
   chunk->commit({kWords, RecordKind::operation, slot->second, ticks()});
 }

@@ -36,6 +36,8 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
   void end(std::uint64_t begin, int slot, std::span<const std::uint64_t> words, CUresult result) override;
   // Records a text at the call that runs on this thread; the text is cut off after kMostNote bytes.
   void note(std::string_view text);
+  // Records the name of an object, or of a thread (noun "thread"). It is cut off after kMostText bytes.
+  void name(std::string_view noun, std::uint64_t object, std::string_view text);
   // Records operations of a simulated machine, under its lock.
   void submitted(unsigned long number) override;
   void ran(const mock::OperationRun &run) override;

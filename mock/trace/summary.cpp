@@ -126,9 +126,9 @@ double percent(double part, double whole) { return whole > 0 ? 100 * part / whol
 void write_virtual_time(const Trace &trace, std::ostream &to) {
   if (trace.operations().empty()) return;
   const std::vector<TimedCall> calls = timed_calls(trace);
-  const std::vector<PathStep> path = critical_path(trace, calls);
+  const std::vector<PathStep> path = critical_path(trace.operations(), calls);
   const auto whole = static_cast<double>(path.back().end);
-  const Busy busy = busy_time(trace);
+  const Busy busy = busy_time(trace.operations());
   to << formatted("\nvirtual time: %.1f us; at least one stream busy %.0f %%, two or more %.0f %%\n",
                   whole / 1e3, percent(static_cast<double>(busy.any), whole),
                   percent(static_cast<double>(busy.several), whole));

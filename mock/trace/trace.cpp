@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <ranges>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -54,6 +55,14 @@ T read_at(std::span<const std::uint64_t> words, std::size_t at) {
 }
 
 }  // namespace
+
+std::string Trace::thread_name(unsigned thread) const {
+  std::string name = "thread " + std::to_string(thread);
+  for (const GivenName &given : std::views::reverse(parts_.names))
+    if (given.noun == "thread" && given.object == static_cast<std::uint64_t>(system_thread(thread)))
+      return name + " \"" + given.text + '"';
+  return name;
+}
 
 Trace::Trace(const std::string &file) {
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
@@ -137,12 +146,16 @@ Trace::Trace(const std::string &file) {
       const std::uint64_t id = at * sizeof(std::uint64_t);
       if (record.kind == RecordKind::operation) {
         const auto operation = read_at<OperationRecord>(content, 0);
-        if (operation.begin < 0 || operation.end < operation.begin) refuse(file, "is damaged");
+        if (operation.begin < 0 || operation.end < operation.begin ||
+            operation.copy_engine > static_cast<std::uint32_t>(mock::CopyEngine::to_host))
+          refuse(file, "is damaged");
         parts_.operations.push_back({.call = operation.call,
                                      .number = operation.number,
                                      .stream = operation.stream,
                                      .begin = operation.begin,
-                                     .end = operation.end});
+                                     .end = operation.end,
+                                     .copy_engine = static_cast<mock::CopyEngine>(operation.copy_engine),
+                                     .device = operation.device});
         if (record.slot < CUSHIM_ENTRY_COUNT) parts_.operations.back().slot = record.slot;
       } else if (record.kind == RecordKind::begin) {
         if (record.slot >= CUSHIM_ENTRY_COUNT || content.size() != row_of(record.slot).words)
@@ -159,6 +172,14 @@ Trace::Trace(const std::string &file) {
                                 .thread = chunk_header.thread,
                                 .time = clock(record.ticks),
                                 .text = text_behind(content, sizeof note, note.size)});
+      } else if (record.kind == RecordKind::name) {
+        const auto name = read_at<NameRecord>(content, 0);
+        constexpr std::size_t kName = sizeof(NameRecord);
+        const std::size_t text = kName + words_for(name.noun) * sizeof(std::uint64_t);
+        parts_.names.push_back({.time = clock(record.ticks),
+                                .noun = text_behind(content, kName, name.noun),
+                                .object = name.object,
+                                .text = text_behind(content, text, name.size)});
       } else if (record.kind == RecordKind::call_stack) {
         const auto stack = read_at<CallStackRecord>(content, 0);
         parts_.call_stacks.insert_or_assign(stack.number, text_behind(content, sizeof stack, stack.size));
@@ -192,6 +213,7 @@ Trace::Trace(const std::string &file) {
         call.call_stack = &text->second;
   std::ranges::stable_sort(parts_.calls, {}, &Call::begin);
   std::ranges::stable_sort(parts_.notes, {}, &Note::time);
+  std::ranges::stable_sort(parts_.names, {}, &GivenName::time);
 }
 
 }  // namespace cushim::trace

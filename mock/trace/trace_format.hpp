@@ -8,7 +8,7 @@
 
 namespace cushim::trace {
 
-inline constexpr std::uint64_t kMagic = 0x3465636172747563;  // "cutrace4"
+inline constexpr std::uint64_t kMagic = 0x3565636172747563;  // "cutrace5"
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kChunkSize = std::size_t{64} << 10;
 inline constexpr std::size_t kGrowth = 16 * kChunkSize;  // the file grows by this at once
@@ -46,8 +46,9 @@ enum class RecordKind : std::uint16_t {
   call_in_virtual_time = 4,
   operation = 5,
   note = 6,
-  call_stack = 7,    // the text of a call stack, once
-  call_stack_of = 8  // the call stack of a call
+  call_stack = 7,     // the text of a call stack, once
+  call_stack_of = 8,  // the call stack of a call
+  name = 9            // the name that the program gave to an object or a thread
 };
 
 struct RecordHeader {
@@ -79,6 +80,8 @@ struct OperationRecord {
   std::uint64_t number = 0;
   std::uint64_t stream = 0;
   std::int64_t begin = 0, end = 0;  // virtual time
+  std::uint32_t copy_engine = 0;    // mock::CopyEngine
+  std::int32_t device = 0;          // of the copy engine
 };
 // Follows the header of a note. The text follows this, in whole words.
 struct NoteRecord {
@@ -86,6 +89,11 @@ struct NoteRecord {
   std::uint64_t size = 0;  // of the text, in bytes
 };
 inline constexpr std::size_t kMostNote = 2000;
+// Follows the header of a name. The noun and the name follow this, each in whole words.
+struct NameRecord {
+  std::uint64_t object = 0;          // the handle, or the system's number of the thread
+  std::uint32_t noun = 0, size = 0;  // bytes of the noun and of the name
+};
 // Follows the header of a call stack. The text follows this, in whole words.
 struct CallStackRecord {
   std::uint64_t number = 0;  // from 1, in the trace

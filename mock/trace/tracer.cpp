@@ -30,6 +30,9 @@ class Tracer::State {
     if (observe_operations_) observe_operations_(nullptr);
   }
   void note(std::string_view text) { recorder_.note(text); }
+  void name(std::string_view noun, std::uint64_t object, std::string_view text) {
+    recorder_.name(noun, object, text);
+  }
   void note_time() noexcept { recorder_.note_time(); }
 
  private:
@@ -42,6 +45,9 @@ Tracer::Tracer(Driver &driver, const std::string &file, TracerOptions options)
     : state_(std::make_unique<State>(driver, file, std::move(options))) {}
 Tracer::~Tracer() = default;
 void Tracer::note(std::string_view text) { state_->note(text); }
+void Tracer::name(std::string_view noun, std::uint64_t object, std::string_view text) {
+  state_->name(noun, object, text);
+}
 void Tracer::note_time() noexcept { state_->note_time(); }
 
 }  // namespace cushim::trace

@@ -73,36 +73,20 @@ class Follower {
     return bits_of(call, mock::position(index, row_of(call.slot).parameters.size()));
   }
 
-  // Returns the name of the stream in which a call enqueues work.
-  static std::string stream_name(const Call &call, const EntryTraits &traits,
-                                 const std::vector<Word> &words) {
-    std::string name = "null stream";
-    if (traits.queue == EntryTraits::Queue::stream) {
-      name = words[mock::position(traits.stream, words.size())].value;
-    } else if (traits.queue == EntryTraits::Queue::described) {
-      // The configuration of a launch has the stream in a field.
-      const std::string &text = words[mock::position(traits.stream, words.size())].value;
-      const std::size_t at = text.find("hStream=");
-      if (at == std::string::npos) return "streams of structures";
-      const std::size_t begin = at + std::string_view("hStream=").size();
-      name = text.substr(begin, text.find_first_of(",}", begin) - begin);
-    }
-    if (name != "null stream") return name;
-    return cushim_entry(call.slot)->thread[0] == '\0' ? "legacy stream" : "per-thread stream";
-  }
-
   void follow_work(const Call &call, const EntryTraits &traits, const std::vector<Word> &words) {
     ++usage_.operations;
-    StreamUse &use = stream_of(stream_name(call, traits, words));
+    StreamUse &use = stream_of(stream_of_work(call, words));
     ++use.operations;
     if (use.first == nullptr) use.first = &call;
     follow_copy(call, traits);
   }
 
   StreamUse &stream_of(const std::string &name) {
-    const auto [found, is_new] = streams_.emplace(name, usage_.streams.size());
-    if (is_new) usage_.streams.push_back({.name = name});
-    return usage_.streams[found->second];
+    const auto [found, is_new] = streams_.emplace(without_given_name(name), usage_.streams.size());
+    if (is_new) usage_.streams.emplace_back();
+    StreamUse &use = usage_.streams[found->second];
+    use.name = name;  // the program may name it later
+    return use;
   }
 
   // Returns "host", "device" or "array" for one end of a copy. Notes whether it is pageable memory.
@@ -189,6 +173,29 @@ class Follower {
 };
 
 }  // namespace
+
+std::string stream_of_work(const Call &call, const std::vector<Word> &words) {
+  const EntryTraits &traits = mock::traits_of(call.slot);
+  std::string name = "null stream";
+  if (traits.queue == EntryTraits::Queue::stream) {
+    name = words[mock::position(traits.stream, words.size())].value;
+  } else if (traits.queue == EntryTraits::Queue::described) {
+    // The configuration of a launch has the stream in a field.
+    const std::string &text = words[mock::position(traits.stream, words.size())].value;
+    const std::size_t at = text.find("hStream=");
+    if (at == std::string::npos) return "streams of structures";
+    const std::size_t begin = at + std::string_view("hStream=").size();
+    name = text.substr(begin, text.find_first_of(",}", begin) - begin);
+  }
+  return name_of_stream(name, call);
+}
+
+std::string name_of_stream(const std::string &argument, const Call &call) {
+  if (argument != "null stream") return argument;
+  return cushim_entry(call.slot)->thread[0] == '\0' ? "legacy stream" : "per-thread stream";
+}
+
+std::string_view without_given_name(std::string_view name) { return name.substr(0, name.find(" \"")); }
 
 Usage usage_of(const Trace &trace) {
   Follower follower;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <cushim/detail/entry_traits.hpp>
+#include "call_text.hpp"
 
 namespace cushim::trace {
 
@@ -58,6 +59,16 @@ struct Usage {
 };
 
 Usage usage_of(const Trace &trace);
+
+// Returns the name of the stream in which a call enqueues work: "stream#1 \"upload\"", "legacy stream",
+// "per-thread stream", or "streams of structures". The call's traits must have a queue.
+std::string stream_of_work(const Call &call, const std::vector<Word> &words);
+// Returns the name of a stream that a call has as an argument: the null stream is the legacy or the
+// per-thread stream.
+std::string name_of_stream(const std::string &argument, const Call &call);
+// Returns the name of an object without the text that the program gave to it: "stream#1".
+std::string_view without_given_name(std::string_view name);
+
 std::vector<Advice> advice_of(const Usage &usage);
 
 // Returns whether the call returned CUDA_SUCCESS.

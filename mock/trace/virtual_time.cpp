@@ -12,8 +12,8 @@ namespace {
 // The items of a trace by their end. Operations that end with a call come before it.
 class ByEnd {
  public:
-  ByEnd(const Trace &trace, const std::vector<TimedCall> &calls) {
-    for (const Operation &one : trace.operations()) items_.push_back({nullptr, &one, one.begin, one.end, 0});
+  ByEnd(const std::vector<Operation> &operations, const std::vector<TimedCall> &calls) {
+    for (const Operation &one : operations) items_.push_back({nullptr, &one, one.begin, one.end, 0});
     for (const TimedCall &one : calls) items_.push_back({&one, nullptr, one.begin, one.end, 0});
     std::ranges::stable_sort(items_, {}, &PathStep::end);
     for (std::size_t i = 0; i < items_.size(); ++i)
@@ -99,8 +99,9 @@ std::vector<TimedCall> timed_calls(const Trace &trace) {
   return timed;
 }
 
-std::vector<PathStep> critical_path(const Trace &trace, const std::vector<TimedCall> &calls) {
-  const ByEnd by_end(trace, calls);
+std::vector<PathStep> critical_path(const std::vector<Operation> &operations,
+                                    const std::vector<TimedCall> &calls) {
+  const ByEnd by_end(operations, calls);
   std::vector<PathStep> path;
   if (by_end.items().empty()) return path;
   for (std::size_t at = by_end.items().size() - 1; at != ByEnd::kNone; at = by_end.before(at))
@@ -111,11 +112,11 @@ std::vector<PathStep> critical_path(const Trace &trace, const std::vector<TimedC
   return path;
 }
 
-Busy busy_time(const Trace &trace) {
+Busy busy_time(const std::vector<Operation> &operations) {
   Busy busy;
   std::map<std::uint64_t, StreamTime> streams;
   std::vector<std::pair<std::int64_t, int>> changes;  // of the number of busy streams
-  for (const Operation &one : trace.operations()) {
+  for (const Operation &one : operations) {
     StreamTime &stream = streams[one.stream];
     stream.stream = one.stream;
     stream.busy += static_cast<std::uint64_t>(one.end - one.begin);

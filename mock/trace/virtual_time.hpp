@@ -31,8 +31,10 @@ struct PathStep {
 // before it had ended. The predecessor of an operation is the operation that ended last before it began (of
 // its own stream if several ended at once), or the call that enqueued it. The predecessor of a call is the
 // operation that ended while the call ran, else the call before it. Dependencies are not recorded: the times
-// decide. Takes O(n log n) of calls and operations. The steps point into `calls` and `trace`.
-std::vector<PathStep> critical_path(const Trace &trace, const std::vector<TimedCall> &calls);
+// decide. Takes O(n log n) of calls and operations. The steps point into `calls` and
+// `operations`.
+std::vector<PathStep> critical_path(const std::vector<Operation> &operations,
+                                    const std::vector<TimedCall> &calls);
 
 // How long streams were busy in virtual time, in nanoseconds.
 struct StreamTime {
@@ -45,6 +47,6 @@ struct Busy {
   std::uint64_t any = 0;            // at least one stream was busy
   std::uint64_t several = 0;        // at least two were: the overlap
 };
-Busy busy_time(const Trace &trace);
+Busy busy_time(const std::vector<Operation> &operations);
 
 }  // namespace cushim::trace

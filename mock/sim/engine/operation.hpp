@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cushim/mock/operations.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,6 +25,8 @@ using Time = std::int64_t;
 // Executes one operation at a time: a copy engine, or the multiprocessors of a device.
 struct Resource {
   Time free_at = 0;
+  mock::CopyEngine copy_engine = mock::CopyEngine::none;
+  int device = 0;  // index in the machine
 };
 
 // A condition of an operation in addition to its predecessors.

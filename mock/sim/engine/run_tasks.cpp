@@ -193,12 +193,16 @@ void Engine::wait_for_moves(Lock &lock) {
 void Engine::complete(Task &task, bool is_abandoned) {
   if (task.extras != nullptr && task.extras->on_complete != nullptr)
     attempt(task, [&] { task.extras->on_complete(task.completed_at); });
-  if (observer_ != nullptr && !is_abandoned)
+  if (observer_ != nullptr && !is_abandoned) {
+    const Resource unit = task.resource != nullptr ? *task.resource : Resource{};
     observer_->ran({.number = task.serial,
                     .stream = task.stream,
                     .call = task.name,
                     .begin = std::chrono::nanoseconds(task.completed_at - task.cost),
-                    .end = std::chrono::nanoseconds(task.completed_at)});
+                    .end = std::chrono::nanoseconds(task.completed_at),
+                    .copy_engine = unit.copy_engine,
+                    .device = unit.device});
+  }
   task.state = Task::State::complete;
   --unfinished_;
   if (task.is_last()) --last_tasks_;

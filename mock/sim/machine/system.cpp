@@ -47,6 +47,7 @@ std::vector<std::unique_ptr<Device>> make_devices(const MachineProfile &profile)
   for (const Profile &one : profile.devices) {
     auto device = std::make_unique<Device>();
     device->index = static_cast<int>(devices.size());
+    device->to_device.device = device->to_host.device = device->index;
     device->profile = one;
     device->peers = profile.peers[devices.size()];
     device->uuid = uuid_of(one, device->index);

@@ -36,7 +36,10 @@ struct Device {
 
   GraphMemoryUse graph_memory;
 
-  Resource to_device, to_host, processors;  // hardware units that work in parallel
+  // Hardware units that work in parallel.
+  Resource to_device{.copy_engine = mock::CopyEngine::to_device};
+  Resource to_host{.copy_engine = mock::CopyEngine::to_host};
+  Resource processors;
 
   // Returns 0 for an attribute that the profile lacks.
   int attribute(CUdevice_attribute wanted) const {

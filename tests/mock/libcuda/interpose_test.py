@@ -214,6 +214,66 @@ def a_trace_has_the_format_of_its_name():
     assert done.returncode == 2 and "is not a trace" in done.stderr, done
 
 
+# What NVTX does at its first use, and what a program does with it then: the third function of the core table is a
+# name that cushim does not receive.
+NVTX = """
+import os
+Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+WideFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_wchar_p)
+tables = {module: ((ctypes.c_void_p * 32)(), (ctypes.c_void_p * 32)()) for module in (1, 2, 4)}
+for functions, addresses in tables.values():
+    for i in range(1, 16):
+        addresses[i] = ctypes.addressof(functions) + 8 * i
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint))
+def module_table(module, table, size):
+    table[0], size[0] = ctypes.addressof(tables[module][1]), 16
+    return 1
+class Callbacks(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("module_table", type(module_table))]
+callbacks = Callbacks(ctypes.sizeof(Callbacks), module_table)
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint)
+def export_table(number): return ctypes.addressof(callbacks) if number == 1 else None
+injected = ctypes.CDLL(os.environ['NVTX_INJECTION64_PATH'])
+assert injected.InitializeInjectionNvtx2(export_table) == 1
+def name(module, index, handle, text):
+    kind = WideFunction if index % 2 == (0 if module != 1 else 1) else Function
+    kind(tables[module][0][index])(handle, text)
+import threading
+context, streams, event = ctypes.c_void_p(), [ctypes.c_void_p(), ctypes.c_void_p()], ctypes.c_void_p()
+assert cu.cuInit(0) == 0
+assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cu.cuCtxSetCurrent(context) == 0
+for stream in streams:
+    assert cu.cuStreamCreate(ctypes.byref(stream), 0) == 0
+assert cu.cuEventCreate(ctypes.byref(event), 0) == 0
+name(2, 3, context, b'first')
+name(2, 5, streams[0], b'upload')
+name(4, 4, streams[1], 'r\u00fcckw\u00e4rts')
+name(2, 7, event, b'done')
+name(1, 14, threading.get_native_id(), b'main')
+for stream in streams:
+    assert cu.cuEventRecord(event, stream) == 0
+assert cu.cuCtxSetCurrent(context) == 0
+"""
+
+
+def a_trace_has_the_names_that_a_program_gave_by_nvtx():
+    assert output(NVTX, "--trace", str(HERE / "names.%p.txt"), driver=copy_of_simulated()) == ""
+    file, = HERE.glob("names.*.txt")
+    text = file.read_text()
+    for words in ('cuEventRecord(hEvent=event#1 "done", hStream=stream#1 "upload")', 'hStream=stream#2 "r\u00fcckw\u00e4rts")',
+                  'cuCtxSetCurrent(ctx=context#1 "first")'):
+        assert words in text, (words, text)
+    assert output(NVTX, "--trace", str(HERE / "names.%p.json"), driver=copy_of_simulated()) == ""
+    file, = HERE.glob("names.*.json")
+    assert r'thread 1 \"main\"' in file.read_text()
+
+
+def another_tool_receives_the_names_of_nvtx_if_it_was_there_first():
+    program = "import os; print(os.environ.get('NVTX_INJECTION64_PATH'))"
+    assert output(program, "--trace", str(HERE / "tool"), NVTX_INJECTION64_PATH="/tool.so") == "/tool.so\n"
+    assert output(program) == "None\n"
+
+
 def a_trace_has_call_stacks_on_request():
     program = "def work():\n    cu.cuInit(0)\nwork()"
     for options, lines in (([], 0), (["--trace-call-stacks"], 1)):

@@ -94,9 +94,11 @@ def the_virtual_time_has_a_track_for_each_stream_and_the_critical_path():
       $("marked").click(); say(clock.tracks.map(track => track.split(" ")[0]));
       document.querySelector("#path tbody tr:last-child").click(); say(detail.textContent.split("  ")[2]);
       const operation = clock.items.findIndex(item => item.from !== undefined && item.name === "cuMemsetD32Async");
-      keep(operation); draw(); say(clock.items[clock.items[operation].from].name);""", "--schedule", "deferred")
+      keep(operation); draw(); say(clock.items[clock.items[operation].from].name);
+      const waits = name => clock.items.filter(item => item.name === name && item.waitsFor).map(item => clock.items[item.waitsFor[0]].name);
+      say([...waits("cuCtxSynchronize"), ...waits("cuStreamWaitEvent")]);""", "--schedule", "deferred")
     lines = [html.unescape(one) for one in re.findall(r"said: (.*?);", page)]
-    assert lines == ["thread,stream,stream", "cuCtxSynchronize", "cuMemsetD32Async"], lines
+    assert lines == ["thread,stream#1,stream#2", "cuCtxSynchronize", "cuMemsetD32Async", "cuMemsetD32Async,cuEventRecord"], lines
     _, summary = re.findall(r"<summary>(.*?)</summary>", page)
     assert re.search(r"two or more at once 0 %\. Critical path: \d+ steps", summary), summary
     rows = [[text_of(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in re.findall(r"<tr[^>]*>(.*?)</tr>", page)]

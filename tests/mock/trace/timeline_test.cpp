@@ -99,13 +99,73 @@ TEST_F(TraceFile, The_timeline_has_the_operations_of_simulated_streams_in_virtua
   EXPECT_THAT(flows, Contains(testing::Pair(testing::_,
                                             std::pair(calls.at("cuMemsetD32Async").begin, second.begin))));
   EXPECT_THAT(tracks, Contains(HasSubstr("virtual time")));
-  EXPECT_THAT(tracks, Contains(HasSubstr("stream ")));
+  EXPECT_THAT(tracks, Contains("stream#2"));
   const std::string summary = written(cushim::trace::write_summary);
   EXPECT_THAT(summary,
               testing::ContainsRegex("virtual time: [0-9.]+ us; at least one stream busy [0-9]+ %, two or "
                                      "more 0 %\ncritical path: [0-9]+ steps, gaps 0.0 us\n"));
   EXPECT_THAT(summary, testing::ContainsRegex("[0-9.]+ +1  cuMemsetD32Async\n"));
   machine_.run();  // without an observer
+}
+
+TEST_F(TraceFile, The_timeline_has_copy_engines_and_flows_from_work_to_what_waits_for_it) {
+  {
+    Tracer tracer(driver_, file_,
+                  {.virtual_time = [&] { return machine_.now(); },
+                   .observe = [&](cushim::mock::OperationObserver *one) { machine_.observe(one); }});
+    CUstream streams[2] = {};
+    CUdeviceptr memory = 0;
+    CUevent event = nullptr;
+    void *host = nullptr;
+    driver_.cuMemAlloc(&memory, 1 << 20);
+    driver_.cuMemHostAlloc(&host, 1 << 20, 0);
+    for (CUstream &stream : streams) driver_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    tracer.name(streams[0], "upload");
+    driver_.cuEventCreate(&event, 0);
+    driver_.cuMemcpyHtoDAsync(memory, host, 1 << 20, streams[0]);
+    driver_.cuEventRecord(event, streams[0]);
+    driver_.cuStreamWaitEvent(streams[1], event, 0);
+    driver_.cuMemcpyDtoHAsync(host, memory, 1 << 20, streams[1]);
+    driver_.cuEventSynchronize(event);
+    driver_.cuStreamSynchronize(streams[1]);
+    driver_.cuMemsetD8Async(memory, 1, 1 << 20, streams[0]);
+    driver_.cuCtxSynchronize();
+  }
+  std::map<std::int64_t, std::string> tracks;
+  std::map<std::string, std::vector<std::string>> slices;    // names, by track
+  std::map<int, std::pair<std::string, std::string>> flows;  // tracks
+  std::map<std::pair<std::string, double>, std::string> at;  // names, by track and begin
+  const Json timeline = Json::parse(written(cushim::trace::write_chrome));
+  std::vector<Json> events;
+  for (const Json &event : timeline["traceEvents"])
+    if (event["pid"] != Trace(file_).process()) events.push_back(event);
+  for (const Json &event : events)
+    if (event["name"] == "thread_name") tracks[event["tid"]] = event["args"]["name"];
+  for (const Json &event : events)
+    if (event["ph"] == "X") slices[tracks[event["tid"]]].push_back(event["name"]);
+  EXPECT_THAT(slices["stream#1 \"upload\""],
+              ElementsAre("cuMemcpyHtoDAsync_v2", "cuEventRecord", "cuMemsetD8Async"));
+  EXPECT_THAT(slices["device 0: copies to the device"], ElementsAre("cuMemcpyHtoDAsync_v2"));
+  EXPECT_THAT(slices["device 0: copies to the host"], ElementsAre("cuMemcpyDtoHAsync_v2"));
+  // Returns the name of the slice of a track that a flow leaves or enters.
+  const auto slice_at = [&](const Json &flow) {
+    std::string name;
+    for (const Json &event : events)
+      if (event["ph"] == "X" && event["tid"] == flow["tid"] && event["ts"] <= flow["ts"] &&
+          flow["ts"].get<double>() <= event["ts"].get<double>() + event["dur"].get<double>())
+        name = event["name"];
+    return name;
+  };
+  for (const Json &event : events) {
+    if (event["name"] != "waits") continue;
+    (event["ph"] == "s" ? flows[event["id"]].first : flows[event["id"]].second) = slice_at(event);
+  }
+  std::vector<std::pair<std::string, std::string>> waits;
+  for (const auto &[id, flow] : flows) waits.push_back(flow);
+  EXPECT_THAT(waits, ElementsAre(std::pair("cuEventRecord", "cuMemcpyDtoHAsync_v2"),
+                                 std::pair("cuEventRecord", "cuEventSynchronize"),
+                                 std::pair("cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"),
+                                 std::pair("cuMemsetD8Async", "cuCtxSynchronize")));
 }
 
 TEST_F(TraceFile, The_summary_has_calls_copies_memory_and_streams) {

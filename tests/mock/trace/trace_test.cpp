@@ -64,6 +64,56 @@ TEST_F(TraceFile, Handles_have_stable_names_and_a_new_number_after_they_were_des
           "[1] cuStreamSynchronize(hStream=stream#2) = CUDA_SUCCESS"));
 }
 
+TEST_F(TraceFile, Objects_have_the_names_that_the_program_gave_until_they_are_destroyed) {
+  {
+    Tracer tracer(driver_, file_);
+    CUstream stream = nullptr;
+    CUevent event = nullptr;
+    driver_.cuStreamCreate(&stream, 0);
+    driver_.cuEventCreate(&event, 0);
+    tracer.name(stream, "upload");
+    tracer.name(event, std::string(200, 'x'));
+    tracer.name("thread", static_cast<std::uint64_t>(gettid()), "main");
+    driver_.cuEventRecord(event, stream);
+    driver_.cuStreamDestroy(stream);
+    driver_.cuStreamCreate(&stream, 0);
+    driver_.cuEventDestroy(event);
+  }
+  EXPECT_THAT(lines(), ElementsAre(HasSubstr("phStream -> stream#1,"), HasSubstr("phEvent -> event#1,"),
+                                   "[1] cuEventRecord(hEvent=event#1 \"" + std::string(120, 'x') +
+                                       "\"..., hStream=stream#1 \"upload\") = CUDA_SUCCESS",
+                                   HasSubstr("hStream=stream#1 \"upload\")"), HasSubstr("stream#2,"),
+                                   HasSubstr("event#1")));
+  EXPECT_EQ(Trace(file_).thread_name(1), "thread 1 \"main\"");
+  EXPECT_THAT(written(cushim::trace::write_summary), HasSubstr("            1  stream#1 \"upload\"\n"));
+}
+
+TEST_F(TraceFile, Functions_and_kernels_have_the_names_by_which_they_were_found) {
+  record([](Driver &driver) {
+    const char *const ptx =
+        ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry idle() { ret; }\n";
+    CUmodule module = nullptr;
+    CUlibrary library = nullptr;
+    CUfunction functions[2] = {};
+    CUkernel kernel = nullptr;
+    driver.cuModuleLoadData(&module, ptx);
+    driver.cuModuleGetFunction(&functions[0], module, "idle");
+    driver.cuLaunchKernel(functions[0], 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+    driver.cuLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    driver.cuLibraryGetKernel(&kernel, library, "idle");
+    auto *const as_function = reinterpret_cast<CUfunction>(kernel);
+    driver.cuLaunchKernel(as_function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+    driver.cuKernelGetFunction(&functions[1], kernel);
+    driver.cuCtxSynchronize();
+  });
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 8U);
+  EXPECT_THAT(all[1], HasSubstr("hfunc -> function#1 \"idle\""));
+  EXPECT_THAT(all[2], HasSubstr("f=function#1 \"idle\""));
+  EXPECT_THAT(all[5], HasSubstr("f=kernel#1 \"idle\""));
+  EXPECT_THAT(all[6], HasSubstr("pFunc -> function#2 \"idle\""));
+}
+
 TEST_F(TraceFile, Structures_are_written_by_field_and_texts_as_text) {
   record([](Driver &driver) {
     CUDA_ARRAY_DESCRIPTOR descriptor = {16, 4, CU_AD_FORMAT_FLOAT, 1};

@@ -41,7 +41,7 @@ class Traced {
 std::vector<std::string> path_of(const Trace &trace) {
   const auto calls = timed_calls(trace);
   std::vector<std::string> path;
-  for (const PathStep &step : critical_path(trace, calls))
+  for (const PathStep &step : critical_path(trace.operations(), calls))
     path.push_back((step.call != nullptr ? "call" : "stream" + std::to_string(step.operation->stream)) + " " +
                    std::to_string(step.begin) + "-" + std::to_string(step.end) +
                    (step.gap != 0 ? ", gap " + std::to_string(step.gap) : ""));
@@ -109,7 +109,7 @@ TEST(BusyTime, Counts_each_stream_the_time_of_any_and_the_overlap) {
   traced.operation(1, 0, 10);
   traced.operation(2, 4, 12);
   traced.operation(1, 20, 25);
-  const Busy busy = busy_time(std::move(traced).trace());
+  const Busy busy = busy_time(std::move(traced).trace().operations());
   std::vector<std::tuple<std::uint64_t, std::uint64_t, unsigned long>> streams;
   for (const StreamTime &one : busy.streams) streams.emplace_back(one.stream, one.busy, one.operations);
   EXPECT_THAT(streams, ElementsAre(std::tuple(1, 15, 2), std::tuple(2, 8, 1)));

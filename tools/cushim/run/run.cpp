@@ -242,7 +242,7 @@ bool write_traces(const RunOptions &options, const fs::path &folder) {
   return true;
 }
 
-Outcome watch(const RunOptions &options, const ChosenDriver &driver) {
+Outcome watch(const RunOptions &options, const ChosenDriver &driver, const fs::path &library) {
   const Folder folder;
   if (folder.path.empty()) {
     const int error = errno;
@@ -252,6 +252,8 @@ Outcome watch(const RunOptions &options, const ChosenDriver &driver) {
   }
   set("CUSHIM_RUN_FOLDER", folder.path.string());
   if (options.is_traced()) set("CUSHIM_TRACE", (folder.path / "%p.trace").string());
+  // NVTX gives the names of objects to the library that this variable names. A tool may have set it.
+  if (options.is_traced()) setenv("NVTX_INJECTION64_PATH", (library / "libcuda.so.1").c_str(), 0);
   if (options.traces_call_stacks) set("CUSHIM_TRACE_CALL_STACKS", "1");
   const std::optional<int> status = wait_for(options);
   if (!status) return failure(fmt::format("cannot create a process: {}", std::strerror(errno)));
@@ -335,7 +337,7 @@ Outcome run(const RunOptions &options) {
   if (has_driver_options && is_rejected(folder)) return {Exit::usage, "", {}};
   const bool is_watched =
       options.requires_driver || options.error_exit || !options.report.empty() || options.is_traced();
-  return is_watched ? watch(options, driver) : start(options);
+  return is_watched ? watch(options, driver, folder) : start(options);
 }
 
 }  // namespace cushim::command

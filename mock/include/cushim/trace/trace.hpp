@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <cushim/mock/operations.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -41,6 +42,16 @@ struct Operation {
   std::uint64_t number = 0;   // in order of submission
   std::uint64_t stream = 0;   // number
   std::int64_t begin = 0, end = 0;
+  mock::CopyEngine copy_engine = mock::CopyEngine::none;  // the one that it used
+  int device = 0;                                         // of the copy engine
+};
+
+// The name that the program gave to an object or a thread.
+struct GivenName {
+  std::int64_t time = 0;
+  std::string noun{};        // "stream"; "thread" for a thread
+  std::uint64_t object = 0;  // the handle, or the system's number of the thread
+  std::string text{};
 };
 
 // A text that was recorded: a finding of a checker, or a remark of the program.
@@ -58,6 +69,7 @@ struct TraceParts {
   std::vector<Call> calls{};                                     // in order of their begin
   std::vector<Operation> operations{};                           // in the order in which they ran
   std::vector<Note> notes{};                                     // in order of their time
+  std::vector<GivenName> names{};                                // in order of their time
   std::vector<int> system_threads{};                             // the system's number of each thread
   std::vector<std::uint64_t> storage{};                          // what the calls' words and values refer to
   std::unordered_map<std::uint64_t, std::string> call_stacks{};  // what the calls refer to, by number
@@ -77,6 +89,7 @@ class Trace {
   const std::vector<Call> &calls() const noexcept { return parts_.calls; }
   const std::vector<Operation> &operations() const noexcept { return parts_.operations; }
   const std::vector<Note> &notes() const noexcept { return parts_.notes; }
+  const std::vector<GivenName> &names() const noexcept { return parts_.names; }
   // The process, its program and its driver.
   int process() const noexcept { return parts_.process; }
   const std::string &program() const noexcept { return parts_.program; }
@@ -84,6 +97,8 @@ class Trace {
   // The system's number of a thread.
   int system_thread(unsigned thread) const { return parts_.system_threads.at(thread - 1); }
   unsigned threads() const noexcept { return static_cast<unsigned>(parts_.system_threads.size()); }
+  // Returns "thread 1", or "thread 1 \"loader\"" if the program named it.
+  std::string thread_name(unsigned thread) const;
 
  private:
   TraceParts parts_;
@@ -95,12 +110,14 @@ void write_text(const Trace &trace, std::ostream &to);
 // Writes one JSON object a line.
 void write_json(const Trace &trace, std::ostream &to);
 // Writes the format of chrome://tracing, which Perfetto reads: a track for each thread, and the memory in
-// use; for a simulated driver also the virtual time as a process of its own, with a track for each thread and
-// stream, and flows from calls to their operations.
+// use; for a simulated driver also the virtual time as a process of its own, with a track for each thread,
+// stream and copy engine, and flows from calls to their operations and from operations to what waited for
+// them.
 void write_chrome(const Trace &trace, std::ostream &to);
 // Writes one page of HTML that needs nothing else: a track for each thread with zoom and search, and the
-// memory in use; for a simulated driver also the virtual time, with a track for each thread and stream,
-// arrows from calls to their operations, the critical path and the gaps in it.
+// memory in use; for a simulated driver also the virtual time, with a track for each thread, stream and copy
+// engine, arrows from calls to their operations and from operations to what waited for them, the critical
+// path and the gaps in it.
 void write_html(const Trace &trace, std::ostream &to);
 // Writes calls with their time, bytes by direction, memory, streams, synchronizations, and advice; for a
 // simulated driver also how long streams were busy in virtual time, and the critical path.

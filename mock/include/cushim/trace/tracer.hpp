@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cushim/driver.hpp>
+#include <cushim/mock/text.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,6 +51,15 @@ class Tracer {
   // Records a text at the call that runs on this thread, or at the present time if none does: a finding of a
   // checker, or a remark of the program. It is cut off after 2,000 bytes. Thread-safe.
   void note(std::string_view text);
+  // Names an object in the trace: "stream#3 \"upload\"". The name applies from now on, and is cut off after
+  // 120 bytes. Thread-safe.
+  template <class Handle>
+  void name(Handle handle, std::string_view text) {
+    static_assert(mock::noun_of<Handle> != nullptr, "not a handle of the driver");
+    name(mock::noun_of<Handle>, reinterpret_cast<std::uint64_t>(handle), text);
+  }
+  // As name(handle, text), for a noun of mock::noun_of. "thread" names a thread by the system's number.
+  void name(std::string_view noun, std::uint64_t object, std::string_view text);
   // Notes the present time in the trace, which makes its times exact. The destructor does this too.
   void note_time() noexcept;
 
