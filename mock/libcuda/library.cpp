@@ -103,7 +103,7 @@ std::string_view call_stack_text() {
 
 // CUSHIM_TRACE: the name of a recording, in which %p is the process ID; without %p, ".PROCESS" is appended.
 // Returns null if it is not set; then no call is hooked. CUSHIM_TRACE_CALL_STACKS: if it is 1, call stacks
-// are recorded.
+// are recorded. CUSHIM_TRACE_GPU_TIMES: if it is 1, GPU times are measured.
 std::unique_ptr<cushim::trace::Tracer> tracer_from_environment(ChosenDriver &chosen) {
   const char *const file = std::getenv("CUSHIM_TRACE");
   if (file == nullptr || *file == '\0') return nullptr;
@@ -112,6 +112,9 @@ std::unique_ptr<cushim::trace::Tracer> tracer_from_environment(ChosenDriver &cho
       .observe = [&chosen](cushim::mock::OperationObserver *observer) { chosen.observe(observer); }};
   const char *const stacks = std::getenv("CUSHIM_TRACE_CALL_STACKS");
   if (stacks != nullptr && std::string_view(stacks) == "1") options.call_stack = call_stack_text;
+  // The simulated driver has its virtual time.
+  const char *const times = std::getenv("CUSHIM_TRACE_GPU_TIMES");
+  options.gpu_times = times != nullptr && std::string_view(times) == "1" && !chosen.path().empty();
   return std::make_unique<cushim::trace::Tracer>(chosen.driver(), report_file(file, getpid()),
                                                  std::move(options));
 }

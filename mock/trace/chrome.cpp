@@ -55,9 +55,9 @@ class WorkWriter {
       write_name("thread_name", kFirstEngine + i, timeline_.engine_names[i]);
     for (std::size_t i = 0; i < timeline_.operations.size(); ++i) {
       const Operation &operation = timeline_.operations[i];
-      write_slice(operation, track_of(operation));
+      write_slice(i, track_of(operation));
       if (const auto engine = timeline_.engines[i])
-        write_slice(operation, process_ + ",\"tid\":" + std::to_string(kFirstEngine + *engine));
+        write_slice(i, process_ + ",\"tid\":" + std::to_string(kFirstEngine + *engine));
       if (const auto call = timeline_.call_by_id.find(operation.call); call != timeline_.call_by_id.end()) {
         const TimedCall &from = timeline_.calls[call->second];
         write_flow("enqueues", operation.number, track_of(*from.call), from.begin, track_of(operation),
@@ -84,9 +84,9 @@ class WorkWriter {
     return process_ + ",\"tid\":" + std::to_string(kFirstStream + operation.stream);
   }
 
-  void write_slice(const Operation &operation, const std::string &track) {
-    to_ << ",\n{\"ph\":\"X\",\"name\":\""
-        << (operation.slot ? cushim_entry(*operation.slot)->symbol : "operation") << "\"," << track
+  void write_slice(std::size_t index, const std::string &track) {
+    const Operation &operation = timeline_.operations[index];
+    to_ << ",\n{\"ph\":\"X\",\"name\":" << json_string(timeline_.names[index]) << "," << track
         << ",\"ts\":" << microseconds(operation.begin)
         << ",\"dur\":" << microseconds(operation.end - operation.begin)
         << ",\"args\":{\"number\":" << operation.number << "}}";
@@ -143,6 +143,8 @@ void write_chrome(const Trace &trace, std::ostream &to) {
   for (const MemoryChange &change : usage_of(trace).memory)
     to << ",\n{\"ph\":\"C\",\"name\":\"device memory\"," << process << ",\"ts\":" << microseconds(change.time)
        << ",\"args\":{\"bytes\":" << change.in_use << "}}";
+  const Timeline gpu = gpu_timeline(trace);
+  WorkWriter(trace, gpu, process, to).write_operations();
   if (!trace.operations().empty()) write_virtual_time(trace, to);
   to << "\n]}\n";
 }

@@ -24,12 +24,12 @@ std::string for_script(std::string json) {
   return json;
 }
 
-// The symbols of entry points in the page, by index.
+// The names of calls and operations in the page, by index.
 class Symbols {
  public:
   std::size_t index_of(std::string_view name) {
     const auto [at, is_new] = indexes_.emplace(name, indexes_.size());
-    if (is_new) json_.append(json_.empty() ? "" : ",").append(json_string(name));
+    if (is_new) json_.append(json_.empty() ? "" : ",").append(for_script(json_string(name)));
     return at->second;
   }
   const std::string &json() const noexcept { return json_; }
@@ -112,7 +112,7 @@ void write_timeline(const char *name, const Trace &trace, const Timeline &timeli
       const Operation &one = timeline.operations[i];
       const auto call = by_id.find(one.call);
       list.add(microseconds(one.begin), microseconds(one.end - one.begin), one.stream,
-               symbols.index_of(one.slot ? cushim_entry(*one.slot)->symbol : "operation"),
+               symbols.index_of(timeline.names[i]),
                call != by_id.end() ? static_cast<std::ptrdiff_t>(call->second) : -1, one.number,
                or_none(timeline.engines[i]));
     }
@@ -161,8 +161,15 @@ void write_html(const Trace &trace, std::ostream &to) {
   for (List list(to); const MemoryChange &change : usage_of(trace).memory)
     list.add(microseconds(change.time), change.in_use);
   to << ",\n\"timelines\":[";
-  if (!trace.operations().empty())
+  const char *comma = "";
+  if (const Timeline gpu = gpu_timeline(trace); !gpu.operations.empty()) {
+    write_timeline("of the host, with the GPU", trace, gpu, by_id, symbols, to);
+    comma = ",\n";
+  }
+  if (!trace.operations().empty()) {
+    to << comma;
     write_timeline("virtual", trace, virtual_timeline(trace), by_id, symbols, to);
+  }
   to << "]";
   to << ",\n\"stacks\":[" << call_stacks.json() << "],\n\"names\":[" << symbols.json() << "]}"
      << page.substr(at + mark.size());

@@ -18,6 +18,9 @@ void write_json(const Trace &trace, std::ostream &to) {
     if (call.end) {
       to << ",\"duration_ns\":" << *call.end - call.begin << ",\"result\":\"" << result_name(call.result)
          << '"';
+      if (call.gpu)
+        to << ",\"gpu_begin_ns\":" << call.gpu->begin
+           << ",\"gpu_duration_ns\":" << call.gpu->end - call.gpu->begin;
       if (call.virtual_time) to << ",\"virtual_time_ns\":" << *call.virtual_time;
     }
     if (call.call_stack != nullptr) to << ",\"call_stack\":" << json_string(*call.call_stack);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -19,29 +18,10 @@
 #include <utility>
 
 #include "process.hpp"
+#include "ticks.hpp"
 
 namespace cushim::trace {
 namespace {
-
-std::int64_t monotonic() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// Reads a counter that advances at a constant rate on all processors. Takes less time than the monotonic
-// clock.
-std::uint64_t ticks() {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t count;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(count));
-  return count;
-#else
-  return static_cast<std::uint64_t>(monotonic());
-#endif
-}
 
 ClockPair clocks() { return {ticks(), monotonic()}; }
 
@@ -351,6 +331,16 @@ void Recorder::name(std::string_view noun, std::uint64_t object, std::string_vie
   std::ranges::copy(noun, reinterpret_cast<char *>(chunk->next() + kName));
   std::ranges::copy(text, reinterpret_cast<char *>(chunk->next() + kName + words_for(noun.size())));
   chunk->commit({static_cast<std::uint32_t>(size), RecordKind::name, kNoSlot, ticks()});
+}
+
+void Recorder::gpu_time(std::uint64_t call, std::uint64_t clock, std::uint64_t asked, std::int64_t begin,
+                        std::int64_t end) {
+  constexpr std::size_t kWords = kRecordWords + sizeof(GpuTimeRecord) / sizeof(std::uint64_t);
+  Chunk *const chunk = chunk_for(kWords);
+  if (chunk == nullptr) return;
+  const GpuTimeRecord record{.call = call, .clock = clock, .begin = begin, .end = end};
+  std::memcpy(chunk->next() + kRecordWords, &record, sizeof record);
+  chunk->commit({kWords, RecordKind::gpu_time, kNoSlot, asked});
 }
 
 void Recorder::submitted(unsigned long number) {

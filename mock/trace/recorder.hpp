@@ -38,6 +38,10 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
   void note(std::string_view text);
   // Records the name of an object, or of a thread (noun "thread"). It is cut off after kMostText bytes.
   void name(std::string_view noun, std::uint64_t object, std::string_view text);
+  // Records when the work of a call ran, on a clock of its device. The work cannot have begun before `asked`,
+  // in ticks().
+  void gpu_time(std::uint64_t call, std::uint64_t clock, std::uint64_t asked, std::int64_t begin,
+                std::int64_t end);
   // Records operations of a simulated machine, under its lock.
   void submitted(unsigned long number) override;
   void ran(const mock::OperationRun &run) override;

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "timeline.hpp"
 #include "usage.hpp"
-#include "virtual_time.hpp"
 
 namespace cushim::trace {
 namespace {
@@ -122,14 +122,13 @@ void write_streams(const Usage &usage, std::ostream &to) {
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-// Writes how long streams were busy in virtual time, and the critical path by function.
-void write_virtual_time(const Trace &trace, std::ostream &to) {
-  if (trace.operations().empty()) return;
-  const std::vector<TimedCall> calls = timed_calls(trace);
-  const std::vector<PathStep> path = critical_path(trace.operations(), calls);
+// Writes how long streams were busy, and the critical path by function.
+void write_work(const char *clock, const Timeline &timeline, std::ostream &to) {
+  if (timeline.operations.empty()) return;
+  const std::vector<PathStep> path = critical_path(timeline.operations, timeline.calls);
   const auto whole = static_cast<double>(path.back().end);
-  const Busy busy = busy_time(trace.operations());
-  to << formatted("\nvirtual time: %.1f us; at least one stream busy %.0f %%, two or more %.0f %%\n",
+  const Busy busy = busy_time(timeline.operations);
+  to << formatted("\n%s: %.1f us; at least one stream busy %.0f %%, two or more %.0f %%\n", clock,
                   whole / 1e3, percent(static_cast<double>(busy.any), whole),
                   percent(static_cast<double>(busy.several), whole));
   struct Steps {
@@ -154,6 +153,30 @@ void write_virtual_time(const Trace &trace, std::ostream &to) {
     if (steps.time != 0) to << formatted("%13.1f %7lu  %s\n", micro(steps.time), steps.count, name.c_str());
 }
 
+// Writes the time on the device by kernel and function.
+void write_gpu_time(const Timeline &timeline, std::ostream &to) {
+  if (timeline.operations.empty()) return;
+  struct Work {
+    unsigned long count = 0;
+    std::int64_t time = 0, longest = 0;
+  };
+  std::map<std::string, Work> by_name;
+  for (std::size_t i = 0; i < timeline.operations.size(); ++i) {
+    const std::int64_t time = timeline.operations[i].end - timeline.operations[i].begin;
+    Work &work = by_name[timeline.names[i]];
+    ++work.count;
+    work.time += time;
+    work.longest = std::max(work.longest, time);
+  }
+  std::vector<std::pair<std::string, Work>> sorted(by_name.begin(), by_name.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(), [](const auto &one) { return one.second.time; });
+  to << "\n       GPU us   calls   mean us    max us\n";
+  for (const auto &[name, work] : sorted)
+    to << formatted("%13.1f %7lu %9.1f %9.1f  ", micro(work.time), work.count,
+                    micro(work.time) / static_cast<double>(work.count), micro(work.longest))
+       << name << '\n';
+}
+
 }  // namespace
 
 void write_summary(const Trace &trace, std::ostream &to) {
@@ -163,7 +186,10 @@ void write_summary(const Trace &trace, std::ostream &to) {
   write_copies(usage, to);
   write_memory(usage, to);
   write_streams(usage, to);
-  write_virtual_time(trace, to);
+  const Timeline gpu = gpu_timeline(trace);
+  write_gpu_time(gpu, to);
+  write_work("time of the host, with the GPU", gpu, to);
+  if (!trace.operations().empty()) write_work("virtual time", virtual_timeline(trace), to);
   for (const Advice &one : advice_of(usage))
     to << "\nadvice [" << one.rule << "]: " << one.evidence << "\n  " << one.advice << '\n';
 }

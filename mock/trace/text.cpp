@@ -47,6 +47,7 @@ void write_text(const Trace &trace, std::ostream &to) {
     to << ") = ";
     if (call.end) {
       to << result_name(call.result) << " <" << short_time(*call.end - call.begin);
+      if (call.gpu) to << ", GPU " << short_time(call.gpu->end - call.gpu->begin);
       if (call.virtual_time) to << ", virtual time " << seconds(*call.virtual_time);
       to << ">\n";
     } else {

@@ -34,7 +34,7 @@ class WaitFinder {
   }
 
   void follow(const Call &call, const std::vector<Word> &words) {
-    if (!has_succeeded(call) || row_of(call.slot).parameters.size() != words.size()) return;
+    if (!has_succeeded(call)) return;
     const EntryTraits &traits = mock::traits_of(call.slot);
     const std::string_view base = traits.base;
     if (base == "cuStreamSynchronize") {
@@ -45,7 +45,8 @@ class WaitFinder {
       if (const auto recorded = recorded_.find(argument_text(words, "hEvent")); recorded != recorded_.end())
         add(recorded->second, call);
     } else if (traits.queue != EntryTraits::Queue::none) {
-      follow_work(call, traits, words);
+      // A damaged trace may name an entry point whose types the headers in use lack.
+      if (!words.empty()) follow_work(call, traits, words);
     } else if (traits.wait == EntryTraits::Wait::synchronizes) {
       add_last_ended(call);
     }
@@ -110,6 +111,17 @@ class WaitFinder {
   std::map<std::string, std::vector<std::size_t>, std::less<>> waiting_;
 };
 
+// Returns the kernel that a call launches, by the name by which the program found it, else the call's symbol.
+std::string operation_name(const Call &call, const std::vector<Word> &words) {
+  const std::string_view base = cushim_entry(call.slot)->base;
+  for (const Word &word : words) {
+    const std::size_t at = word.value.find('"');
+    if (base.starts_with("cuLaunch") && word.name == "f" && at != std::string::npos)
+      return word.value.substr(at + 1, word.value.rfind('"') - at - 1);
+  }
+  return cushim_entry(call.slot)->symbol;
+}
+
 std::string engine_name(const Operation &operation) {
   if (operation.copy_engine == CopyEngine::none) return "";
   return "device " + std::to_string(operation.device) +
@@ -149,16 +161,65 @@ Timeline virtual_timeline(const Trace &trace) {
     stream_of_call.emplace(operation.call, operation.stream);
   }
   add_engines(timeline);
+  for (const Operation &operation : timeline.operations)
+    timeline.names.emplace_back(operation.slot ? cushim_entry(*operation.slot)->symbol : "operation");
+  std::unordered_map<std::uint64_t, std::size_t> last_of_call;  // operation, by Call::id
+  for (std::size_t i = 0; i < timeline.operations.size(); ++i) last_of_call[timeline.operations[i].call] = i;
   WaitFinder waits(timeline);
   for_each_call(trace, [&](const Call &call, const std::vector<Word> &words) {
     waits.follow(call, words);
+    if (const auto last = last_of_call.find(call.id); last != last_of_call.end())
+      timeline.names[last->second] = operation_name(call, words);
     const auto found = stream_of_call.find(call.id);
     const EntryTraits &traits = mock::traits_of(call.slot);
     // The branches of a graph have numbers of their own.
     if (found != stream_of_call.end() && traits.queue == EntryTraits::Queue::stream &&
-        traits.base != "cuGraphLaunch" && row_of(call.slot).parameters.size() == words.size())
+        traits.base != "cuGraphLaunch" && !words.empty())
       timeline.streams[found->second] = stream_of_work(call, words);
   });
+  return timeline;
+}
+
+Timeline gpu_timeline(const Trace &trace) {
+  Timeline timeline;
+  std::unordered_map<std::uint64_t, std::string> directions;  // of copies, by Call::id
+  for (const Call &call : trace.calls()) {
+    if (call.gpu)
+      timeline.operations.push_back({.slot = call.slot,
+                                     .call = call.id,
+                                     .number = timeline.operations.size() + 1,
+                                     .begin = call.gpu->begin,
+                                     .end = call.gpu->end});
+    if (!call.end) continue;
+    timeline.call_by_id.emplace(call.id, timeline.calls.size());
+    timeline.calls.push_back({&call, call.begin, *call.end});
+  }
+  if (timeline.operations.empty()) return timeline;
+  for (const Copy &copy : usage_of(trace).copies) directions.emplace(copy.call->id, copy.direction);
+  std::map<std::string, std::size_t, std::less<>> streams, engines;  // indexes
+  const auto index_of = [](auto &indexes, std::string_view name) {
+    return indexes.emplace(name, indexes.size()).first->second;
+  };
+  WaitFinder waits(timeline);
+  std::size_t next = 0;
+  for_each_call(trace, [&](const Call &call, const std::vector<Word> &words) {
+    waits.follow(call, words);
+    if (!call.gpu) return;
+    std::string stream = stream_of_work(call, words);
+    // Each thread has one.
+    if (stream == "per-thread stream") stream += " of " + trace.thread_name(call.thread);
+    const std::size_t index = index_of(streams, without_given_name(stream));
+    timeline.streams.resize(streams.size());
+    timeline.streams[index] = stream;
+    timeline.operations[next++].stream = index;
+    timeline.names.push_back(operation_name(call, words));
+    const auto copied = directions.find(call.id);
+    timeline.engines.push_back(copied != directions.end()
+                                   ? std::optional(index_of(engines, "copies " + copied->second))
+                                   : std::nullopt);
+  });
+  timeline.engine_names.resize(engines.size());
+  for (const auto &[name, index] : engines) timeline.engine_names[index] = name;
   return timeline;
 }
 

@@ -54,6 +54,37 @@ T read_at(std::span<const std::uint64_t> words, std::size_t at) {
   return object;
 }
 
+// The times of work on the clocks of devices, and what they are on the clock of the host.
+class WorkTimes {
+ public:
+  explicit WorkTimes(const std::string &file) : file_(file) {}
+
+  void add(const GpuTimeRecord &record, std::int64_t asked) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 60;  // differences of times are in range
+    if (record.begin < -kMost || record.end < record.begin || record.end > kMost)
+      refuse(file_, "is damaged: a time of a device is beyond 36 years");
+    const auto [first, is_new] = zeros_.emplace(record.clock, asked - record.begin);
+    // No work began before its call: the latest of these moments is the best estimate.
+    if (!is_new) first->second = std::max(first->second, asked - record.begin);
+    times_.insert_or_assign(record.call, record);
+  }
+
+  void give(std::vector<Call> &calls) const {
+    if (times_.empty()) return;
+    for (Call &call : calls)
+      if (const auto found = times_.find(call.id);
+          found != times_.end() && !row_of(call.slot).parameters.empty()) {
+        const std::int64_t zero = zeros_.at(found->second.clock);
+        call.gpu = {zero + found->second.begin, zero + found->second.end};
+      }
+  }
+
+ private:
+  const std::string &file_;
+  std::unordered_map<std::uint64_t, std::int64_t> zeros_;   // of each clock, on that of the host
+  std::unordered_map<std::uint64_t, GpuTimeRecord> times_;  // by Call::id
+};
+
 }  // namespace
 
 std::string Trace::thread_name(unsigned thread) const {
@@ -89,6 +120,7 @@ Trace::Trace(const std::string &file) {
     std::uint64_t ticks;
   };
   std::vector<End> ends;
+  WorkTimes gpu_times(file);
   std::unordered_map<std::uint64_t, std::uint64_t> call_stacks;  // numbers, by the offset of the call's begin
   // Returns the text that follows a record of this size.
   const auto text_behind = [&](std::span<const std::uint64_t> content, std::size_t record,
@@ -180,6 +212,8 @@ Trace::Trace(const std::string &file) {
                                 .noun = text_behind(content, kName, name.noun),
                                 .object = name.object,
                                 .text = text_behind(content, text, name.size)});
+      } else if (record.kind == RecordKind::gpu_time) {
+        gpu_times.add(read_at<GpuTimeRecord>(content, 0), clock(record.ticks));
       } else if (record.kind == RecordKind::call_stack) {
         const auto stack = read_at<CallStackRecord>(content, 0);
         parts_.call_stacks.insert_or_assign(stack.number, text_behind(content, sizeof stack, stack.size));
@@ -207,6 +241,7 @@ Trace::Trace(const std::string &file) {
     if (ended.virtual_time >= 0) call.virtual_time = ended.virtual_time;
     call.values = end.words.subspan(kEnd);
   }
+  gpu_times.give(parts_.calls);
   for (Call &call : parts_.calls)
     if (const auto number = call_stacks.find(call.id); number != call_stacks.end())
       if (const auto text = parts_.call_stacks.find(number->second); text != parts_.call_stacks.end())

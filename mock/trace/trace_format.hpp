@@ -48,7 +48,8 @@ enum class RecordKind : std::uint16_t {
   note = 6,
   call_stack = 7,     // the text of a call stack, once
   call_stack_of = 8,  // the call stack of a call
-  name = 9            // the name that the program gave to an object or a thread
+  name = 9,           // the name that the program gave to an object or a thread
+  gpu_time = 10       // when the work of a call ran
 };
 
 struct RecordHeader {
@@ -104,6 +105,12 @@ inline constexpr std::size_t kMostCallStack = 8000;
 struct CallStackOfCall {
   std::uint64_t call = 0;    // the offset of the begin's record in the file
   std::uint64_t number = 0;  // of the call stack
+};
+// Follows the header of a gpu_time, whose ticks are a moment before the work began.
+struct GpuTimeRecord {
+  std::uint64_t call = 0;           // the offset of the begin's record in the file
+  std::uint64_t clock = 0;          // number of the clock
+  std::int64_t begin = 0, end = 0;  // in nanoseconds
 };
 inline constexpr std::uint16_t kNoSlot = 0xffff;
 // The thread in the header of a chunk of operations.

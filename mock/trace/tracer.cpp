@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_times.hpp"
 #include "observer.hpp"
 #include "recorder.hpp"
 
@@ -23,7 +24,9 @@ class Tracer::State {
       : recorder_(file, driver.name(), nanoseconds_of(std::move(options.virtual_time)),
                   std::move(options.call_stack)),
         observe_operations_(std::move(options.observe)),
-        hooks_(observe(driver, recorder_)) {
+        gpu_times_(options.gpu_times ? std::make_unique<GpuTimes>(driver, recorder_) : nullptr),
+        hooks_(
+            observe(driver, gpu_times_ != nullptr ? static_cast<CallObserver &>(*gpu_times_) : recorder_)) {
     if (observe_operations_) observe_operations_(&recorder_);
   }
   ~State() {
@@ -38,6 +41,7 @@ class Tracer::State {
  private:
   Recorder recorder_;
   const std::function<void(mock::OperationObserver *)> observe_operations_;
+  const std::unique_ptr<GpuTimes> gpu_times_;
   std::vector<hook::Hook> hooks_;  // last member: removed before what they use
 };
 

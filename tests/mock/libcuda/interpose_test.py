@@ -29,6 +29,14 @@ def address(name): return ctypes.cast(getattr(cu, name), ctypes.c_void_p).value
 """
 
 
+START_WORK = """
+context, stream = ctypes.c_void_p(), ctypes.c_void_p()
+assert cu.cuInit(0) == 0
+assert cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cu.cuCtxSetCurrent(context) == 0
+assert cu.cuStreamCreate(ctypes.byref(stream), 1) == 0
+"""
+
+
 def run(program, *options, driver=FAKE, **variables):
     return subprocess.run([CUSHIM, "run", "--library", FOLDER, *options, "--driver", driver, "--", sys.executable, "-c",
                            START + program], env=os.environ | variables, capture_output=True, text=True, timeout=60)
@@ -254,6 +262,28 @@ for stream in streams:
     assert cu.cuEventRecord(event, stream) == 0
 assert cu.cuCtxSetCurrent(context) == 0
 """
+
+
+def gpu_times_are_measured_on_request_and_no_checker_sees_the_events():
+    program = START_WORK + """
+memory = ctypes.c_uint64()
+assert cu.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 22)) == 0
+assert cu.cuMemsetD8Async(memory, 1, ctypes.c_size_t(1 << 22), stream) == 0
+assert cu.cuStreamSynchronize(stream) == 0
+assert cu.cuMemFree_v2(memory) == 0 and cu.cuStreamDestroy_v2(stream) == 0 and cu.cuDevicePrimaryCtxRelease(0) == 0
+"""
+    for options, count in (([], 0), (["--gpu-times"], 1)):
+        assert output(program, "--trace", str(HERE / "times.%p.txt"), "--check", "leaks,misuse,hazards", "--faults",
+                      "cuEventRecord:1=LAUNCH_FAILED", *options, driver=copy_of_simulated()) == ""
+        file, = HERE.glob("times.*.txt")
+        text = file.read_text()
+        assert len(re.findall(r"cuMemsetD8Async\(.*, GPU [1-9][0-9.]* us>", text)) == count, text
+        assert "cuEvent" not in text, text
+        file.unlink()
+    done = run(program, "--summary", "--gpu-times", driver=copy_of_simulated())
+    assert done.returncode == 0 and re.search(r"GPU us +calls", done.stderr), done
+    done = run(program, "--summary", "--gpu-times", driver="sim")
+    assert done.returncode == 2 and "--gpu-times is an option of other drivers" in done.stderr, done
 
 
 def a_trace_has_the_names_that_a_program_gave_by_nvtx():

@@ -255,6 +255,7 @@ Outcome watch(const RunOptions &options, const ChosenDriver &driver, const fs::p
   // NVTX gives the names of objects to the library that this variable names. A tool may have set it.
   if (options.is_traced()) setenv("NVTX_INJECTION64_PATH", (library / "libcuda.so.1").c_str(), 0);
   if (options.traces_call_stacks) set("CUSHIM_TRACE_CALL_STACKS", "1");
+  if (options.measures_gpu_times) set("CUSHIM_TRACE_GPU_TIMES", "1");
   const std::optional<int> status = wait_for(options);
   if (!status) return failure(fmt::format("cannot create a process: {}", std::strerror(errno)));
   if (!write_traces(options, folder.path)) return {Exit::usage, "", {}};
@@ -305,6 +306,9 @@ Outcome run(const RunOptions &options) {
     return failure(
         "--devices, --driver-version, --schedule, --seed, --kernels, --skip-kernels, --profile-kernels and "
         "--kernel-times are options of the simulated driver");
+  if (options.measures_gpu_times && driver.is_simulated())
+    return failure(
+        "--gpu-times is an option of other drivers: traces of the simulated driver have its virtual time");
   const char *const before = std::getenv("LD_LIBRARY_PATH");
   const bool has_before = before != nullptr && *before != '\0';
   set("LD_LIBRARY_PATH", folder.string() + (has_before ? std::string(":") + before : std::string()));

@@ -23,6 +23,7 @@ struct RunOptions {
   std::string check;                // syntax of CUSHIM_CHECK
   std::string trace;                // the file of the trace; its end tells the format
   bool traces_call_stacks = false;  // of each call
+  bool measures_gpu_times = false;  // of the work of each call
   std::string record;               // the file of a recording for cushim replay
   std::string record_data;          // none, hashes or full; empty keeps CUSHIM_RECORD_DATA
   std::string kernel_times;         // fixed or model; empty keeps CUSHIM_KERNEL_TIMES

@@ -71,6 +71,10 @@ Verb add_run(CLI::App &app) {
   verb->add_flag("--trace-call-stacks", options->traces_call_stacks,
                  "Record the call stack of each call in the trace, for --trace and --summary. Default: not "
                  "recorded.");
+  verb->add_flag(
+      "--gpu-times", options->measures_gpu_times,
+      "Measure how long the work of each call takes on the GPU, by events that are recorded around it, for "
+      "--trace and --summary. With --driver real or a path. Default: not measured.");
   verb->add_option(
       "--record", options->record,
       "Record all driver calls of each process, with the data that their replay needs, in this file (%p is "

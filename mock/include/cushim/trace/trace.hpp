@@ -20,6 +20,12 @@
 
 namespace cushim::trace {
 
+// When the work that a call enqueued ran on a device. The times are those of the calls: of all work of a
+// context, one piece is taken to have begun when its call did, and the others follow by the device's clock.
+struct GpuTime {
+  std::int64_t begin = 0, end = 0;
+};
+
 // A recorded call. Times are in nanoseconds since the trace began.
 struct Call {
   int slot = 0;         // of the entry point
@@ -32,6 +38,7 @@ struct Call {
   std::span<const std::uint64_t> words{};      // the arguments, each in whole words
   std::span<const std::uint64_t> values{};     // what pointers led to, after the call
   std::uint64_t id = 0;                        // of the call in the trace
+  std::optional<GpuTime> gpu{};                // if it was measured (TracerOptions::gpu_times)
   const std::string *call_stack = nullptr;     // one line for each function; null if it was not recorded
 };
 
@@ -120,7 +127,8 @@ void write_chrome(const Trace &trace, std::ostream &to);
 // path and the gaps in it.
 void write_html(const Trace &trace, std::ostream &to);
 // Writes calls with their time, bytes by direction, memory, streams, synchronizations, and advice; for a
-// simulated driver also how long streams were busy in virtual time, and the critical path.
+// simulated driver also how long streams were busy in virtual time, and the critical path; with GPU times the same, and
+// the time by kernel and function.
 void write_summary(const Trace &trace, std::ostream &to);
 
 // Advice about the use of the driver. Rules:

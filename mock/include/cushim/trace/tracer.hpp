@@ -29,13 +29,19 @@ struct TracerOptions {
   // Machine::observe() of a simulated driver, to record the operations of its streams; empty for other
   // drivers. Called with null when the Tracer ends.
   std::function<void(mock::OperationObserver *)> observe{};
+  // Measure how long the work of each call takes on the device, by two events that are recorded around it,
+  // except while a stream is captured. Costs two calls of the driver for each. Makes Call::gpu. The calls,
+  // and their errors, are not the program's: checkers and faults that are hooks of another library see
+  // nothing of them.
+  bool gpu_times = false;
   // Returns the call stack of the call that runs on this thread, one line for each function; equal call
   // stacks have the same address. Empty: call stacks are not recorded. Called before each call; the texts
   // must exist until the Tracer ends.
   std::function<std::string_view()> call_stack{};
 };
 
-// Records while it exists, on all threads, by a hook on each entry point. Makes no driver call. Each thread
+// Records while it exists, on all threads, by a hook on each entry point. Makes no driver call, except for
+// TracerOptions::gpu_times. Each thread
 // writes to memory that is mapped to the file, so a process that is killed leaves all calls up to then, the
 // unfinished one included. A child of fork() records nothing. Copies of the values behind pointers are
 // limited to single objects and the first element of arrays.
