@@ -25,9 +25,11 @@ using Direction = Buffer::Direction;
 struct Array {
   std::string_view parameter, count;  // count: empty for one object
   Direction direction;
+  std::uint8_t shorter_by = 0;  // elements
 };
 constexpr Array kArrays[] = {
 #define CUSHIM_ARRAY(parameter, count, direction) {#parameter, #count, Direction::direction},
+#define CUSHIM_SHORTER_ARRAY(parameter, count, by) {#parameter, #count, Direction::in, by},
 #define CUSHIM_OBJECT(parameter, direction) {#parameter, "", Direction::direction},
 #include "arrays.inc"
 };
@@ -121,6 +123,7 @@ std::optional<Buffer> typed(const Row &row, std::size_t argument) {
     const auto count = find(row, array.count);
     if (!array.count.empty() && !count) continue;
     if (count) set_count(buffer, row, *count);
+    buffer.shorter_by = array.shorter_by;
     // A call that writes the count also writes the array.
     if (!type.is_input) buffer.direction = buffer.is_count_behind_pointer ? Direction::out : array.direction;
     break;

@@ -36,6 +36,7 @@ struct Buffer {
   bool is_count_behind_pointer = false;
   std::uint8_t count = 0;             // argument: the number of elements; without it 1
   std::uint8_t count_size = 0;        // bytes of this number
+  std::uint8_t shorter_by = 0;        // elements, subtracted from the count
   std::uint32_t element = 0;          // bytes
   const trace::Type *type = nullptr;  // of an element; null: bytes
   // Returns the number of bytes of the attribute in argument `count`; if it is null, `element` has the size.
@@ -73,6 +74,7 @@ std::uint64_t size_of(const Buffer &buffer, int slot, std::span<const std::uint6
   } else if (buffer.count_size < sizeof count) {
     count &= (std::uint64_t{1} << (8 * buffer.count_size)) - 1;
   }
+  count -= std::min<std::uint64_t>(count, buffer.shorter_by);
   std::uint64_t size = 0;
   return __builtin_mul_overflow(count, std::uint64_t{buffer.element}, &size) ? 0 : size;
 }

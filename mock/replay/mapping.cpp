@@ -66,7 +66,10 @@ char *Mapping::host_memory(std::uint64_t recorded, std::uint64_t size) const {
 }
 
 void Mapping::add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed) {
-  if (!is_special(recorded)) handles_.insert_or_assign({std::string(kind), recorded}, replayed);
+  if (is_special(recorded)) return;
+  const Handle handle(kind, recorded);
+  handles_.insert_or_assign(handle, replayed);
+  ended_parts_.erase(handle);
 }
 
 std::optional<std::uint64_t> Mapping::handle(std::string_view kind, std::uint64_t recorded) const {
@@ -75,6 +78,31 @@ std::optional<std::uint64_t> Mapping::handle(std::string_view kind, std::uint64_
   // cuKernel handles may be passed as functions.
   if (kind == "function") return handle("kernel", recorded);
   return std::nullopt;
+}
+
+void Mapping::add_part(std::string_view kind, std::uint64_t recorded, std::string_view whole,
+                       std::uint64_t of) {
+  parts_[{std::string(whole), of}].emplace(kind, recorded);
+}
+
+void Mapping::end_parts(std::string_view whole, std::uint64_t of) {
+  const auto parts = parts_.extract({std::string(whole), of});
+  if (parts.empty()) return;
+  for (const Handle &part : parts.mapped()) {
+    ended_parts_.insert(part);
+    end_parts(part.first, part.second);
+  }
+}
+
+void Mapping::end_all_parts() {
+  while (!parts_.empty()) {
+    const Handle whole = parts_.begin()->first;
+    end_parts(whole.first, whole.second);
+  }
+}
+
+bool Mapping::is_ended_part(std::string_view kind, std::uint64_t recorded) const {
+  return !ended_parts_.empty() && ended_parts_.contains({std::string(kind), recorded});
 }
 
 std::optional<std::uint64_t> Mapping::any(std::uint64_t recorded) const {

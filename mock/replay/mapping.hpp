@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,15 @@ class Mapping {
   void add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed);
   std::optional<std::uint64_t> handle(std::string_view kind, std::uint64_t recorded) const;
 
+  // A handle of a part of a module, library or kernel, which the driver may give to another part after that
+  // has ended.
+  void add_part(std::string_view kind, std::uint64_t recorded, std::string_view whole, std::uint64_t of);
+  // The parts of a module or library, and their parts, or all parts have ended.
+  void end_parts(std::string_view whole, std::uint64_t of);
+  void end_all_parts();
+  // Returns whether the recorded handle is one of a part that has ended.
+  bool is_ended_part(std::string_view kind, std::uint64_t recorded) const;
+
   // Replaces what a value contains: handles, addresses of known memory, host functions. Returns the reason if
   // something in it is unknown.
   std::optional<std::string> replace(const trace::Type &type, void *value, std::string_view name) const;
@@ -60,7 +70,10 @@ class Mapping {
 
   std::map<std::uint64_t, Memory> memory_;
   std::map<std::uint64_t, std::string_view> copies_;
-  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> handles_;
+  using Handle = std::pair<std::string, std::uint64_t>;  // kind, recorded
+  std::map<Handle, std::uint64_t> handles_;
+  std::map<Handle, std::set<Handle>> parts_;
+  std::set<Handle> ended_parts_;
 };
 
 // Returns whether the name of a parameter or field of an address type tells that it is a number.

@@ -260,6 +260,29 @@ void PlayedCall::add_memory() {
       {.size = memory->size, .replayed = replayed, .is_host_accessible = memory->is_host_accessible});
 }
 
+void PlayedCall::follow_parts() {
+  const trace::Row &row = trace::row_of(call_.slot);
+  const EntryTraits &traits = mock::traits_of(call_.slot);
+  if (traits.ends_lifetime()) {
+    if (traits.object == Object::context || traits.object == Object::primary_context)
+      mapping_.end_all_parts();
+    else if (traits.object == Object::module || traits.object == Object::library)
+      mapping_.end_parts(row.parameters[0].type->name, argument_of(call_.slot, call_.words, 0));
+    return;
+  }
+  // cuModuleGetFunction(found, module, name), cuLibraryGetModule(found, library)
+  if (row.parameters.size() < 2 || traits.begins_lifetime()) return;
+  const trace::Type *const found = row.parameters[0].type->pointee;
+  const trace::Type &whole = *row.parameters[1].type;
+  const Item *const item = item_of(call_.after, 0);
+  if (found == nullptr || found->kind != Kind::handle || whole.kind != Kind::handle || item == nullptr)
+    return;
+  const std::string_view kind = whole.name;
+  if (kind == "module" || kind == "library" || kind == "kernel")
+    mapping_.add_part(found->name, trace::bits_of(item->bytes), kind,
+                      argument_of(call_.slot, call_.words, 1));
+}
+
 void PlayedCall::close_exported() const {
   if (!exports_handle(cushim_entry(call_.slot)->base)) return;
   if (static_cast<std::uint32_t>(words_[2]) != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return;
@@ -278,6 +301,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
   if (result != CUDA_SUCCESS) return std::nullopt;
   close_exported();
   add_memory();
+  follow_parts();
   std::optional<Difference> first;
   for (const Buffer &buffer : buffers_of(call_.slot)) {
     if (buffer.is_async && buffer.is_written())

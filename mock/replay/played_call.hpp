@@ -103,6 +103,9 @@ class PlayedCall {
   void set(std::size_t argument, const void *address);
   std::uint64_t size_of_buffer(const Buffer &buffer) const;
   void add_memory();
+  // Adds the handle of a function, kernel or reference that the call found in a module or library, or ends
+  // those of a module, library or context that the call ended.
+  void follow_parts();
   std::optional<Difference> compare_completed_copies() const;
   std::optional<Unequal> compare_attribute_values(std::string_view item);
   std::optional<Difference> compare_buffer(const Buffer &buffer, const Item &item, bool compares_values);

@@ -256,6 +256,68 @@ TEST_F(Player, Batches_of_copies_of_pageable_memory_are_not_made) {
 }
 #endif
 
+#if CUDA_VERSION >= 12000
+TEST_F(Player, Tensor_maps_of_several_dimensions_are_encoded_with_all_of_them) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUtensorMap map{};
+    CUdeviceptr memory = 0;
+    driver.cuMemAlloc(&memory, 1 << 20);
+    // Of the distances between elements the first is not passed.
+    const cuuint64_t sizes[] = {64, 32, 8}, distances[] = {64 * 4, 64 * 32 * 4};
+    const cuuint32_t box[] = {16, 8, 4}, strides[] = {1, 1, 1};
+    EXPECT_EQ(driver.cuTensorMapEncodeTiled(
+                  &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, reinterpret_cast<void *>(memory), sizes,
+                  distances, box, strides, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                  CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+              CUDA_SUCCESS);
+    const int corners[] = {0};
+    EXPECT_EQ(driver.cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3,
+                                             reinterpret_cast<void *>(memory), sizes, distances, corners,
+                                             corners, 16, 8, strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                             CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+              CUDA_SUCCESS);
+  })));
+}
+#endif
+
+TEST_F(Player, A_function_may_have_the_handle_of_one_of_an_unloaded_module) {
+  // The recorded driver gives the same handle to each function; the replay's driver does not.
+  CUfunction real = nullptr;
+  auto *const handle = reinterpret_cast<CUfunction>(0x5eed00);
+  const cushim::sim::Machine machine;
+  Driver &recorded = machine.driver();
+  const auto found = cushim::hook::after<&cuModuleGetFunction>(
+      recorded, [&](CUresult, CUfunction *function, CUmodule, const char *) {
+        real = *function;
+        *function = handle;
+      });
+  const auto attribute = cushim::hook::replace<&cuFuncGetAttribute>(
+      recorded, [&](const auto &next, int *value, CUfunction_attribute which, CUfunction) {
+        return next(value, which, real);
+      });
+  {
+    const cushim::replay::Recorder recorder(recorded, file_);
+    make_context(recorded);
+    for (int i = 1; i < 4; ++i) {
+      const std::string ptx =
+          ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry idle() .maxntid " +
+          std::to_string(32 * i) + ", 1, 1 { ret; }\n";
+      CUmodule module = nullptr;
+      CUfunction function = nullptr;
+      int threads = 0;
+      EXPECT_EQ(recorded.cuModuleLoadData(&module, ptx.c_str()), CUDA_SUCCESS);
+      EXPECT_EQ(recorded.cuModuleGetFunction(&function, module, "idle"), CUDA_SUCCESS);
+      EXPECT_EQ(recorded.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+                CUDA_SUCCESS);
+      EXPECT_EQ(threads, 32 * i);
+      EXPECT_EQ(recorded.cuModuleUnload(module), CUDA_SUCCESS);
+    }
+  }
+  expect_equal(Recording::read(file_));
+}
+
 TEST_F(Player, Threads_have_threads_with_their_own_current_context) {
   expect_equal(Recording::read(record([](Driver &driver) {
     make_context(driver);
