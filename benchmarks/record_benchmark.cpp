@@ -10,6 +10,7 @@
 #include <cushim/replay/recorder.hpp>
 #include <cushim/sim/machine.hpp>
 
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -101,9 +102,25 @@ void read(benchmark::State &state) {
   std::filesystem::remove(file);
 }
 
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+double seconds_of_program() {
+  Machine machine;
+  Program program(machine.driver());
+  const double before = processor_seconds();
+  for (unsigned i = 0; i < kLoops; ++i) program.run(i);
+  return processor_seconds() - before;
+}
+
+// The counter "programs" is the time of the replay as a multiple of the program's, both of this run.
 void replay(benchmark::State &state) {
   const std::string file = record();
   const Recording recording = Recording::read(file);
+  const double program = seconds_of_program(), before = processor_seconds();
   std::size_t made = 0;
   for (auto turn : state) {
     Machine machine;
@@ -112,6 +129,7 @@ void replay(benchmark::State &state) {
       throw std::runtime_error("the replay differs");
     made += report.replayed;
   }
+  state.counters["programs"] = (processor_seconds() - before) / program;
   count_calls(state, made);
   std::filesystem::remove(file);
 }

@@ -87,6 +87,7 @@ std::optional<Unequal> compare(const Type &type, const char *recorded, const cha
     case Kind::enumeration:
     case Kind::signed_number:
     case Kind::unsigned_number:
+      if (before == now && before < 4096) return std::nullopt;
       // A conditional handle is a number. Small ones are too common to be replaced.
       if (name == "pHandle_out" && before >= 4096) return compare_handles("", before, now, true, mapping);
       return is_id(name) ? std::nullopt : compare_numbers(type, before, now);

@@ -53,6 +53,12 @@ std::uint64_t size_of_created_memory(const RecordedCall &call) {
   return pitch != nullptr ? trace::bits_of(pitch->bytes) * argument(traits.rows) : 1;
 }
 
+bool may_create_memory(int slot) {
+  const EntryTraits &traits = mock::traits_of(slot);
+  const bool has_range = mock::is_memory(traits.object) || traits.object == Object::address_range;
+  return finds_variable(traits.base) || (traits.begins_lifetime() && has_range);
+}
+
 std::optional<CreatedMemory> memory_created_by(const RecordedCall &call) {
   if (!call.has_ended() || call.result != CUDA_SUCCESS) return std::nullopt;
   const EntryTraits &traits = mock::traits_of(call.slot);

@@ -29,6 +29,8 @@ std::uint64_t size_of_created_memory(const RecordedCall &call);
 
 // Returns the memory or address range whose lifetime the call began; nullopt if there is none, or if its
 // address was not recorded. A variable of a module is memory, too.
+// Returns whether calls of the entry point create memory, or find a variable of a module.
+bool may_create_memory(int slot);
 std::optional<CreatedMemory> memory_created_by(const RecordedCall &call);
 
 }  // namespace cushim::replay

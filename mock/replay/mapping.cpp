@@ -67,14 +67,20 @@ char *Mapping::host_memory(std::uint64_t recorded, std::uint64_t size) const {
 
 void Mapping::add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed) {
   if (is_special(recorded)) return;
-  const Handle handle(kind, recorded);
-  handles_.insert_or_assign(handle, replayed);
-  ended_parts_.erase(handle);
+  if (!ended_parts_.empty()) ended_parts_.erase({std::string(kind), recorded});
+  std::vector<Known> &all = handles_[recorded];
+  const auto known = std::ranges::find(all, kind, &Known::kind);
+  if (known != all.end())
+    known->replayed = replayed;
+  else
+    all.push_back({kind, replayed});
 }
 
 std::optional<std::uint64_t> Mapping::handle(std::string_view kind, std::uint64_t recorded) const {
-  const auto found = handles_.find({std::string(kind), recorded});
-  if (found != handles_.end()) return found->second;
+  const auto found = handles_.find(recorded);
+  if (found == handles_.end()) return std::nullopt;
+  const auto known = std::ranges::find(found->second, kind, &Known::kind);
+  if (known != found->second.end()) return known->replayed;
   // cuKernel handles may be passed as functions.
   if (kind == "function") return handle("kernel", recorded);
   return std::nullopt;
@@ -126,10 +132,11 @@ std::optional<std::string> Mapping::replace(const Type &type, void *value, std::
       if (!replayed) return std::string("its ") + type.name + " is unknown";
       break;
     case Kind::address:
-      if (bits == 0 || is_number_name(name)) return std::nullopt;
-      replayed = any(bits);
-      if (!replayed) replayed = address(bits);
-      if (!replayed) return "the memory of " + std::string(name) + " is unknown";
+      if (is_number_name(name)) return std::nullopt;
+      if (std::uint64_t word = bits; auto reason = replace_address(word, name))
+        return reason;
+      else
+        replayed = word;
       break;
     case Kind::pointer:
     case Kind::text:
@@ -154,6 +161,15 @@ std::optional<std::string> Mapping::replace(const Type &type, void *value, std::
       return std::nullopt;
   }
   std::memcpy(value, &*replayed, std::min(type.size, sizeof *replayed));
+  return std::nullopt;
+}
+
+std::optional<std::string> Mapping::replace_address(std::uint64_t &word, std::string_view name) const {
+  if (word == 0) return std::nullopt;
+  std::optional<std::uint64_t> replayed = any(word);
+  if (!replayed) replayed = address(word);
+  if (!replayed) return "the memory of " + std::string(name) + " is unknown";
+  word = *replayed;
   return std::nullopt;
 }
 

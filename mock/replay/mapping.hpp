@@ -10,7 +10,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "type.hpp"
 
@@ -45,7 +47,8 @@ class Mapping {
     return found != copies_.end() ? found->second : std::string_view();
   }
 
-  // A handle of a kind: the noun of its type, or empty for types without one.
+  // A handle of a kind: the noun of its type, or empty for types without one. The text must exist as long as
+  // this object.
   void add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed);
   std::optional<std::uint64_t> handle(std::string_view kind, std::uint64_t recorded) const;
 
@@ -61,6 +64,8 @@ class Mapping {
   // Replaces what a value contains: handles, addresses of known memory, host functions. Returns the reason if
   // something in it is unknown.
   std::optional<std::string> replace(const trace::Type &type, void *value, std::string_view name) const;
+  // As replace(), for an address of a device.
+  std::optional<std::string> replace_address(std::uint64_t &word, std::string_view name) const;
   // Replaces words that are addresses of known memory or handles, in bytes of unknown type.
   void replace_words(std::span<char> bytes) const;
 
@@ -71,7 +76,11 @@ class Mapping {
   std::map<std::uint64_t, Memory> memory_;
   std::map<std::uint64_t, std::string_view> copies_;
   using Handle = std::pair<std::string, std::uint64_t>;  // kind, recorded
-  std::map<Handle, std::uint64_t> handles_;
+  struct Known {
+    std::string_view kind;
+    std::uint64_t replayed;
+  };
+  std::unordered_map<std::uint64_t, std::vector<Known>> handles_;  // by recorded handle
   std::map<Handle, std::set<Handle>> parts_;
   std::set<Handle> ended_parts_;
 };

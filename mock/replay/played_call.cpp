@@ -27,22 +27,11 @@ using Kind = trace::Type::Kind;
 using mock::EntryTraits;
 using mock::Object;
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPage = 4096, kChunk = 65536;
 // Behind each buffer: an entry point may write more than its type says.
 constexpr std::size_t kSlack = 256;
 // The alignment that tensor maps need: no other structure of a call needs a higher one.
 constexpr std::size_t kAlignment = 64;
-
-bool needs_another_process(std::string_view base) {
-  for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport"})
-    if (base.starts_with(name)) return true;
-  return false;
-}
-
-// Returns whether the call writes a handle for other processes to its first argument, which has no type.
-bool exports_handle(std::string_view base) {
-  return base == "cuMemExportToShareableHandle" || base == "cuMemPoolExportToShareableHandle";
-}
 
 // Returns why a copy of a batch, as it was recorded, cannot be made: the operands are in unions, which no
 // table describes.
@@ -67,9 +56,26 @@ std::optional<std::string> unknown_operand(const trace::Type &type, const char *
 char *HostMemory::allocate(std::uint64_t size) {
   std::uint64_t whole = 0;
   if (__builtin_add_overflow(size, std::uint64_t{kSlack + kAlignment}, &whole)) throw std::bad_alloc();
-  char *const memory = all_.emplace_back(std::make_unique<char[]>(whole)).get();
+  char *memory = nullptr;
+  if (whole > kChunk / 4) {
+    memory = others_.emplace_back(std::make_unique<char[]>(whole)).get();
+  } else {
+    if (chunk_ == nullptr || kChunk - used_ < whole) {
+      if (chunk_ != nullptr) others_.push_back(std::move(chunk_));
+      chunk_.reset(new char[kChunk]);
+      used_ = 0;
+    }
+    memory = chunk_.get() + used_;
+    std::memset(memory, 0, whole);
+    used_ += whole;
+  }
   const auto begin = reinterpret_cast<std::uint64_t>(memory);
   return memory + (kAlignment - begin % kAlignment) % kAlignment;
+}
+
+void HostMemory::reset() {
+  used_ = 0;
+  if (!others_.empty()) others_.clear();
 }
 
 char *HostMemory::allocate_like(std::uint64_t address, std::uint64_t size) {
@@ -82,47 +88,49 @@ char *HostMemory::allocate_like(std::uint64_t address, std::uint64_t size) {
 
 std::optional<std::string> PlayedCall::prepare() {
   if (!call_.has_ended()) return "it had not returned when the recording ended";
-  const std::string_view base = cushim_entry(call_.slot)->base;
-  if (needs_another_process(base)) return "it needs an object of another process";
-  if (base.starts_with("cuImportExternal")) return "it needs a file descriptor of another interface";
+  if (entry_.why_not != nullptr) return entry_.why_not;
   try {
-    for (std::size_t i = 0; i < trace::row_of(call_.slot).parameters.size(); ++i)
-      if (auto reason = prepare_argument(i)) return reason;
+    for (const ReplayedEntry::Argument &argument : entry_.arguments)
+      if (auto reason = prepare_argument(argument)) return reason;
     set_host_memory();
-    set_host_function();
+    if (entry_.adds_host_node) lacks_ = kLacksHostNode;
+    if (entry_.enqueues_host_function) set_host_function();
   } catch (const std::bad_alloc &) {
     return "there is not enough memory";
   }
   return std::nullopt;
 }
 
-std::optional<std::string> PlayedCall::prepare_argument(std::size_t argument) {
-  const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[argument];
-  std::uint64_t &word = words_[parameter.word];
-  if (is_option_of_the_compiler(parameter.name)) return word = 0, std::nullopt;
-  if (argument == 0 && exports_handle(cushim_entry(call_.slot)->base) && word != 0) {
-    set(argument, allocate(0));
-    return std::nullopt;
-  }
-  // Checkpoints name a process.
-  if (parameter.name == "pid" && static_cast<std::int32_t>(word) == replay_.recorded_process) {
-    word = static_cast<std::uint64_t>(getpid());
-    return std::nullopt;
-  }
-  const Buffer *const buffer = buffer_of(call_.slot, argument);
-  if (buffer != nullptr) return word != 0 ? provide(*buffer, word) : std::nullopt;
-  if (mock::traits_of(call_.slot).object == Object::registered_memory &&
-      parameter.type->kind == Kind::pointer && mock::traits_of(call_.slot).begins_lifetime() && word != 0) {
-    set(argument, kept_.allocate_like(word, size_of_created_memory(call_)));
-    return std::nullopt;
+std::optional<std::string> PlayedCall::prepare_argument(const ReplayedEntry::Argument &argument) {
+  using ArgumentKind = ReplayedEntry::Argument::Kind;
+  std::uint64_t &word = words_[argument.word];
+  const trace::Parameter &parameter = *argument.parameter;
+  switch (argument.kind) {
+    case ArgumentKind::option:
+      word = 0;
+      return std::nullopt;
+    case ArgumentKind::exported:
+      if (word != 0) set(argument.index, allocate(0));
+      return std::nullopt;
+    case ArgumentKind::process:  // checkpoints name one
+      if (static_cast<std::int32_t>(word) == replay_.recorded_process)
+        word = static_cast<std::uint64_t>(getpid());
+      return std::nullopt;
+    case ArgumentKind::buffer:
+      return word != 0 ? provide(*argument.buffer, word) : std::nullopt;
+    case ArgumentKind::registered:
+      if (word != 0) set(argument.index, kept_.allocate_like(word, size_of_created_memory(call_)));
+      return std::nullopt;
+    case ArgumentKind::address:
+      return mapping_.replace_address(word, parameter.name);
+    case ArgumentKind::other:
+      break;
   }
   return mapping_.replace(*parameter.type, &word, parameter.name);
 }
 
 void PlayedCall::set_host_function() {
-  const std::string_view base = cushim_entry(call_.slot)->base;
-  if (base == "cuGraphAddHostNode") lacks_ = kLacksHostNode;
-  if ((base != "cuLaunchHostFunc" && base != "cuStreamAddCallback") || call_.result != CUDA_SUCCESS) return;
+  if (call_.result != CUDA_SUCCESS) return;
   const auto recorded = replay_.recorded_functions.find(call_.begin);
   if (recorded == replay_.recorded_functions.end()) {
     lacks_ = "what its host function did was not recorded";
@@ -138,8 +146,9 @@ void PlayedCall::set_host_function() {
   }
   // A host function that writes nothing need not run in the recorded order.
   if (writes.empty()) return;
-  words_[1] = base == "cuLaunchHostFunc" ? reinterpret_cast<std::uint64_t>(&PlayedFunctions::run)
-                                         : reinterpret_cast<std::uint64_t>(&PlayedFunctions::run_in_stream);
+  words_[1] = cushim_entry(call_.slot)->base == std::string_view("cuLaunchHostFunc")
+                  ? reinterpret_cast<std::uint64_t>(&PlayedFunctions::run)
+                  : reinterpret_cast<std::uint64_t>(&PlayedFunctions::run_in_stream);
   const std::uint64_t end = recorded->second.front()->function_end;
   words_[2] = replay_.functions.add(std::move(writes), [wait = replay_.wait_for, end] { wait(end); });
 }
@@ -241,7 +250,7 @@ CUresult PlayedCall::make(cushim::Driver &driver) const { return invoke(driver, 
 bool PlayedCall::lacks_context(CUresult result) const {
   if (result == CUDA_ERROR_INVALID_CONTEXT) return call_.result != CUDA_ERROR_INVALID_CONTEXT;
   const Item *const item = item_of(call_.after, 0);
-  if (cushim_entry(call_.slot)->base != std::string_view("cuCtxGetCurrent") || item == nullptr) return false;
+  if (!entry_.gets_context || item == nullptr) return false;
   std::uint64_t replayed = 0;
   std::memcpy(&replayed, reinterpret_cast<const void *>(words_[0]), sizeof replayed);
   return replayed == 0 && trace::bits_of(item->bytes) != 0;
@@ -284,7 +293,6 @@ void PlayedCall::follow_parts() {
 }
 
 void PlayedCall::close_exported() const {
-  if (!exports_handle(cushim_entry(call_.slot)->base)) return;
   if (static_cast<std::uint32_t>(words_[2]) != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return;
   int descriptor = -1;
   std::memcpy(&descriptor, reinterpret_cast<const void *>(words_[0]), sizeof descriptor);
@@ -292,16 +300,15 @@ void PlayedCall::close_exported() const {
 }
 
 std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_values) {
-  const bool polls = mock::traits_of(call_.slot).wait == EntryTraits::Wait::polls;
   const auto is_answer = [](CUresult code) { return code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY; };
-  if (result != call_.result && !(polls && is_answer(result) && is_answer(call_.result)))
+  if (result != call_.result && !(entry_.polls && is_answer(result) && is_answer(call_.result)))
     return Difference{.what = "result",
                       .recorded = trace::result_name(call_.result),
                       .replayed = trace::result_name(result)};
   if (result != CUDA_SUCCESS) return std::nullopt;
-  close_exported();
-  add_memory();
-  follow_parts();
+  if (entry_.exports_handle) close_exported();
+  if (entry_.creates_memory) add_memory();
+  if (entry_.changes_parts) follow_parts();
   std::optional<Difference> first;
   for (const Buffer &buffer : buffers_of(call_.slot)) {
     if (buffer.is_async && buffer.is_written())

@@ -19,19 +19,30 @@
 #include "mapping.hpp"
 #include "played_functions.hpp"
 #include "pointees.hpp"
+#include "replayed_entry.hpp"
 
 namespace cushim::replay {
 
-// Host memory that may be used until play ends.
+// Host memory, in pieces that exist as long as this object or until reset().
 class HostMemory {
  public:
   // Returns zeroed memory. Throws std::bad_alloc.
   char *allocate(std::uint64_t size);
   // Returns memory at the same place in its page as the address.
   char *allocate_like(std::uint64_t address, std::uint64_t size);
+  // Ends all pieces. Later pieces may have their memory.
+  void reset();
 
  private:
-  std::vector<std::unique_ptr<char[]>> all_;
+  std::unique_ptr<char[]> chunk_;  // for small pieces
+  std::size_t used_ = 0;           // of the chunk
+  std::vector<std::unique_ptr<char[]>> others_;
+};
+
+// Memory that the calls of a thread use one after the other.
+struct Scratch {
+  HostMemory memory{};
+  std::vector<std::uint64_t> words{};
 };
 
 // The items with the bytes that host functions wrote, by RecordedCall::begin of the call that enqueued the
@@ -53,12 +64,18 @@ struct Replay {
 
 class PlayedCall {
  public:
-  PlayedCall(const RecordedCall &call, Replay &replay)
+  // No other call may use the scratch memory while this exists.
+  PlayedCall(const RecordedCall &call, Replay &replay, Scratch &scratch)
       : call_(call),
+        entry_(replayed_entry(call.slot)),
         replay_(replay),
         mapping_(replay.mapping),
         kept_(replay.kept),
-        words_(call.words.begin(), call.words.end()) {}
+        own_(scratch.memory),
+        words_(scratch.words) {
+    own_.reset();
+    words_.assign(call.words.begin(), call.words.end());
+  }
 
   // Makes the arguments. Returns the reason if that is not possible.
   std::optional<std::string> prepare();
@@ -71,7 +88,7 @@ class PlayedCall {
   std::optional<Difference> finish(CUresult result, bool compares_values);
 
  private:
-  std::optional<std::string> prepare_argument(std::size_t argument);
+  std::optional<std::string> prepare_argument(const ReplayedEntry::Argument &argument);
   // Closes the file descriptor that the call exported: no other process can get it.
   void close_exported() const;
   std::optional<std::string> provide(const Buffer &buffer, std::uint64_t address);
@@ -111,11 +128,12 @@ class PlayedCall {
   std::optional<Difference> compare_buffer(const Buffer &buffer, const Item &item, bool compares_values);
 
   const RecordedCall &call_;
+  const ReplayedEntry &entry_;
   Replay &replay_;
   Mapping &mapping_;
   HostMemory &kept_;
-  HostMemory own_;
-  std::vector<std::uint64_t> words_;
+  HostMemory &own_;
+  std::vector<std::uint64_t> &words_;
   std::string lacks_;
   // A pointer in a structure, and its new value.
   struct Pointer {

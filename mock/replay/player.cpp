@@ -23,11 +23,6 @@
 namespace cushim::replay {
 namespace {
 
-// Calls whose values differ from run to run.
-bool has_varying_values(std::string_view base) {
-  return base == "cuMemGetInfo" || base == "cuGetProcAddress" || base == "cuGetExportTable";
-}
-
 // Shared with the threads, one of which may hang in the driver when play ends.
 class Player : public std::enable_shared_from_this<Player> {
  public:
@@ -65,18 +60,21 @@ class Player : public std::enable_shared_from_this<Player> {
   // Returns the threads that have calls, by their numbers.
   std::set<unsigned> threads() const {
     std::set<unsigned> threads;
-    for (const std::size_t call : played_) threads.insert(thread_of(call));
+    unsigned last = 0;  // threads have numbers from 1
+    for (const std::size_t call : played_)
+      if (const unsigned thread = thread_of(call); thread != last) threads.insert(last = thread);
     return threads;
   }
 
   // Makes the calls of one thread, in their order.
   void run(unsigned thread) {
+    Scratch scratch;
     for (std::size_t i = 0; i < played_.size(); ++i) {
       if (thread_of(played_[i]) != thread) continue;
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return is_stopped_ || is_turn_of(i); });
       if (is_stopped_) return;
-      play(played_[i], lock);
+      play(played_[i], lock, scratch);
       changed_.notify_all();
     }
     done_.notify_all();
@@ -123,11 +121,11 @@ class Player : public std::enable_shared_from_this<Player> {
 
   unsigned thread_of(std::size_t call) const { return options_.on_one_thread ? 1 : calls_[call].thread; }
 
-  void play(std::size_t index, std::unique_lock<std::mutex> &lock) {
+  void play(std::size_t index, std::unique_lock<std::mutex> &lock, Scratch &scratch) {
     const RecordedCall &call = calls_[index];
     ++next_;
     ++events_;
-    PlayedCall played(call, replay_);
+    PlayedCall played(call, replay_, scratch);
     if (auto reason = played.prepare()) {
       ++not_replayed_[{cushim_entry(call.slot)->symbol, std::move(*reason)}];
       report_.calls_not_replayed.push_back(index);
@@ -182,22 +180,22 @@ class Player : public std::enable_shared_from_this<Player> {
   }
 
   void find_contexts() {
-    const auto base_is = [](const RecordedCall &call, std::string_view base) {
-      return call.result == CUDA_SUCCESS && cushim_entry(call.slot)->base == base;
-    };
-    if (std::ranges::none_of(calls_,
-                             [&](const RecordedCall &call) { return base_is(call, "cuGetExportTable"); }))
+    if (std::ranges::none_of(calls_, [](const RecordedCall &call) {
+          return call.result == CUDA_SUCCESS && replayed_entry(call.slot).is_export_table;
+        }))
       return;
     for (std::size_t i = 0; i < calls_.size(); ++i)
       if (const Item *const item =
-              base_is(calls_[i], "cuCtxGetCurrent") ? item_of(calls_[i].after, 0) : nullptr;
+              calls_[i].result == CUDA_SUCCESS && replayed_entry(calls_[i].slot).gets_context
+                  ? item_of(calls_[i].after, 0)
+                  : nullptr;
           item != nullptr && bits_at(item->bytes.data(), item->bytes.size()) != 0)
         contexts_[calls_[i].thread][i] = bits_at(item->bytes.data(), item->bytes.size());
   }
 
   bool compares_values(const RecordedCall &call) const {
-    const std::string_view base = cushim_entry(call.slot)->base;
-    return !has_varying_values(base) && !matches_any(base, options_.ignored);
+    return !replayed_entry(call.slot).has_varying_values &&
+           (options_.ignored.empty() || !matches_any(cushim_entry(call.slot)->base, options_.ignored));
   }
 
   const std::vector<RecordedCall> &calls_;
