@@ -35,10 +35,16 @@ class Player : public std::enable_shared_from_this<Player> {
       std::iota(played_.begin(), played_.end(), std::size_t{0});
     }
     replay_.recorded_process = recording.process();
-    find_contexts();
-    for (const RecordedCall &call : calls_)
-      for (const Item &item : call.after)
-        if (item.argument == kHostFunction) replay_.recorded_functions[item.function].push_back(&item);
+    if (recording.has_export_tables()) find_contexts();
+    if (recording.has_host_functions()) find_host_functions();
+    if (options_.on_one_thread) {
+      threads_.insert(1);
+    } else if (options_.calls) {
+      for (const std::size_t call : played_) threads_.insert(calls_[call].thread);
+    } else {
+      for (unsigned thread = 1; thread <= recording.system_threads().size(); ++thread)
+        threads_.insert(thread);
+    }
   }
 
   // Makes host functions wait for the calls before them. Not in the constructor, where weak_from_this() is
@@ -57,21 +63,15 @@ class Player : public std::enable_shared_from_this<Player> {
     };
   }
 
-  // Returns the threads that have calls, by their numbers.
-  std::set<unsigned> threads() const {
-    std::set<unsigned> threads;
-    unsigned last = 0;  // threads have numbers from 1
-    for (const std::size_t call : played_)
-      if (const unsigned thread = thread_of(call); thread != last) threads.insert(last = thread);
-    return threads;
-  }
+  // Returns the threads that may have calls, by their numbers.
+  const std::set<unsigned> &threads() const noexcept { return threads_; }
 
   // Makes the calls of one thread, in their order.
   void run(unsigned thread) {
     Scratch scratch;
+    std::unique_lock lock(mutex_);
     for (std::size_t i = 0; i < played_.size(); ++i) {
       if (thread_of(played_[i]) != thread) continue;
-      std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return is_stopped_ || is_turn_of(i); });
       if (is_stopped_) return;
       play(played_[i], lock, scratch);
@@ -179,11 +179,13 @@ class Player : public std::enable_shared_from_this<Player> {
     return replay_.mapping.handle("context", next != seen.end() ? next->second : std::prev(next)->second);
   }
 
+  void find_host_functions() {
+    for (const RecordedCall &call : calls_)
+      for (const Item &item : call.after)
+        if (item.argument == kHostFunction) replay_.recorded_functions[item.function].push_back(&item);
+  }
+
   void find_contexts() {
-    if (std::ranges::none_of(calls_, [](const RecordedCall &call) {
-          return call.result == CUDA_SUCCESS && replayed_entry(call.slot).is_export_table;
-        }))
-      return;
     for (std::size_t i = 0; i < calls_.size(); ++i)
       if (const Item *const item =
               calls_[i].result == CUDA_SUCCESS && replayed_entry(calls_[i].slot).gets_context
@@ -202,6 +204,7 @@ class Player : public std::enable_shared_from_this<Player> {
   cushim::Driver &driver_;
   const PlayOptions options_;
   std::vector<std::size_t> played_;  // indices of the calls to make
+  std::set<unsigned> threads_;
   // By thread and call: contexts that were current, if the program had export tables.
   std::map<unsigned, std::map<std::size_t, std::uint64_t>> contexts_;
 

@@ -10,6 +10,7 @@
 
 #include "buffers.hpp"
 #include "recording_format.hpp"
+#include "replayed_entry.hpp"
 #include "zstd.hpp"
 
 namespace cushim::replay {
@@ -189,6 +190,8 @@ class Recording::Reader {
         if (recording_.is_complete_) cursor.refuse("a call ends too early");
         return;
       }
+      recording_.has_export_tables_ |=
+          call.result == CUDA_SUCCESS && replayed_entry(call.slot).is_export_table;
       recording_.calls_.push_back(call);
       ranges_.push_back(ranges);
       if (read == Read::begin && !cursor.is_at_end()) cursor.refuse("a call ends too early");
@@ -255,6 +258,7 @@ class Recording::Reader {
         item.completed = *completed;
       }
       if (argument == kHostFunction) {
+        recording_.has_host_functions_ = true;
         const auto function = cursor.number(), ended = cursor.number();
         if (!ended) return false;
         item.function = *function;

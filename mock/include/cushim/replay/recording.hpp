@@ -79,6 +79,10 @@ class Recording {
   RecordData data() const noexcept { return data_; }
   // The system's number of each thread.
   const std::vector<int> &system_threads() const noexcept { return system_threads_; }
+  // Returns whether any call has what a host function did.
+  bool has_host_functions() const noexcept { return has_host_functions_; }
+  // Returns whether any call found an export table.
+  bool has_export_tables() const noexcept { return has_export_tables_; }
   // Returns whether the process ended normally: the file has its end mark. Otherwise the last calls of each
   // thread are missing.
   bool is_complete() const noexcept { return is_complete_; }
@@ -96,7 +100,7 @@ class Recording {
   std::string program_, driver_;
   RecordData data_ = RecordData::none;
   std::vector<int> system_threads_;
-  bool is_complete_ = false;
+  bool is_complete_ = false, has_host_functions_ = false, has_export_tables_ = false;
   std::optional<std::uint64_t> incomplete_block_;
   std::vector<RecordedCall> calls_;
   // The data that the calls refer to.
