@@ -18,7 +18,7 @@ using Kind = Type::Kind;
 
 std::optional<Unequal> compare_handles(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed,
                                        bool creates, Mapping &mapping) {
-  const auto expected = mapping.handle(kind, recorded);
+  const auto expected = mapping.handle_of_kind(kind, recorded);
   if (recorded <= 2 || replayed == 0) {
     if (recorded == replayed) return std::nullopt;
   } else if (creates || !expected) {

@@ -76,14 +76,16 @@ void Mapping::add_handle(std::string_view kind, std::uint64_t recorded, std::uin
     all.push_back({kind, replayed});
 }
 
-std::optional<std::uint64_t> Mapping::handle(std::string_view kind, std::uint64_t recorded) const {
+std::optional<std::uint64_t> Mapping::handle_of_kind(std::string_view kind, std::uint64_t recorded) const {
   const auto found = handles_.find(recorded);
   if (found == handles_.end()) return std::nullopt;
   const auto known = std::ranges::find(found->second, kind, &Known::kind);
-  if (known != found->second.end()) return known->replayed;
-  // cuKernel handles may be passed as functions.
-  if (kind == "function") return handle("kernel", recorded);
-  return std::nullopt;
+  return known != found->second.end() ? std::optional(known->replayed) : std::nullopt;
+}
+
+std::optional<std::uint64_t> Mapping::handle(std::string_view kind, std::uint64_t recorded) const {
+  const auto found = handle_of_kind(kind, recorded);
+  return found || kind != "function" ? found : handle_of_kind("kernel", recorded);
 }
 
 void Mapping::add_part(std::string_view kind, std::uint64_t recorded, std::string_view whole,

@@ -50,6 +50,9 @@ class Mapping {
   // A handle of a kind: the noun of its type, or empty for types without one. The text must exist as long as
   // this object.
   void add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed);
+  // Returns the handle in the replay; nullopt if the recorded one is unknown.
+  std::optional<std::uint64_t> handle_of_kind(std::string_view kind, std::uint64_t recorded) const;
+  // As handle_of_kind(). Kernels may be passed as functions.
   std::optional<std::uint64_t> handle(std::string_view kind, std::uint64_t recorded) const;
 
   // A handle of a part of a module, library or kernel, which the driver may give to another part after that

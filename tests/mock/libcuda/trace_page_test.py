@@ -106,6 +106,19 @@ def the_virtual_time_has_a_track_for_each_stream_and_the_critical_path():
     assert names[-5:] == ["cuMemsetD8Async", "cuEventRecord", "cuStreamWaitEvent", "cuMemsetD32Async", "cuCtxSynchronize"], names
 
 
+def gpu_times_have_tracks_below_those_of_the_threads():
+    driver = HERE / "driver"
+    driver.mkdir()
+    shutil.copy(pathlib.Path(FOLDER) / "libcuda.so.1", driver)
+    result = said("""
+      say($("clock").selectedOptions[0].text); say(clock.tracks);
+      const work = clock.items.findIndex(item => item.from !== undefined && item.name === "cuMemsetD8Async");
+      keep(work); draw(); say(clock.items[clock.items[work].from].name);
+      document.querySelector("#path tbody tr:last-child").click(); say(detail.textContent.split("  ")[2]);""",
+                  "--driver", str(driver / "libcuda.so.1"), "--gpu-times")
+    assert result == ["of the host, with the GPU", "thread 1,stream#1,stream#2", "cuMemsetD8Async", "cuCtxSynchronize"], result
+
+
 def findings_of_checkers_are_listed_and_marked_at_their_calls():
     # Without the wait, both memsets write the memory at the same time.
     global PROGRAM

@@ -318,6 +318,45 @@ TEST_F(Player, A_function_may_have_the_handle_of_one_of_an_unloaded_module) {
   expect_equal(Recording::read(file_));
 }
 
+#if CUDA_VERSION >= 12000
+TEST_F(Player, A_function_may_have_the_value_of_the_handle_of_a_kernel) {
+  CUfunction real = nullptr;
+  auto *const handle = reinterpret_cast<CUfunction>(0x5eed00);
+  const cushim::sim::Machine machine;
+  Driver &recorded = machine.driver();
+  const auto kernel_found = cushim::hook::after<&cuLibraryGetKernel>(
+      recorded, [&](CUresult, CUkernel *kernel, CUlibrary, const char *) {
+        *kernel = reinterpret_cast<CUkernel>(handle);
+      });
+  const auto found = cushim::hook::after<&cuModuleGetFunction>(
+      recorded, [&](CUresult, CUfunction *function, CUmodule, const char *) {
+        real = *function;
+        *function = handle;
+      });
+  const auto attribute = cushim::hook::replace<&cuFuncGetAttribute>(
+      recorded, [&](const auto &next, int *value, CUfunction_attribute which, CUfunction) {
+        return next(value, which, real);
+      });
+  {
+    const cushim::replay::Recorder recorder(recorded, file_);
+    make_context(recorded);
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    int threads = 0;
+    EXPECT_EQ(recorded.cuLibraryLoadData(&library, kAdd, nullptr, nullptr, 0, nullptr, nullptr, 0),
+              CUDA_SUCCESS);
+    EXPECT_EQ(recorded.cuLibraryGetKernel(&kernel, library, "add"), CUDA_SUCCESS);
+    EXPECT_EQ(recorded.cuModuleLoadData(&module, kAdd), CUDA_SUCCESS);
+    EXPECT_EQ(recorded.cuModuleGetFunction(&function, module, "add"), CUDA_SUCCESS);
+    EXPECT_EQ(recorded.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+              CUDA_SUCCESS);
+  }
+  expect_equal(Recording::read(file_));
+}
+#endif
+
 TEST_F(Player, Threads_have_threads_with_their_own_current_context) {
   expect_equal(Recording::read(record([](Driver &driver) {
     make_context(driver);
