@@ -126,6 +126,7 @@ class Parser {
   // Instructions.
   void guard();
   void instruction(Token mnemonic);
+  bool flushes_by_default(const Mnemonic &) const;
   std::uint32_t mnemonic_of(const Token &token);
   std::string_view join_modifiers(Token token);
   void operands();

@@ -30,12 +30,7 @@ void FunctionDecoder::decode_plain() {
   if (is_float) {
     take(words, "rn");
     rounding = take(words, "rz") ? 1 : take(words, "rm") ? 2 : take(words, "rp") ? 3 : 0;
-    if (words[0] == "mad") {
-      words[0] = "fma";
-      // Of sm_1x: the manual's statement for later devices.
-      if (module.target.sm < 20 && type == "f32" && !has(words, "ftz"))
-        words.insert(words.begin() + 1, "ftz");
-    }
+    if (words[0] == "mad") words[0] = "fma";
     // Accepted without effect: measured on an H200.
     if (words[0] == "fma" && type == "bf16x2") rounding = 0;
     if (words[0] == "rcp" && type == "f64" && !has(words, "approx")) take(words, "ftz");

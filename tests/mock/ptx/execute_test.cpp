@@ -207,8 +207,8 @@ TEST(Execution, GenericAddressesReachSharedLocalAndParameterMemory) {
   for (std::size_t i = 0; i < in.size(); ++i) EXPECT_EQ(out[i], in[i] + 3);
 }
 
-// As the manual says of mad.f32 without rounding on devices after sm_1x.
-TEST(Execution, MadWithoutRoundingIsFusedAndFlushesSubnormalsOfTheFirstTargets) {
+// Measured on an H200 (driver 580.159).
+TEST(Execution, F32InstructionsOfTheFirstTargetsFlushSubnormals) {
   const auto results_on = [](const std::string &target) {
     Loaded loaded(".version 3.1\n.target " + target + R"(
 .visible .entry k(.param .u64 out) {
@@ -216,6 +216,37 @@ TEST(Execution, MadWithoutRoundingIsFusedAndFlushesSubnormalsOfTheFirstTargets) 
   ld.param.u64 p, [out];
   mov.f32 a, 0f3F800001; mov.f32 b, 0fBF800002; mad.f32 c, a, a, b; st.global.f32 [p], c;
   mov.f32 a, 0f00000001; mov.f32 b, 0f00000000; mad.f32 c, a, 0f3F800000, b; st.global.f32 [p+4], c;
+  mov.f32 a, 0f8C17C283; mov.f32 b, 0f322D0CAB; mul.f32 c, a, b; st.global.f32 [p+8], c;
+  mov.f32 a, 0f323E1204; mov.f32 b, 0fF5E6E545; div.full.f32 c, a, b; st.global.f32 [p+12], c;
+  mov.f32 a, 0f80000001; mov.f32 b, 0f262A26A6; min.f32 c, a, b; st.global.f32 [p+16], c;
+  slct.f32.f32 c, a, b, a; st.global.f32 [p+20], c;
+  cvt.f32.f32 c, a; st.global.f32 [p+24], c;
+  mov.f32 a, 0fFFB72AFC; cvt.f32.f32 c, a; st.global.f32 [p+28], c;
+  ret; }
+)");
+    EXPECT_EQ(loaded.refused, "");
+    const auto address = loaded.memory.add(32);
+    EXPECT_TRUE(loaded.run("k", {}, address));
+    return loaded.memory.get<std::uint32_t>(address, 8);
+  };
+  EXPECT_EQ(results_on("sm_30"),
+            (std::vector<std::uint32_t>{0x28800000, 1, 0x800cd2bf, 0x800034af, 0x80000001, 0x262a26a6,
+                                        0x80000001, 0xffb72afc}));
+  EXPECT_EQ(results_on("sm_13"),
+            (std::vector<std::uint32_t>{0x28800000, 0, 0x80000000, 0x80000000, 0x80000000, 0x80000001,
+                                        0x80000000, 0x7fffffff}));
+}
+
+// Version 1.4 measured on an H200 (driver 580.159), version 1.5 by the code of ptxas 13.0.
+TEST(Execution, ConversionsOfTheFirstTargetsTo64BitsFlushSubnormalsSincePtx15) {
+  const auto result_of = [](const std::string &version) {
+    Loaded loaded(".version " + version + R"(
+.target sm_12, map_f64_to_f32
+.entry k(.param .u64 out) {
+  .reg .u64 p; .reg .f32 a; .reg .f64 d; .reg .u32 n;
+  ld.param.u64 p, [out];
+  mov.f32 a, 0f807FFFFF; cvt.f64.f32 d, a; cvt.rn.f32.f64 a, d; st.global.f32 [p], a;
+  mov.f32 a, 0f00000001; cvt.rpi.u32.f32 n, a; st.global.u32 [p+4], n;
   ret; }
 )");
     EXPECT_EQ(loaded.refused, "");
@@ -223,8 +254,8 @@ TEST(Execution, MadWithoutRoundingIsFusedAndFlushesSubnormalsOfTheFirstTargets) 
     EXPECT_TRUE(loaded.run("k", {}, address));
     return loaded.memory.get<std::uint32_t>(address, 2);
   };
-  EXPECT_EQ(results_on("sm_30"), (std::vector<std::uint32_t>{0x28800000, 1}));
-  EXPECT_EQ(results_on("sm_13"), (std::vector<std::uint32_t>{0x28800000, 0}));
+  EXPECT_EQ(result_of("1.4"), (std::vector<std::uint32_t>{0x807fffff, 0}));
+  EXPECT_EQ(result_of("1.5"), (std::vector<std::uint32_t>{0x80000000, 0}));
 }
 
 // ptxas 13.0 puts the operand that is defined first in front, and an H200 (driver 580.159) returns the second
