@@ -237,6 +237,28 @@ TEST(Execution, F32InstructionsOfTheFirstTargetsFlushSubnormals) {
                                         0x80000000, 0x7fffffff}));
 }
 
+// Follows from a reduction of a compiler that an H200 (driver 580.159) ran.
+TEST(Execution, StoresOf16BytesToOneSharedAddressKeepTheFirstOfTheLastEightLanes) {
+  Loaded loaded(R"(.version 8.0
+.target sm_90
+.visible .entry k(.param .u64 out) {
+  .shared .align 16 .b8 s[16]; .reg .u64 p; .reg .b32 a<5>;
+  ld.param.u64 p, [out];
+  mov.u32 a1, %laneid; add.u32 a2, a1, 100; add.u32 a3, a1, 200; add.u32 a4, a1, 300;
+  st.shared.v4.b32 [s], {a1, a2, a3, a4};
+  bar.sync 0;
+  ld.shared.v4.b32 {a1, a2, a3, a4}, [s];
+  st.global.v4.b32 [p], {a1, a2, a3, a4};
+  ret; }
+)");
+  EXPECT_EQ(loaded.refused, "");
+  const auto address = loaded.memory.add(16);
+  LaunchShape shape;
+  shape.block.x = 32;
+  EXPECT_TRUE(loaded.run("k", shape, address));
+  EXPECT_EQ(loaded.memory.get<std::uint32_t>(address, 4), (std::vector<std::uint32_t>{24, 124, 224, 324}));
+}
+
 // Version 1.4 measured on an H200 (driver 580.159), version 1.5 by the code of ptxas 13.0.
 TEST(Execution, ConversionsOfTheFirstTargetsTo64BitsFlushSubnormalsSincePtx15) {
   const auto result_of = [](const std::string &version) {
