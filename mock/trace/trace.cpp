@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <ranges>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -89,9 +88,10 @@ class WorkTimes {
 
 std::string Trace::thread_name(unsigned thread) const {
   std::string name = "thread " + std::to_string(thread);
-  for (const GivenName &given : std::views::reverse(parts_.names))
-    if (given.noun == "thread" && given.object == static_cast<std::uint64_t>(system_thread(thread)))
-      return name + " \"" + given.text + '"';
+  const auto last = std::find_if(parts_.names.rbegin(), parts_.names.rend(), [&](const GivenName &given) {
+    return given.noun == "thread" && given.object == static_cast<std::uint64_t>(system_thread(thread));
+  });
+  if (last != parts_.names.rend()) name.append(" \"").append(last->text).append("\"");
   return name;
 }
 

@@ -88,6 +88,7 @@ TEST_F(TraceFile, Objects_have_the_names_that_the_program_gave_until_they_are_de
   EXPECT_THAT(written(cushim::trace::write_summary), HasSubstr("            1  stream#1 \"upload\"\n"));
 }
 
+#if CUDA_VERSION >= 12000
 TEST_F(TraceFile, Functions_and_kernels_have_the_names_by_which_they_were_found) {
   record([](Driver &driver) {
     const char *const ptx =
@@ -113,6 +114,7 @@ TEST_F(TraceFile, Functions_and_kernels_have_the_names_by_which_they_were_found)
   EXPECT_THAT(all[5], HasSubstr("f=kernel#1 \"idle\""));
   EXPECT_THAT(all[6], HasSubstr("pFunc -> function#2 \"idle\""));
 }
+#endif
 
 TEST_F(TraceFile, Structures_are_written_by_field_and_texts_as_text) {
   record([](Driver &driver) {

@@ -127,8 +127,8 @@ void write_chrome(const Trace &trace, std::ostream &to);
 // path and the gaps in it.
 void write_html(const Trace &trace, std::ostream &to);
 // Writes calls with their time, bytes by direction, memory, streams, synchronizations, and advice; for a
-// simulated driver also how long streams were busy in virtual time, and the critical path; with GPU times the same, and
-// the time by kernel and function.
+// simulated driver also how long streams were busy in virtual time, and the critical path; with GPU times the
+// same, and the time by kernel and function.
 void write_summary(const Trace &trace, std::ostream &to);
 
 // Advice about the use of the driver. Rules:
