@@ -24,8 +24,8 @@ void add_fat_binaries(std::string_view section, std::string_view member, std::ve
   fat_binary::Container container;
   while (section.size() >= sizeof container) {
     std::memcpy(&container, section.data(), sizeof container);
-    if (container.magic != fat_binary::kContainerMagic || container.size > section.size() ||
-        section.size() - container.size < container.header_size)
+    if (container.magic != fat_binary::kContainerMagic || container.header_size < sizeof container ||
+        container.size > section.size() || section.size() - container.size < container.header_size)
       return;
     const std::size_t size = container.header_size + container.size;
     images.push_back({member, section.substr(0, size)});

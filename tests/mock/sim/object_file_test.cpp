@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
+#include <cushim/detail/fat_binary.hpp>
 #include "support/cubin.hpp"
 
 namespace cushim::sim {
@@ -30,6 +32,16 @@ TEST(ObjectFile, Has_the_fat_binaries_of_its_section) {
   EXPECT_EQ((*images)[1].bytes, other);
   EXPECT_TRUE(device_images(object_with(".nv_fatbin", both))->empty());  // not relocatable
   EXPECT_TRUE(device_images(elf_with(EM_X86_64, {{"__nv_relfatbin", both}}))->empty());
+}
+
+TEST(ObjectFile, Has_no_fat_binary_without_a_header) {
+  std::string empty = fat_binary_with(kPtx);
+  fat_binary::Container header;
+  std::memcpy(&header, empty.data(), sizeof header);
+  header.header_size = 0;
+  header.size = 0;
+  std::memcpy(empty.data(), &header, sizeof header);
+  EXPECT_TRUE(device_images(object_with("__nv_relfatbin", empty))->empty());
 }
 
 TEST(ObjectFile, Is_no_cubin_and_no_text) {
