@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     PUBLIC + "check": ["include", PUBLIC + "mock"],
     PUBLIC + "faults": ["include", PUBLIC + "mock", PUBLIC + "check"],
     PUBLIC + "ptx": [],
-    PUBLIC + "trace": ["include"],
+    PUBLIC + "trace": ["include", PUBLIC + "mock"],
     PUBLIC + "replay": ["include", PUBLIC + "trace"],
     PUBLIC + "sim": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "faults", PUBLIC + "ptx"],
     PUBLIC + "testing": ["include", PUBLIC + "mock", PUBLIC + "check", PUBLIC + "sim"],
