@@ -34,6 +34,10 @@ f64 rounded_away(f64 value, int mantissa_bits, int least_exponent) {
 // Converts a sum of signed bytes, in units of 1 / 256, to 16 bits: multiplies it by about 0x7fff / 0x7f00.
 s64 of_16_bits(s64 sum) { return sum + (((sum >> 4) * 257 + 1024) >> 11); }
 
+bool is_signed(ChannelType type) {
+  return type == ChannelType::s8 || type == ChannelType::s16 || type == ChannelType::s32;
+}
+
 }  // namespace
 
 std::array<u32, 4> without_missing(std::array<u32, 4> shares, unsigned missing) {
@@ -76,7 +80,15 @@ Blend::Arithmetic Blend::arithmetic(unsigned channel) const {
     return format.type == ChannelType::s16  ? Arithmetic::signed16
            : format.type == ChannelType::s8 ? Arithmetic::signed8
                                             : Arithmetic::unsigned16;
+  if (!reads_floats(format))
+    return is_signed(format.type) ? Arithmetic::signed_integer : Arithmetic::unsigned_integer;
   return format.type == ChannelType::f16 ? Arithmetic::f16 : Arithmetic::f32;
+}
+
+f64 Blend::rounding_of_integers() const {
+  const bool has_32_bits =
+      texture_.format.type == ChannelType::s32 || texture_.format.type == ChannelType::u32;
+  return has_32_bits ? 0 : 0.5;
 }
 
 void Blend::add(const std::array<Texel, 4> &elements, const std::array<u32, 4> &weights, u32 read) {
@@ -87,9 +99,14 @@ void Blend::add(const std::array<Texel, 4> &elements, const std::array<u32, 4> &
     const FloatFormat *const format = float_format(kind);
     for (unsigned i = 0; i < 4; ++i) {
       if ((read >> i & 1) == 0) continue;
-      const f32 value = bits_as<f32>(elements[i][channel]);
-      if (weights[i] == 0 && value == value) continue;
-      values[i] = value;
+      const u32 bits = elements[i][channel];
+      values[i] = kind == Arithmetic::signed_integer     ? f64(static_cast<s32>(bits))
+                  : kind == Arithmetic::unsigned_integer ? f64(bits)
+                                                         : f64(bits_as<f32>(bits));
+      if (weights[i] == 0 && values[i] == values[i]) {
+        values[i] = 0;
+        continue;
+      }
       if (kind == Arithmetic::unsigned16) values[i] = std::nearbyint(values[i] * 0xffff);
       if (kind == Arithmetic::signed16) values[i] = std::nearbyint(values[i] * 0x7fff);
       if (kind == Arithmetic::signed8) values[i] = std::nearbyint(values[i] * 0x7f);
@@ -125,6 +142,10 @@ Texel Blend::result() const {
       sum += format != nullptr && std::isfinite(one.sum)
                  ? rounded_down(one.sum / full_weight, largest - format->mantissa_bits - partial_guard_bits)
                  : one.sum / full_weight;
+    if (kind == Arithmetic::signed_integer || kind == Arithmetic::unsigned_integer) {
+      texel[channel] = static_cast<u32>(static_cast<s64>(std::floor(sum + rounding_of_integers())));
+      continue;
+    }
     if (format != nullptr && std::isnan(sum)) {
       texel[channel] = format->nan;
       continue;

@@ -44,9 +44,21 @@ class Blend {
     double sum = -0.0;  // a sum of negative zeros is negative
     int exponent = 0;
   };
-  // How the elements of a channel are summed. `color`: colors of sRGB.
-  enum class Arithmetic : std::uint8_t { f16, f32, color, unsigned16, signed16, signed8 };
+  // How the elements of a channel are summed. `color`: colors of sRGB. `signed_integer`, `unsigned_integer`:
+  // integers that are read as such.
+  enum class Arithmetic : std::uint8_t {
+    f16,
+    f32,
+    color,
+    unsigned16,
+    signed16,
+    signed8,
+    signed_integer,
+    unsigned_integer
+  };
   Arithmetic arithmetic(unsigned channel) const;
+  // Integers of 8 and 16 bits are rounded to nearest, those of 32 bits down.
+  double rounding_of_integers() const;
   struct FloatFormat;
   // Returns null for integers.
   static const FloatFormat *float_format(Arithmetic kind);

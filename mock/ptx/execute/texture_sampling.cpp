@@ -58,7 +58,7 @@ struct Rules {
 Rules rules_of(const Texture &texture, const SamplePoint &point) {
   const Sampler &sampler = texture.sampler;
   Rules rules{sampler.address, (sampler.is_normalized || is_cube(point.geometry)) && !point.is_integer,
-              sampler.is_linear && !point.is_integer && reads_floats(texture.format)};
+              sampler.is_linear && !point.is_integer};
   rules.merges_taps = true;
   rules.crosses_faces = rules.is_linear && is_cube(point.geometry) && sampler.is_seamless;
   for (AddressMode &mode : rules.address) {
@@ -230,7 +230,7 @@ Texel sample(const Texture &texture, const SamplePoint &point, float level) {
   const s64 clamped =
       std::max(std::min(biased, fixed_level(sampler.max_level)), fixed_level(sampler.min_level));
   const s64 chosen = std::clamp<s64>(clamped, 0, static_cast<s64>(last) * full_weight);
-  if (!sampler.is_linear_in_level || !reads_floats(texture.format))
+  if (!sampler.is_linear_in_level)
     return sample_level(texture, point,
                         texture.levels[static_cast<std::size_t>((chosen + full_weight / 2) / full_weight)]);
   const auto lower = static_cast<std::size_t>(chosen / full_weight);

@@ -38,10 +38,6 @@ std::optional<ptx::TexelFormat> texel_format(CUarray_format format, unsigned cha
 // The same for a view of an array with another format.
 std::optional<ptx::TexelFormat> texel_format(CUresourceViewFormat format, unsigned flags);
 
-// Returns whether textures of the format return floats. Only those can be filtered linearly: CUDA Programming
-// Guide, "Texture Memory".
-bool returns_floats(const ptx::TexelFormat &format);
-
 // Return what kernels of a context read and write. Empty if the memory has been freed, or if the context
 // cannot access it. The caller holds the machine's lock.
 std::optional<ptx::Texture> texture_of(System &system, Context &context, const TextureSource &source);

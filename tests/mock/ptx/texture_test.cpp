@@ -110,6 +110,20 @@ TEST(Texture, Linear_filtering_rounds_to_the_bits_of_the_format) {
             (std::vector{1.0f + 0x1p-23f, 1.0f}));
 }
 
+TEST(Texture, Linear_filtering_of_integers_rounds_small_ones_to_nearest_and_others_down) {
+  constexpr std::string_view line = "tex.1d.v4.u32.f32 {%d0, %d1, %d2, %d3}, [%t, {%c0}];";
+  Pixels<unsigned char> bytes(2);
+  bytes.values = {20, 173};
+  Texture one = texture(bytes.image, {ChannelType::u8, 1, false});
+  one.sampler.is_linear = true;
+  EXPECT_EQ(fetch(line, one, {at(1.0f)})[0][0], 97u);  // of 96.5
+  Pixels<std::int32_t> words(2);
+  words.values = {-3, -4};
+  one.levels = {words.image};
+  one.format = {ChannelType::s32, 1, false};
+  EXPECT_EQ(static_cast<std::int32_t>(fetch(line, one, {at(1.0f)})[0][0]), -4);  // of -3.5
+}
+
 TEST(Texture, Linear_filtering_of_a_volume_blends_eight_elements) {
   const Pixels<float> volume(2, 2, 2);
   Texture one = texture(volume.image);

@@ -46,10 +46,14 @@ ChannelType channel_type(std::uint32_t array_format) {
       return ChannelType::u8;
     case 2:
       return ChannelType::u16;
+    case 3:
+      return ChannelType::u32;
     case 8:
       return ChannelType::s8;
     case 9:
       return ChannelType::s16;
+    case 0xa:
+      return ChannelType::s32;
     case 0x10:
       return ChannelType::f16;
     default:
@@ -61,17 +65,19 @@ using Images = std::deque<std::vector<std::byte>>;
 
 // The arguments of cuArray3DCreate and cuTexObjectCreate.
 Texture read_texture(Reader &reader, const std::vector<std::string_view> &blobs, Images &images) {
-  constexpr std::uint32_t layered_or_cube = 1 | 4, normalized = 2, srgb = 0x10, seamless = 0x40;
+  constexpr std::uint32_t layered_or_cube = 1 | 4, integers = 1, normalized = 2, srgb = 0x10, seamless = 0x40;
   constexpr AddressMode modes[] = {AddressMode::wrap, AddressMode::clamp, AddressMode::mirror,
                                    AddressMode::border};
   Texture texture;
   const std::uint32_t width = reader.word(), height = reader.word(), depth = reader.word(),
                       array_flags = reader.word(), format = reader.word();
-  texture.format = {channel_type(format), static_cast<std::uint8_t>(reader.word()), format < 0x10};
+  texture.format = {channel_type(format), static_cast<std::uint8_t>(reader.word()), false};
   const std::uint32_t levels = reader.word();
   for (AddressMode &mode : texture.sampler.address) mode = modes[reader.word()];
   texture.sampler.is_linear = reader.word() != 0;
   const std::uint32_t flags = reader.word();
+  const bool is_small_integer = format == 1 || format == 2 || format == 8 || format == 9;
+  texture.format.is_normalized = is_small_integer && (flags & integers) == 0;
   texture.sampler.is_normalized = (flags & normalized) != 0;
   texture.sampler.is_srgb = (flags & srgb) != 0;
   texture.sampler.is_seamless = (flags & seamless) != 0;
@@ -147,7 +153,8 @@ TEST_P(RecordedLaunches, GiveTheBytesOfTheGpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, RecordedLaunches, ::testing::Values("gradients", "sparse", "textures"),
+INSTANTIATE_TEST_SUITE_P(Of, RecordedLaunches,
+                         ::testing::Values("gradients", "integer_textures", "sparse", "textures"),
                          [](const auto &file) { return std::string{file.param}; });
 
 }  // namespace
