@@ -192,10 +192,10 @@ TEST_F(Textures, Return_their_descriptors) {
   EXPECT_ANSWER(driver().cuTexObjectGetTextureDesc(nullptr, made), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Textures, Without_a_view_return_that_of_the_array) {
+TEST_F(Textures, Without_a_view_return_an_empty_one) {
   EXPECT_ANSWER(driver().cuTexObjectGetResourceViewDesc(&view, texture(plain())), CUDA_SUCCESS);
-  EXPECT_VALUE(static_cast<int>(view.format), CU_RES_VIEW_FORMAT_FLOAT_1X32);
-  EXPECT_VALUE(view.width, std::size_t{16});
+  EXPECT_VALUE(static_cast<int>(view.format), CU_RES_VIEW_FORMAT_NONE);
+  EXPECT_VALUE(view.width, std::size_t{0});
 }
 
 TEST_F(Textures, Return_their_view) {

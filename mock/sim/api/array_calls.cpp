@@ -83,7 +83,7 @@ CUresult get_plane(Call &call, CUarray *, CUarray handle, unsigned) {
 
 CUresult get_memory_requirements(Call &call, CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray handle, CUdevice) {
   require(out != nullptr && handle != nullptr);
-  const Array &array = call.array(handle, CUDA_ERROR_INVALID_VALUE);
+  const Array &array = call.array_despite_fault(handle, CUDA_ERROR_INVALID_VALUE);
   require(is_deferred(array.shape) && array.whole == nullptr);
   *out = {};
   out->size = memory_needed(array.shape);
@@ -93,7 +93,7 @@ CUresult get_memory_requirements(Call &call, CUDA_ARRAY_MEMORY_REQUIREMENTS *out
 
 CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray handle) {
   require(out != nullptr && handle != nullptr);
-  const Array &array = call.array(handle, CUDA_ERROR_INVALID_VALUE);
+  const Array &array = call.array_despite_fault(handle, CUDA_ERROR_INVALID_VALUE);
   require(is_sparse(array.shape) && array.whole == nullptr);
   const Tile tile = tile_of(array.shape);
   *out = {};

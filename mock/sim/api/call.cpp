@@ -26,6 +26,10 @@ Device *Call::device_with(const CUuuid &uuid) {
   return found != system.visible.end() ? *found : nullptr;
 }
 
+void Call::fail_without_context() const {
+  fail(system.engine.is_host_thread() ? CUDA_ERROR_NOT_PERMITTED : CUDA_ERROR_INVALID_CONTEXT);
+}
+
 void Call::require_no_destroyed_context() {
   const Context *const context = current();
   require(context == nullptr || context->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -101,26 +105,29 @@ Stream &find_stream(Call &call, CUstream handle) {
     fail(CUDA_ERROR_INVALID_HANDLE);
   }
   require(stream->context->is_alive && call.is_green_alive(stream->green), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  require(stream->context->fault == CUDA_SUCCESS, stream->context->fault);
   return *stream;
 }
 
 }  // namespace
 
-Stream &Call::stream(CUstream handle) {
+Stream &Call::stream(CUstream handle) { return require_healthy(captured_stream(handle)); }
+
+Stream &Call::captured_stream(CUstream handle) {
   Stream &stream = find_stream(*this, handle);
+  if (stream.capture == nullptr) require_healthy(stream);
   if (!system.captures.empty()) [[unlikely]]
     follow_capture_rule(*this, stream);
   return stream;
 }
 
-Event &Call::event(CUevent handle) {
+Event &Call::event(CUevent handle) { return require_healthy(event_despite_fault(handle)); }
+
+Event &Call::event_despite_fault(CUevent handle) {
   Event *const event = system.handles.find<Event>(handle);
   if (event == nullptr) {
     report_misuse(handle, Kind::event);
     fail(CUDA_ERROR_INVALID_HANDLE);
   }
-  require(event->context->fault == CUDA_SUCCESS, event->context->fault);
   return *event;
 }
 
@@ -141,6 +148,10 @@ Work Call::work_of(Event &event) {
 }
 
 Array &Call::array(CUarray handle, CUresult otherwise) {
+  return require_healthy(array_despite_fault(handle, otherwise));
+}
+
+Array &Call::array_despite_fault(CUarray handle, CUresult otherwise) {
   Array *const array = system.handles.find<Array>(handle);
   if (array == nullptr || !array->is_usable()) {
     report_misuse(handle, Kind::array);
@@ -156,8 +167,12 @@ PhysicalHandle &Call::physical_handle(CUmemGenericAllocationHandle handle) {
   return object<PhysicalHandle>(wanted, CUDA_ERROR_INVALID_VALUE);
 }
 
-Module &Call::module(CUmodule handle) { return object<Module>(handle); }
-Function &Call::function(CUfunction handle) { return object<Function>(handle); }
+Module &Call::module(CUmodule handle) { return require_healthy(object<Module>(handle)); }
+Function &Call::function(CUfunction handle) {
+  Function &function = object<Function>(handle);
+  require_healthy(*function.module);
+  return function;
+}
 Link &Call::link(CUlinkState handle) { return object<Link>(handle); }
 #if CUDA_VERSION >= 12000
 Library &Call::library(CUlibrary handle) { return object<Library>(handle); }
@@ -169,8 +184,21 @@ Function &Call::function_or_kernel(CUfunction handle) {
   return kernel != nullptr ? function_of_kernel(*kernel, context()) : function(handle);
 }
 
+void Call::wait_to_load(Context &context) {
+  wait(context.works());
+  require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
 Module &Call::module_of(Library &library, Context &context) {
-  if (const auto made = library.modules.find(&context); made != library.modules.end()) return *made->second;
+  const auto find = [&] {
+    const auto made = library.modules.find(&context);
+    return made != library.modules.end() ? made->second : nullptr;
+  };
+  if (Module *const made = find()) return *made;
+  const std::uintptr_t handle = library.handle;
+  wait_to_load(context);
+  this->library(reinterpret_cast<CUlibrary>(handle));  // it may have been unloaded meanwhile
+  if (Module *const made = find()) return *made;       // made by another thread meanwhile
   LoadError error;
   Module *const module = make_module(system, context, library.code, error);
   if (module == nullptr) {

@@ -65,7 +65,7 @@ CUresult error_at_end(Call &call, const Capture &capture) {
 
 CUresult end(Call &call, CUstream handle, CUgraph *out) {
   if (out != nullptr) *out = nullptr;
-  Stream &stream = call.stream(handle);
+  Stream &stream = call.captured_stream(handle);
   require(stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
   const std::shared_ptr<Capture> capture = stream.capture->capture;
   if (capture->origin != &stream) refuse_in_capture(stream, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
@@ -92,7 +92,8 @@ CUstreamCaptureStatus status_of(const Stream &stream) {
 
 // Returns a stream. Unlike Call::stream(), STREAM_CAPTURE_IMPLICIT does not invalidate the captures.
 const Stream &stream_to_query(Call &call, CUstream handle) {
-  if (handle != CU_STREAM_LEGACY && (handle != nullptr || call.per_thread)) return call.stream(handle);
+  if (handle != CU_STREAM_LEGACY && (handle != nullptr || call.per_thread))
+    return call.captured_stream(handle);
   Context &context = call.context();
   require(!has_blocking_capture(call.system, context), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
   return call.legacy(context);

@@ -91,6 +91,7 @@ Stream &stream_of_copies(Call &call, CUstream handle) {
 template <class Make>
 CUresult with_index_of_error(Call &call, CUstream stream, std::size_t *place, Make make) {
   require(!is_null_stream(call, stream));
+  refuse_in_host_function(call);
   call.require_valid_capture(stream);
   std::size_t unused = 0;
   std::size_t &index = place != nullptr ? *place : unused;

@@ -26,14 +26,15 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size) {
 CUresult allocate_pitched(Call &call, CUdeviceptr *out, std::size_t *pitch, std::size_t width,
                           std::size_t height, unsigned element) {
   if (pitch != nullptr) *pitch = 0;  // as driver 580 does, also on failure
+  refuse_in_host_function(call);
   call.context();
   require(out != nullptr && pitch != nullptr);
   require(element == 4 || element == 8 || element == 16);
   require(width != 0 && height != 0);
-  require_no_strict_capture(call);
   require(width <= SIZE_MAX - kPitch);
   const std::size_t row = rounded_up(width, kPitch);
-  *pitch = row;  // also if the memory does not suffice
+  *pitch = row;  // also if a capture forbids the call, or the memory does not suffice
+  require_no_strict_capture(call);
   require(height <= SIZE_MAX / row, CUDA_ERROR_OUT_OF_MEMORY);
   return allocate(call, out, row * height);
 }

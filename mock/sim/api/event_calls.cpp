@@ -105,7 +105,7 @@ void require_not_captured(Call &call, const Event &event, Breaks breaks = Breaks
 
 CUresult query(Call &call, CUevent handle) {
   require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE);  // checked first
-  require_admitted(call, When::also_in_host_functions);
+  require_admitted(call);
   Event &event = call.event(handle);
   require_not_captured(call, event);
   require_no_strict_capture(call);

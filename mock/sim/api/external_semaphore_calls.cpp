@@ -220,10 +220,8 @@ WaitNode parameters_of(ExternalWait &command) {
 void serve_external_semaphores(Service &service) {
   service.serve<"cuImportExternalSemaphore", import>();
   service.serve<"cuDestroyExternalSemaphore", destroy>();
-  service.serve<"cuSignalExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>,
-                When::also_in_host_functions>();
-  service.serve<"cuWaitExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>,
-                When::also_in_host_functions>();
+  service.serve<"cuSignalExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>>();
+  service.serve<"cuWaitExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>>();
   service.serve<"cuGraphAddExternalSemaphoresSignalNode", add_semaphore_node<SignalNode>>();
   service.serve<"cuGraphAddExternalSemaphoresWaitNode", add_semaphore_node<WaitNode>>();
   service.serve<"cuGraphExternalSemaphoresSignalNodeGetParams", get_parameters<ExternalSignal, SignalNode>>();

@@ -22,6 +22,7 @@ Context &context_of(Call &call, CUcontext handle, CUdeviceptr memory) {
 
 // Validates a command in a context.
 NodeParameters validated(Call &call, Command command, Context &context) {
+  require(context.fault == CUDA_SUCCESS, context.fault);
   validate(call, context, command);
   return {std::move(command), reinterpret_cast<CUcontext>(context.handle)};
 }
@@ -70,6 +71,7 @@ NodeParameters parameters_of(Call &call, const CUDA_KERNEL_NODE_PARAMS_v2 *param
   if (parameters->func != nullptr || parameters->kern == nullptr)
     return launch_of(call, call.function_or_kernel(parameters->func), *parameters);
   Context &context = parameters->ctx != nullptr ? call.context(parameters->ctx) : call.context();
+  require(context.fault == CUDA_SUCCESS, context.fault);
   return launch_of(call, call.function_of_kernel(call.kernel(parameters->kern), context), *parameters);
 }
 #endif
@@ -84,13 +86,13 @@ NodeParameters parameters_of(Call &call, const CUDA_BATCH_MEM_OP_NODE_PARAMS *pa
 
 NodeParameters parameters_of_record(Call &call, CUevent event) {
   require(event != nullptr);
-  require(!call.event(event).is_interprocess(), CUDA_ERROR_NOT_SUPPORTED);  // not implemented
+  require(!call.event_despite_fault(event).is_interprocess(), CUDA_ERROR_NOT_SUPPORTED);  // not implemented
   return {EventRecord{event}};
 }
 
 NodeParameters parameters_of_wait(Call &call, CUevent event) {
   require(event != nullptr);
-  require(!call.event(event).is_interprocess(), CUDA_ERROR_NOT_SUPPORTED);  // not implemented
+  require(!call.event_despite_fault(event).is_interprocess(), CUDA_ERROR_NOT_SUPPORTED);  // not implemented
   return {EventWait{event}};
 }
 

@@ -86,11 +86,21 @@ GreenContext &green(Call &call, const void *handle) {
   return call.object<GreenContext>(handle, CUDA_ERROR_INVALID_CONTEXT);
 }
 
+GreenContext &healthy_green(Call &call, const void *handle) {
+  GreenContext &found = green(call, handle);
+  require(found.primary->fault == CUDA_SUCCESS, found.primary->fault);
+  return found;
+}
+
 // ---- Resources ----
 
-CUresult write(CUdevResource *out, CUdevResourceType type, const Multiprocessors &part) {
+void require_type(const CUdevResource *out, CUdevResourceType type) {
   require(out != nullptr);
   require(type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
+}
+
+CUresult write(CUdevResource *out, CUdevResourceType type, const Multiprocessors &part) {
+  require_type(out, type);
   *out = resource_of(part);
   return CUDA_SUCCESS;
 }
@@ -100,16 +110,18 @@ CUresult get_of_device(Call &call, CUdevice number, CUdevResource *out, CUdevRes
 }
 
 CUresult get_of_context(Call &call, CUcontext handle, CUdevResource *out, CUdevResourceType type) {
-  require(out != nullptr);  // before the context: measured on an H200, driver 580
+  require_type(out, type);  // before the context: measured on an H200, driver 580
   require(handle != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-  if (const auto *found = call.system.handles.find<GreenContext>(handle))
-    return write(out, type, found->multiprocessors);
-  return write(out, type, all_of(*call.context(handle).device));
+  if (call.system.handles.find<GreenContext>(handle) != nullptr)
+    return write(out, type, healthy_green(call, handle).multiprocessors);
+  const Context &context = call.context(handle);
+  require(context.fault == CUDA_SUCCESS, context.fault);
+  return write(out, type, all_of(*context.device));
 }
 
 CUresult get_of_green_context(Call &call, CUgreenCtx handle, CUdevResource *out, CUdevResourceType type) {
-  require(out != nullptr);
-  return write(out, type, green(call, handle).multiprocessors);
+  require_type(out, type);
+  return write(out, type, healthy_green(call, handle).multiprocessors);
 }
 
 // Makes groups of equal size from the first multiprocessors. The real driver may make fewer, because it takes
@@ -218,8 +230,10 @@ CUresult generate_descriptor(Call &call, CUdevResourceDesc *out, CUdevResource *
 // ---- Green contexts ----
 
 CUresult create(Call &call, CUgreenCtx *out, CUdevResourceDesc handle, CUdevice number, unsigned flags) {
-  require(out != nullptr && flags == CU_GREEN_CTX_DEFAULT_STREAM);
+  require(out != nullptr);
   Device &device = call.device(number);
+  require(flags == CU_GREEN_CTX_DEFAULT_STREAM);
+  require(device.fault == CUDA_SUCCESS, device.fault);
   const auto *const descriptor = call.system.handles.find<ResourceDescriptor>(handle);
   require(descriptor != nullptr && descriptor->multiprocessors.device == &device);
   auto made = std::make_unique<GreenContext>();
@@ -236,12 +250,13 @@ CUresult destroy(Call &call, CUgreenCtx handle) {
   const GreenContext &context = green(call, handle);
   Device &device = *context.multiprocessors.device;
   call.system.handles.erase(context, call.name);
-  return release_primary(call, device);
+  release_primary(call, device);  // also if it has a fault: measured on an H200, driver 580
+  return CUDA_SUCCESS;
 }
 
 CUresult convert(Call &call, CUcontext *out, CUgreenCtx handle) {
   require(out != nullptr);
-  *out = reinterpret_cast<CUcontext>(green(call, handle).handle);
+  *out = reinterpret_cast<CUcontext>(healthy_green(call, handle).handle);
   return CUDA_SUCCESS;
 }
 
@@ -254,8 +269,9 @@ CUresult get_id(Call &call, CUgreenCtx handle, unsigned long long *id) {
 #endif
 
 CUresult create_stream(Call &call, CUstream *out, CUgreenCtx handle, unsigned flags, int priority) {
-  require(out != nullptr && flags == CU_STREAM_NON_BLOCKING);
+  require(out != nullptr);
   const GreenContext &context = green(call, handle);
+  require(flags == CU_STREAM_NON_BLOCKING);
   require(context.primary->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   require(context.primary->fault == CUDA_SUCCESS, context.primary->fault);
   Stream &made = make_stream(call, *context.primary, flags, priority);

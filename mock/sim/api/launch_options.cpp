@@ -192,6 +192,7 @@ void set_cluster(const Function &function, LaunchOptions &launch) {
   if (launch.preferred_cluster) {
     require_divides(*cluster, *launch.preferred_cluster);
     require_divides(*launch.preferred_cluster, launch.shape.grid);
+    require(!launch.is_cooperative, CUDA_ERROR_NOT_SUPPORTED);  // measured on an H200, driver 580
   }
   launch.shape.cluster = *cluster;
 }

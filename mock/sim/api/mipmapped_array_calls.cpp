@@ -9,13 +9,17 @@
 namespace cushim::sim {
 namespace {
 
-MipmappedArray &find(Call &call, CUmipmappedArray handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE) {
+MipmappedArray &find_despite_fault(Call &call, CUmipmappedArray handle, CUresult otherwise) {
   MipmappedArray *const found = call.system.handles.find<MipmappedArray>(handle);
   if (found == nullptr || !found->is_usable()) {
     call.report_misuse(handle, Kind::mipmapped_array);
     fail(otherwise);
   }
   return *found;
+}
+
+MipmappedArray &find(Call &call, CUmipmappedArray handle) {
+  return require_healthy(find_despite_fault(call, handle, CUDA_ERROR_INVALID_HANDLE));
 }
 
 // Returns the maximum number of levels: the last has an extent of 1 in all dimensions.
@@ -135,7 +139,7 @@ CUresult destroy(Call &call, CUmipmappedArray handle) {
 CUresult get_memory_requirements(Call &call, CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUmipmappedArray handle,
                                  CUdevice) {
   require(out != nullptr && handle != nullptr);
-  const MipmappedArray &array = find(call, handle, CUDA_ERROR_INVALID_VALUE);
+  const MipmappedArray &array = find_despite_fault(call, handle, CUDA_ERROR_INVALID_VALUE);
   require(is_deferred(array.shape));
   *out = {};
   out->size = memory_from(array.shape, 0, array.levels.size());
@@ -145,7 +149,7 @@ CUresult get_memory_requirements(Call &call, CUDA_ARRAY_MEMORY_REQUIREMENTS *out
 
 CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CUmipmappedArray handle) {
   require(out != nullptr && handle != nullptr);
-  const MipmappedArray &array = find(call, handle, CUDA_ERROR_INVALID_VALUE);
+  const MipmappedArray &array = find_despite_fault(call, handle, CUDA_ERROR_INVALID_VALUE);
   require(is_sparse(array.shape));
   const Tile tile = tile_of(array.shape);
   *out = {};

@@ -17,6 +17,7 @@ CUresult load_data(Call &call, CUmodule *out, const void *image, std::optional<s
   require(out != nullptr && image != nullptr && options.are_accepted(JitUse::load));
   LoadError error;
   const auto code = load_complete_code(call.system, *context.device, image, size, options, error);
+  if (code != nullptr) call.wait_to_load(context);
   Module *const module = code != nullptr ? make_module(call.system, context, code, error) : nullptr;
   options.write_error_log(module == nullptr ? error.log : "");
   if (module == nullptr) {
@@ -60,7 +61,6 @@ CUresult unload(Call &call, CUmodule handle) {
 CUresult get_function(Call &call, CUfunction *out, CUmodule handle, const char *name) {
   Module &module = call.module(handle);
   require(out != nullptr && name != nullptr && *name != '\0');
-  require(module.context->fault == CUDA_SUCCESS, module.context->fault);
   const Function *const function = function_of(call.system, module, name);
   if (function == nullptr) fail(error_of_missing(call.system, *module.code, name));
   *out = reinterpret_cast<CUfunction>(function->handle);
@@ -69,6 +69,7 @@ CUresult get_function(Call &call, CUfunction *out, CUmodule handle, const char *
 
 CUresult get_global(Call &call, CUdeviceptr *address, std::size_t *size, CUmodule handle, const char *name) {
   if (size != nullptr) *size = 0;  // also if the call fails; measured, driver 580
+  refuse_in_host_function(call);
   Module &module = call.module(handle);
   require(name != nullptr && *name != '\0');
   require(address != nullptr || size != nullptr);

@@ -86,9 +86,11 @@ LaunchOptions options_of(Call &call, const Function &function, const CUlaunchCon
   require(device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9 &&
               !device.profile.processing_clusters.empty(),
           CUDA_ERROR_NOT_SUPPORTED);
-  // Only the null stream needs a current context.
-  if (config.hStream == nullptr || call.current() != nullptr)
+  // Only the null stream needs a current context, which must be that of the function.
+  if (config.hStream == nullptr)
     require(&call.context() == function.module->context, CUDA_ERROR_INVALID_HANDLE);
+  else if (call.current() != nullptr)
+    call.context();
   require(config.numAttrs == 0 || config.attrs != nullptr);
   LaunchOptions launch{{{config.gridDimX, config.gridDimY, config.gridDimZ},
                         {config.blockDimX, config.blockDimY, config.blockDimZ},

@@ -205,7 +205,8 @@ bool is_kept(int attribute, CUdeviceptr address) {
 CUresult get_attributes(Call &call, unsigned count, CUpointer_attribute *attributes, void **out,
                         CUdeviceptr address) {
   require(attributes != nullptr && out != nullptr && count != 0);
-  if (call.current() != nullptr) call.context();  // no context is required; measured, driver 580
+  call.require_no_destroyed_context();  // a context is not required, and may have a fault; measured, driver
+                                        // 580
   const Allocation *const allocation = call.system.memory.find(address);
   for (unsigned i = 0; i < count; ++i) {
     const std::size_t size = size_of(attributes[i]);
@@ -228,8 +229,8 @@ CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attrib
   if (call.current() != nullptr) require(call.current_or_destroyed().is_alive);
   Allocation *const allocation = call.system.memory.find(address);
   require(allocation != nullptr);
-  require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
   require(allocation->mapping == nullptr, CUDA_ERROR_NOT_SUPPORTED);
+  require(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
   int wanted = 0;
   std::memcpy(&wanted, value, sizeof wanted);
   allocation->synchronizes = wanted != 0;

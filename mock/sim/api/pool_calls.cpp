@@ -19,8 +19,9 @@ PoolPlace place_of(const Device &device) { return {.id = device.index}; }
 Device &pool_device(Call &call, CUdevice number) { return call.device(number, CUDA_ERROR_INVALID_VALUE); }
 
 CUresult get_default(Call &call, CUmemoryPool *out, CUdevice number) {
+  Device &device = call.device(number);  // before the pointer: measured on an H200, driver 580
   require(out != nullptr);
-  *out = handle_of(*call.system.pools_of(place_of(call.device(number))).usual);
+  *out = handle_of(*call.system.pools_of(place_of(device)).usual);
   return CUDA_SUCCESS;
 }
 
@@ -85,7 +86,7 @@ CUresult get_current_of_location(Call &call, CUmemoryPool *out, CUmemLocation *l
 
 CUresult set_current_of_location(Call &call, CUmemLocation *location, CUmemAllocationType type,
                                  CUmemoryPool handle) {
-  require(location != nullptr);
+  require(location != nullptr && handle != nullptr);
   set_current(call, place_of(call, *location, type, CUDA_ERROR_NOT_SUPPORTED), handle);
   return CUDA_SUCCESS;
 }
@@ -229,7 +230,8 @@ CUresult get_access(Call &call, CUmemAccess_flags *flags, CUmemoryPool handle, C
     // Managed memory is accessible without access of its pool.
     is_open = pool.kind == MemoryKind::managed ? pool.open_to.contains(&device) : pool.is_open_to(&device);
   } else {
-    require(is_host(*location));
+    // Any node: measured on an H200, driver 580.
+    require(is_host(*location) || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
     is_open = pool.kind == MemoryKind::pinned;
   }
   *flags = is_open ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;

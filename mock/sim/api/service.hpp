@@ -10,16 +10,16 @@
 #include <utility>
 
 #include "api/call.hpp"
+#include "api/host_function_rules.hpp"
 #include "api/variants.hpp"
 
 namespace cushim::sim {
 
 // The driver states in which a call reaches its function.
 enum class When {
-  initialized,             // else NOT_INITIALIZED; NOT_PERMITTED in host functions
-  also_in_host_functions,  // else NOT_INITIALIZED
-  anytime,                 // no check, or the function calls admit() itself
-  also_while_locked,       // as `initialized`, and does not wait while the process is locked
+  initialized,        // else NOT_INITIALIZED; in host functions as host_function_rules.inc says
+  anytime,            // no check, or the function calls require_admitted() itself
+  also_while_locked,  // as `initialized`, and does not wait while the process is locked
 };
 
 // True while the process exits: the driver does not work then, like the real one.
@@ -27,17 +27,25 @@ inline constinit std::atomic<bool> is_over{false};
 
 // Returns the error that the real driver returns before it reads the arguments; CUDA_SUCCESS if there is
 // none.
-inline CUresult admit(const System &system, When when) {
+inline CUresult admit(const System &system, std::size_t slot) {
   if (!system.is_initialized.load(std::memory_order_acquire) ||
       is_forked_child.load(std::memory_order_relaxed))
     return CUDA_ERROR_NOT_INITIALIZED;
   if (is_over.load(std::memory_order_relaxed)) return CUDA_ERROR_DEINITIALIZED;
-  if ((when == When::initialized || when == When::also_while_locked) && system.engine.is_host_thread())
-    return CUDA_ERROR_NOT_PERMITTED;
+  if (system.engine.is_host_thread()) [[unlikely]] {
+    const InHostFunction rule = host_function_rule_of(slot);
+    if (rule == InHostFunction::refused) return CUDA_ERROR_NOT_PERMITTED;
+    if (rule == InHostFunction::rejected) return CUDA_ERROR_INVALID_VALUE;
+  }
   return CUDA_SUCCESS;
 }
-inline void require_admitted(const Call &call, When when) {
-  if (const CUresult code = admit(call.system, when); code != CUDA_SUCCESS) fail(code);
+inline void require_admitted(const Call &call) {
+  if (const CUresult code = admit(call.system, static_cast<std::size_t>(call.slot)); code != CUDA_SUCCESS)
+    fail(code);
+}
+// For calls that look at arguments before they are refused in host functions.
+inline void refuse_in_host_function(const Call &call) {
+  require(!call.system.engine.is_host_thread(), CUDA_ERROR_NOT_PERMITTED);
 }
 
 // Throws STREAM_CAPTURE_UNSUPPORTED, and invalidates the captures, if a stream capture forbids the entry
@@ -162,7 +170,7 @@ class Service {
       try {
         if constexpr (when != When::also_while_locked) system_.checkpoint.wait_until_unlocked();
         if constexpr (when != When::anytime) {
-          if (const CUresult code = admit(system_, when); code != CUDA_SUCCESS) {
+          if (const CUresult code = admit(system_, slot_); code != CUDA_SUCCESS) {
             system_.not_admitted[slot_].fetch_add(1, std::memory_order_relaxed);
             return code;
           }

@@ -22,7 +22,7 @@ CUresult create(Call &call, CUstream *out, unsigned flags) {
   // Both are checked before the driver's state.
   require(out != nullptr);
   require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0);
-  require_admitted(call, When::initialized);
+  require_admitted(call);
   return create_with_priority(call, out, flags, 0);
 }
 
@@ -77,6 +77,7 @@ CUresult get_context(Call &call, CUstream handle, CUcontext *context) {
 
 #if CUDA_VERSION >= 12050
 CUresult get_context_or_green(Call &call, CUstream handle, CUcontext *context, CUgreenCtx *green) {
+  require(context != nullptr || green != nullptr);
   Context &of_stream = *call.stream(handle).context;
   if (context != nullptr) *context = reinterpret_cast<CUcontext>(of_stream.handle);
   if (green != nullptr) *green = reinterpret_cast<CUgreenCtx>(green_of_stream(call, handle));
@@ -186,7 +187,7 @@ void serve_streams(Service &service) {
   service.serve<"cuStreamCreate", create, When::anytime>();
   service.serve<"cuStreamCreateWithPriority", create_with_priority>();
   service.serve<"cuStreamDestroy", destroy>();
-  service.serve<"cuStreamQuery", query, When::also_in_host_functions>();
+  service.serve<"cuStreamQuery", query>();
   service.serve<"cuStreamSynchronize", synchronize>();
   service.serve<"cuStreamGetPriority", get_priority>();
   service.serve<"cuStreamGetFlags", get_flags>();

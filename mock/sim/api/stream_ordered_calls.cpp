@@ -102,6 +102,7 @@ Allocation &add(System &system, Pool &pool, const PoolRanges::Taken &taken, std:
 CUresult capture_allocation(Call &call, Stream &stream, const Pool &pool, CUdeviceptr *out,
                             std::size_t size) {
   // The capture stays valid; measured, driver 580. Managed memory of a device is not implemented.
+  require(pool.handle_types == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
   require(pool.kind == MemoryKind::device, CUDA_ERROR_NOT_SUPPORTED);
   const std::shared_ptr<GraphMemory> memory = make_graph_memory(call, *pool.device, size);
   require(memory != nullptr, CUDA_ERROR_OUT_OF_MEMORY);

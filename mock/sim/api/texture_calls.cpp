@@ -19,6 +19,7 @@ CUresult create_texture(Call &call, CUtexObject *out, const CUDA_RESOURCE_DESC *
   texture->source = {*resource, *sampling, {}};
   if (view != nullptr) texture->source.view = *view;
   require_valid(call, context, texture->source);
+  require_reachable(call, context, *resource);
   TextureObject &made = call.system.handles.add(std::move(texture));
   made.context = &context;
   made.join(context.objects);
@@ -31,6 +32,7 @@ CUresult create_surface(Call &call, CUsurfObject *out, const CUDA_RESOURCE_DESC 
   require(out != nullptr && resource != nullptr);
   require(resource->resType == CU_RESOURCE_TYPE_ARRAY && resource->flags == 0);
   surface_array(call, resource->res.array.hArray);
+  require_reachable(call, context, *resource);
   SurfaceObject &made = call.system.handles.add(std::make_unique<SurfaceObject>());
   made.context = &context;
   made.resource = *resource;
@@ -55,66 +57,38 @@ CUresult destroy_surface(Call &call, CUsurfObject handle) {
   return CUDA_SUCCESS;
 }
 
+// As find(), for an object of the current context. Measured on an H200, driver 580.
+template <class T>
+T &find_own(Call &call, unsigned long long handle) {
+  T &found = find<T>(call, handle);
+  require(found.context == call.current());
+  return found;
+}
+
 CUresult get_texture_resource(Call &call, CUDA_RESOURCE_DESC *out, CUtexObject handle) {
-  const TextureObject &texture = find<TextureObject>(call, handle);
+  const TextureObject &texture = find_own<TextureObject>(call, handle);
   require(out != nullptr);
   *out = texture.source.resource;
   return CUDA_SUCCESS;
 }
 
 CUresult get_sampling(Call &call, CUDA_TEXTURE_DESC *out, CUtexObject handle) {
-  const TextureObject &texture = find<TextureObject>(call, handle);
+  const TextureObject &texture = find_own<TextureObject>(call, handle);
   require(out != nullptr);
   *out = texture.source.sampling;
   return CUDA_SUCCESS;
 }
 
-// Returns the view of all elements in the format of the array.
-CUDA_RESOURCE_VIEW_DESC view_of(const CUDA_ARRAY3D_DESCRIPTOR &shape) {
-  const auto first = [&] {
-    switch (shape.Format) {
-      case CU_AD_FORMAT_UNSIGNED_INT8:
-        return CU_RES_VIEW_FORMAT_UINT_1X8;
-      case CU_AD_FORMAT_SIGNED_INT8:
-        return CU_RES_VIEW_FORMAT_SINT_1X8;
-      case CU_AD_FORMAT_UNSIGNED_INT16:
-        return CU_RES_VIEW_FORMAT_UINT_1X16;
-      case CU_AD_FORMAT_SIGNED_INT16:
-        return CU_RES_VIEW_FORMAT_SINT_1X16;
-      case CU_AD_FORMAT_UNSIGNED_INT32:
-        return CU_RES_VIEW_FORMAT_UINT_1X32;
-      case CU_AD_FORMAT_SIGNED_INT32:
-        return CU_RES_VIEW_FORMAT_SINT_1X32;
-      case CU_AD_FORMAT_HALF:
-        return CU_RES_VIEW_FORMAT_FLOAT_1X16;
-      case CU_AD_FORMAT_FLOAT:
-        return CU_RES_VIEW_FORMAT_FLOAT_1X32;
-      default:
-        return CU_RES_VIEW_FORMAT_NONE;
-    }
-  }();
-  CUDA_RESOURCE_VIEW_DESC view = {};
-  // The formats of 2 and 4 channels follow that of 1.
-  const unsigned step = shape.NumChannels / 2;
-  view.format = first == CU_RES_VIEW_FORMAT_NONE ? first : static_cast<CUresourceViewFormat>(first + step);
-  view.width = shape.Width;
-  view.height = shape.Height;
-  view.depth = shape.Depth;
-  return view;
-}
-
+// Without a view, returns an empty one: measured on an H200, driver 580.
 CUresult get_view(Call &call, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle) {
-  const TextureObject &texture = find<TextureObject>(call, handle);
+  const TextureObject &texture = find_own<TextureObject>(call, handle);
   require(out != nullptr);
-  const auto &source = texture.source;
-  *out = source.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
-  if (!source.view && source.resource.resType == CU_RESOURCE_TYPE_ARRAY)
-    *out = view_of(call.array(source.resource.res.array.hArray, CUDA_ERROR_INVALID_VALUE).shape);
+  *out = texture.source.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
   return CUDA_SUCCESS;
 }
 
 CUresult get_surface_resource(Call &call, CUDA_RESOURCE_DESC *out, CUsurfObject handle) {
-  const SurfaceObject &surface = find<SurfaceObject>(call, handle);
+  const SurfaceObject &surface = find_own<SurfaceObject>(call, handle);
   require(out != nullptr);
   *out = surface.resource;
   return CUDA_SUCCESS;

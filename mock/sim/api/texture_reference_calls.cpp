@@ -13,7 +13,9 @@ namespace {
 
 // Needs no current context: measured on an H200, driver 580.
 TextureReference &texture(Call &call, CUtexref handle) {
-  return call.object<TextureReference>(handle, CUDA_ERROR_INVALID_HANDLE);
+  auto &reference = call.object<TextureReference>(handle, CUDA_ERROR_INVALID_HANDLE);
+  require(reference.context->fault == CUDA_SUCCESS, reference.context->fault);
+  return reference;
 }
 
 SurfaceReference &surface(Call &call, CUsurfref handle) {
@@ -67,8 +69,8 @@ void bind_array(Call &call, TextureReference &reference, const CUDA_RESOURCE_DES
 
 CUresult set_array(Call &call, CUtexref handle, CUarray array, unsigned flags) {
   TextureReference &reference = texture(call, handle);
-  require((flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT}) == 0);
   require(array != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  require((flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT}) == 0);
   const CUDA_ARRAY3D_DESCRIPTOR shape = call.array(array, CUDA_ERROR_INVALID_VALUE).shape;
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_ARRAY;
@@ -82,8 +84,8 @@ CUresult set_array(Call &call, CUtexref handle, CUarray array, unsigned flags) {
 
 CUresult set_mipmapped_array(Call &call, CUtexref handle, CUmipmappedArray array, unsigned flags) {
   TextureReference &reference = texture(call, handle);
-  require((flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT}) == 0);
   require(array != nullptr, CUDA_ERROR_INVALID_HANDLE);
+  require((flags & ~unsigned{CU_TRSA_OVERRIDE_FORMAT}) == 0);
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
   resource.res.mipmap.hMipmappedArray = array;
@@ -97,6 +99,8 @@ CUresult set_mipmapped_array(Call &call, CUtexref handle, CUmipmappedArray array
 
 CUresult set_address(Call &call, std::size_t *offset, CUtexref handle, CUdeviceptr address,
                      std::size_t bytes) {
+  if (offset != nullptr) *offset = 0;  // also if the call fails; measured, driver 580
+  refuse_in_host_function(call);
   TextureReference &reference = texture(call, handle);
   const auto alignment =
       static_cast<CUdeviceptr>(reference.context->device->attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT));
@@ -114,12 +118,17 @@ CUresult set_address(Call &call, std::size_t *offset, CUtexref handle, CUdevicep
   return CUDA_SUCCESS;
 }
 
+// Returns the bytes of a row of pitched memory; 0 if the format is not known, or has more than 4 channels.
+std::size_t row_bytes(const CUDA_RESOURCE_DESC &resource) {
+  const auto &pitch = resource.res.pitch2D;
+  return pitch.numChannels <= 4 ? pitch.width * pitch.numChannels * element_of(pitch.format, 1).bytes : 0;
+}
+
 CUresult set_address_2d(Call &call, CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
                         std::size_t pitch) {
   TextureReference &reference = texture(call, handle);
   require(shape != nullptr);
-  // Any format, any number of channels except 3, extents of 32 bits, also at address 0.
-  require(shape->NumChannels != 3);
+  // Any format, any number of channels, extents of 32 bits, also at address 0.
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_PITCH2D;
   resource.res.pitch2D.devPtr = address;
@@ -128,6 +137,7 @@ CUresult set_address_2d(Call &call, CUtexref handle, const CUDA_ARRAY_DESCRIPTOR
   resource.res.pitch2D.width = static_cast<unsigned>(shape->Width);
   resource.res.pitch2D.height = static_cast<unsigned>(shape->Height);
   resource.res.pitch2D.pitchInBytes = pitch;
+  require(row_bytes(resource) <= pitch);
   require_bindable(*reference.context, resource);
   reference.resource = resource;
   std::memcpy(&reference.format, &shape->Format, sizeof shape->Format);
@@ -307,8 +317,7 @@ CUresult get_flags(Call &call, unsigned *out, CUtexref handle) {
 
 // Has no effect: the kernels of a module know its references.
 CUresult set_parameter(Call &call, CUfunction function, int unit, CUtexref handle) {
-  call.context();
-  call.function(function);
+  require(&call.context() == call.function(function).module->context, CUDA_ERROR_INVALID_HANDLE);
   require(texture(call, handle).module != nullptr);
   require(unit == CU_PARAM_TR_DEFAULT);
   return CUDA_SUCCESS;

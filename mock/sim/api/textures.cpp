@@ -39,7 +39,6 @@ std::size_t require_format(const CUarray_format &format, unsigned channels) {
 void require_linear(const Context &context, const CUDA_RESOURCE_DESC &resource) {
   const auto &linear = resource.res.linear;
   const std::size_t element = require_format(linear.format, linear.numChannels);
-  require(linear.devPtr != 0);
   require_aligned(context, linear.devPtr);
   require(linear.sizeInBytes / element <=
           Limit{*context.device}(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
@@ -122,6 +121,12 @@ std::size_t checked_modes(Call &call, const CUDA_RESOURCE_DESC &resource) {
 
 }  // namespace
 
+void require_reachable(Call &call, const Context &context, const CUDA_RESOURCE_DESC &resource) {
+  if (resource.resType != CU_RESOURCE_TYPE_ARRAY) return;
+  Context *const owner = call.array(resource.res.array.hArray).context;
+  require(owner == &context || context.peers.contains(owner), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+}
+
 void require_valid(Call &call, const Context &context, const TextureSource &source) {
   constexpr unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
                              CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
@@ -140,6 +145,7 @@ void require_valid(Call &call, const Context &context, const TextureSource &sour
     require_array(call, source);
   } else if (type == CU_RESOURCE_TYPE_LINEAR) {
     require_linear(context, source.resource);
+    require(source.resource.res.linear.devPtr != 0);
   } else {
     const auto &pitch = source.resource.res.pitch2D;
     require_format(pitch.format, pitch.numChannels);

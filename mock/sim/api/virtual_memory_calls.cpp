@@ -167,11 +167,12 @@ CUresult free(Call &call, CUdeviceptr base, std::size_t size) {
 
 CUresult map(Call &call, CUdeviceptr address, std::size_t size, std::size_t offset,
              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  require(flags == 0 && size != 0 && address != 0 && is_whole(address));
+  require(flags == 0 && size != 0 && address != 0);
   Memory &memory = call.system.memory;
   const std::shared_ptr<PhysicalMemory> physical = call.physical_handle(handle).memory;
   if (physical->multicast != nullptr) prepare_mapping(call, *physical);
   require(offset == 0 && size == physical->size(), CUDA_ERROR_NOT_SUPPORTED);  // no part of the memory
+  require(is_whole(address));
   const ReservedRange *const range = memory.reserved.find(address);
   require(range != nullptr && size <= range->end() - address);
   require(!memory.overlaps(address, size));

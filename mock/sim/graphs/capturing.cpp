@@ -139,10 +139,11 @@ void require_no_blocking_capture(const System &system, const Context &context) {
                 [&](const Capture &capture) { return has_blocking_stream(capture, context); });
 }
 
-void require_no_capture(const System &system, const Context &context) {
+void require_no_capture(const System &system, const Context &context, std::uintptr_t green) {
   invalidate_if(system, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&](const Capture &capture) {
-    return std::ranges::any_of(capture.streams,
-                               [&](const Stream *stream) { return stream->context == &context; });
+    return std::ranges::any_of(capture.streams, [&](const Stream *stream) {
+      return stream->context == &context && (green == 0 || stream->green == green);
+    });
   });
 }
 

@@ -43,8 +43,9 @@ bool has_blocking_capture(const System &system, const Context &context);
 // Invalidates the captures of blocking streams of a context and throws STREAM_CAPTURE_IMPLICIT, if there are
 // any. For calls that use the legacy stream.
 void require_no_blocking_capture(const System &system, const Context &context);
-// Invalidates the captures of a context and throws STREAM_CAPTURE_UNSUPPORTED, if there are any.
-void require_no_capture(const System &system, const Context &context);
+// Invalidates the captures of a context, or of streams of a green context with this handle, and throws
+// STREAM_CAPTURE_UNSUPPORTED, if there are any.
+void require_no_capture(const System &system, const Context &context, std::uintptr_t green = 0);
 // The same for the captures that forbid potentially unsafe calls in the calling thread.
 void require_no_strict_capture(Call &call);
 

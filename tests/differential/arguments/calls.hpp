@@ -28,20 +28,26 @@ struct ChangedArgument {
   const Change *change;
 };
 
+// Makes a call in a situation, and returns its result.
+using MakeCall = std::function<CUresult(const std::function<CUresult()> &call)>;
+
 struct Call {
   std::string name;  // the symbol; "cuMemcpy2D_v2(array)" if there are several calls of it
   struct Argument {
     std::string name;
     Changes changes;
+    bool is_stream = false;
+    bool is_structure = false;  // whose fields are changed
+    bool is_grid = false;
   };
   std::vector<Argument> arguments;
   bool needs_new_context = false;      // it changes its context in a way that other cases would see
   bool is_destroying = false;          // its first argument
+  bool is_of_attribute = false;        // one of many calls, which differ by an attribute and its value
   bool needs_current_context = false;  // the real driver crashes without one
-  // Makes the objects, calls `before`, and then the entry point. A null change calls it with unchanged
-  // arguments.
-  std::function<Result(const cushim::Driver &, Objects &, const ChangedArgument *,
-                       const std::function<void()> &before)>
+  // Makes the objects, changes arguments, and gives the call of the entry point to `make_call`.
+  std::function<Result(const cushim::Driver &, Objects &, const std::vector<ChangedArgument> &,
+                       const MakeCall &)>
       run;
 
   // Leaves changes out: "name=value", or "name*" for all changes that begin so. Throws std::logic_error if
@@ -100,13 +106,14 @@ class Calls {
   Call &add(std::string_view symbol, std::string_view tag, CushimEntry<CUresult(A...)> CushimDriver::*entry,
             Make make) {
     Call call;
+    call.is_of_attribute = !tag.empty() && tag.front() >= '0' && tag.front() <= '9';
     call.name = tag.empty() ? std::string(symbol) : std::string(symbol) + "(" + std::string(tag) + ")";
     Objects none(nullptr, nullptr);
     add_changes<A...>(detail::parameter_names(symbol), make(none), call, std::index_sequence_for<A...>());
     call.run = [entry, make, names = detail::parameter_names(symbol)](
-                   const cushim::Driver &driver, Objects &objects, const ChangedArgument *changed,
-                   const std::function<void()> &before) {
-      return run(driver.*entry, names, make(objects), objects, changed, before,
+                   const cushim::Driver &driver, Objects &objects,
+                   const std::vector<ChangedArgument> &changed, const MakeCall &make_call) {
+      return run(driver.*entry, names, make(objects), objects, changed, make_call,
                  std::index_sequence_for<A...>());
     };
     return calls_.emplace_back(std::move(call));
@@ -120,22 +127,24 @@ class Calls {
     static_assert(std::tuple_size_v<Base> == sizeof...(A), "one value for each parameter");
     call.arguments.resize(sizeof...(A));
     ((call.arguments[i].name = names[i],
-      arguments::add_changes<A>(names[i], std::get<i>(base), call.arguments[i].changes)),
+      arguments::add_changes<A>(names[i], std::get<i>(base), call.arguments[i].changes),
+      call.arguments[i].is_stream = std::is_same_v<A, CUstream>,
+      call.arguments[i].is_grid = std::is_same_v<std::tuple_element_t<i, Base>, Grid>,
+      call.arguments[i].is_structure = is_structure<A, std::tuple_element_t<i, Base>>),
      ...);
   }
 
   template <class... A, class Base, std::size_t... i>
   static Result run(const CushimEntry<CUresult(A...)> &entry, const std::vector<std::string> &names,
-                    const Base &base, Objects &objects, const ChangedArgument *changed,
-                    const std::function<void()> &before, std::index_sequence<i...>) {
+                    const Base &base, Objects &objects, const std::vector<ChangedArgument> &changed,
+                    const MakeCall &make_call, std::index_sequence<i...>) {
     std::tuple<A...> values{argument<A>(std::get<i>(base))...};
     const std::array<void *, sizeof...(A) + 1> places{&std::get<i>(values)..., nullptr};
-    if (changed != nullptr) changed->change->apply(objects, places[changed->index]);
+    for (const ChangedArgument &one : changed) one.change->apply(objects, places[one.index]);
     Result result;
     if constexpr (sizeof...(A) != 0)
       std::memcpy(&result.first, places[0], std::min(sizeof result.first, sizeof(std::get<0>(values))));
-    before();
-    result.code = entry(std::get<i>(values)...);
+    result.code = make_call([&] { return entry(std::get<i>(values)...); });
     (detail::add_number(result.numbers, names[i], std::get<i>(base)), ...);
     return result;
   }

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <random>
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace arguments {
 namespace {
@@ -45,21 +47,79 @@ const std::vector<Call> &all_calls() {
   return calls.all();
 }
 
+// Adds cases of a call in a situation.
+class CasesOfCall {
+ public:
+  CasesOfCall(const Call &call, Situation situation, std::vector<Case> &to)
+      : call_(call), situation_(situation), to_(to) {}
+
+  void add(std::vector<ChangedArgument> changes) {
+    std::string name = fmt::format("{} {}", name_of(situation_), call_.name);
+    for (const ChangedArgument &one : changes) name += " " + one.change->name;
+    if (changes.empty()) name += " unchanged";
+    to_.push_back({std::move(name), &call_, situation_, std::move(changes)});
+  }
+  void add_each_change() {
+    for (std::size_t i = 0; i < call_.arguments.size(); ++i)
+      for (const Change &change : call_.arguments[i].changes) add({{i, &change}});
+  }
+  void add_changes_of_stream() {
+    for (std::size_t i = 0; i < call_.arguments.size(); ++i)
+      if (call_.arguments[i].is_stream)
+        for (const Change &change : call_.arguments[i].changes) add({{i, &change}});
+  }
+  // Adds cases with a change in each of two arguments, or in two fields of a structure. They show which
+  // argument is checked first.
+  void add_pairs() {
+    std::mt19937 random;
+    for (std::size_t i = 0; i < call_.arguments.size(); ++i)
+      for (std::size_t j = i; j < call_.arguments.size(); ++j) {
+        if (call_.arguments[i].is_grid && call_.arguments[j].is_grid) continue;  // they would take long
+        const Changes &first = call_.arguments[i].changes, &second = call_.arguments[j].changes;
+        if (first.empty() || second.empty() || (i == j && !call_.arguments[i].is_structure)) continue;
+        std::set<std::pair<const Change *, const Change *>> chosen;
+        for (std::size_t k = 0; k < kPairs; ++k) {
+          const Change &one = first[random() % first.size()], &other = second[random() % second.size()];
+          if (i == j && !are_two_fields(one, other)) continue;
+          if (chosen.emplace(&one, &other).second) add({{i, &one}, {j, &other}});
+        }
+      }
+  }
+
+ private:
+  static bool are_two_fields(const Change &one, const Change &other) {
+    const auto is_field = [](const Change &change) { return change.field().find('.') != std::string::npos; };
+    return is_field(one) && is_field(other) && &one < &other && one.field() != other.field();
+  }
+
+  static constexpr std::size_t kPairs = 6;  // at most, for two arguments
+
+  const Call &call_;
+  Situation situation_;
+  std::vector<Case> &to_;
+};
+
+void add_cases(const Call &call, Situation situation, std::vector<Case> &to) {
+  CasesOfCall cases(call, situation, to);
+  if (situation == Situation::plain || situation == Situation::no_context) {
+    if (call.needs_current_context && situation == Situation::no_context) return;
+    cases.add({});
+    cases.add_each_change();
+    if (situation == Situation::plain) cases.add_pairs();
+  } else if (!call.needs_new_context && !call.is_of_attribute) {
+    cases.add({});
+    // Cases with a fault take long: the next case needs another process.
+    if (situation != Situation::after_fault) cases.add_changes_of_stream();
+  }
+}
+
 }  // namespace
 
 const std::vector<Case> &all_cases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> to;
-    for (const Situation situation : {Situation::plain, Situation::no_context})
-      for (const Call &call : all_calls()) {
-        if (call.needs_current_context && situation == Situation::no_context) continue;
-        const std::string start =
-            fmt::format("{} {} ", situation == Situation::plain ? "plain" : "no_context", call.name);
-        to.push_back({start + "unchanged", &call, situation, {}});
-        for (std::size_t i = 0; i < call.arguments.size(); ++i)
-          for (const Change &change : call.arguments[i].changes)
-            to.push_back({start + change.name, &call, situation, ChangedArgument{i, &change}});
-      }
+    for (const Situation situation : all_situations())
+      for (const Call &call : all_calls()) add_cases(call, situation, to);
     std::set<std::string_view> names;
     for (const Case &one : to)
       if (!names.insert(one.name).second) throw std::logic_error("two cases have the name " + one.name);
@@ -91,26 +151,17 @@ CUresult Runner::state_of_context() {
   return state;
 }
 
-std::string Runner::changed_context(Situation situation, CUcontext context) {
-  CUcontext current = nullptr;
-  driver_.cuCtxGetCurrent(&current);
-  if (current == (situation == Situation::plain ? context : nullptr)) return "";
-  if (current == nullptr) return " current=none";
-  return current == context ? " current=context" : " current=other";
-}
-
 std::string Runner::answer(const Case &one) {
   CUcontext context = primary_;
   if (one.call->needs_new_context) driver_.cuCtxCreate(&context, nullptr, 0, 0);
   set_only_context(context);
   std::string text;
   Objects objects(&driver_, context);
+  CallMaker maker(driver_, objects, context);
   try {
     const Result result =
-        one.call->run(driver_, objects, one.changed ? &*one.changed : nullptr, [this, &one] {
-          if (one.situation == Situation::no_context) driver_.cuCtxSetCurrent(nullptr);
-        });
-    const std::string changed = changed_context(one.situation, context);
+        one.call->run(driver_, objects, one.changed,
+                      [&](const std::function<CUresult()> &call) { return maker.make(one.situation, call); });
     set_only_context(context);
     if (result.code == CUDA_SUCCESS) {
       if (one.call->is_destroying) objects.forget(result.first);
@@ -118,8 +169,9 @@ std::string Runner::answer(const Case &one) {
     }
     const CUresult state = state_of_context();
     text = std::to_string(result.code);
-    if (state != CUDA_SUCCESS) text += fmt::format(" then={}", static_cast<int>(state));
-    text += changed + result.numbers;
+    if (state != CUDA_SUCCESS && one.situation != Situation::after_fault)
+      text += fmt::format(" then={}", static_cast<int>(state));
+    text += maker.seen() + result.numbers;
   } catch (const NotMade &error) {
     text = error.what();
   }

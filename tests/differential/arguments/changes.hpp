@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -17,8 +18,18 @@ struct Change {
   std::string name;  // "bytesize=0"
   // Writes the value to the argument, or to the structure that it points to.
   std::function<void(Objects &, void *argument)> apply;
+
+  // Returns what is changed: "bytesize".
+  std::string_view field() const { return std::string_view(name).substr(0, name.find('=')); }
 };
 using Changes = std::vector<Change>;
+
+// Whether the fields of an argument are changed. A is its type in the declaration, and B that of the
+// unchanged argument.
+template <class A, class B>
+inline constexpr bool is_structure = std::is_class_v<A>;
+template <class A, class T>
+inline constexpr bool is_structure<A, In<T>> = true;
 
 namespace detail {
 

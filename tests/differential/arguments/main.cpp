@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the entry points of a driver with one argument changed at a time, and records the answers or compares
-// them with recorded ones.
+// Calls the entry points of a driver with changed arguments and in several situations, and records the
+// answers or compares them with recorded ones.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -33,11 +33,13 @@ std::vector<std::size_t> chosen_cases(const Options &options) {
   return chosen;
 }
 
-// Records each case `runs` times, each time in another order, so that a case whose answer depends on earlier
-// cases varies, and so that the cases that fit into limited time are of all calls.
+// Records each case that has not been recorded `runs` times, each time in another order, so that a case whose
+// answer depends on earlier cases varies, and so that the cases that fit into limited time are of all calls.
 int record(const Options &options) {
   std::vector<std::size_t> indices = chosen_cases(options);
   RecordedAnswers recorded;
+  if (!options.recorded.empty()) recorded = read_answers(options.recorded);
+  std::erase_if(indices, [&](std::size_t i) { return recorded.texts.contains(all_cases()[i].name); });
   std::size_t crashes = 0, varying = 0, shown = 0;
   std::mt19937_64 random;
   for (unsigned run = 0; run < options.runs; ++run) {
@@ -126,14 +128,16 @@ int print(const Options &options) {
 int main(int argc, char **argv) try {
   Options options;
   CLI::App app(
-      "Calls the entry points of a driver with one argument changed at a time: null, other numbers, other\n"
-      "kinds of memory, single fields of structures; with a current context and without.\n"
+      "Calls the entry points of a driver with one or two changed arguments (null, other numbers, other "
+      "kinds of\n"
+      "memory, single fields of structures), and in other situations: without a current context, during\n"
+      "captures, while work is pending, in a host function, after a fault.\n"
       "Without --write or --recorded, prints the answers.");
   app.add_option("--driver", options.processes.driver, "sim, real, or a library")->capture_default_str();
-  auto *modes = app.add_option_group("mode");
-  auto *written = modes->add_option("--write", options.write, "record the answers into this file");
-  auto *recorded = modes->add_option("--recorded", options.recorded, "compare with the answers in this file");
-  modes->require_option(0, 1);
+  auto *written = app.add_option("--write", options.write, "record the answers into this file");
+  auto *recorded = app.add_option(
+      "--recorded", options.recorded,
+      "compare with the answers in this file; with --write, record what it lacks, and write both");
   app.add_option(
          "--known", options.known,
          "a file of known differences; it is a failure if another case differs, or a listed case does not")

@@ -265,7 +265,8 @@ Address Objects::mapped() {
         const CUmemAccessDesc access = access_of_device();
         check(driver_->cuMemSetAccess(first, kMapped, &access, 1), "mapping");
         check(driver_->cuMemsetD32(first + kMapped - 4, 1, 1), "mapping");
-        return driver_->cuMemsetD32(first, 1, kBytes / 4);
+        check(driver_->cuMemsetD32(first, 1, kBytes / 4), "mapping");
+        return driver_->cuStreamSynchronize(nullptr);  // a memset does not wait
       },
       [this, first](int) { driver_->cuMemUnmap(first, kMapped); });
   return address;
@@ -297,6 +298,27 @@ CUstream Objects::stream() {
   return once<CUstream>(
       "stream", [this](CUstream *made) { return driver_->cuStreamCreate(made, CU_STREAM_NON_BLOCKING); },
       [this](CUstream stream) { driver_->cuStreamDestroy(stream); });
+}
+CUstream Objects::other_stream() {
+  return once<CUstream>(
+      "other stream",
+      [this](CUstream *made) { return driver_->cuStreamCreate(made, CU_STREAM_NON_BLOCKING); },
+      [this](CUstream stream) { driver_->cuStreamDestroy(stream); });
+}
+CUstream Objects::blocking_stream() {
+  return once<CUstream>(
+      "blocking stream", [this](CUstream *made) { return driver_->cuStreamCreate(made, CU_STREAM_DEFAULT); },
+      [this](CUstream stream) { driver_->cuStreamDestroy(stream); });
+}
+Flag Objects::flag() {
+  void *const value = once<void *>(
+      "flag", [this](void **made) { return driver_->cuMemHostAlloc(made, sizeof(std::uint32_t), 0); },
+      [this](void *memory) { driver_->cuMemFreeHost(memory); });
+  Flag flag{static_cast<volatile std::uint32_t *>(value), 0};
+  if (driver_ == nullptr) return flag;
+  *flag.value = 0;
+  check(driver_->cuMemHostGetDevicePointer(&flag.address, value, 0), "flag");
+  return flag;
 }
 CUstream Objects::capturing() {
   return once<CUstream>(

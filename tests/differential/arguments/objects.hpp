@@ -81,6 +81,12 @@ struct SmallSize {
   std::size_t value;
 };
 
+// A number in pinned memory, and its address on the device.
+struct Flag {
+  volatile std::uint32_t *value;
+  CUdeviceptr address;
+};
+
 // An object could not be made. The text names it and the result.
 struct NotMade : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -124,6 +130,9 @@ class Objects {
   CUmemoryPool pool_to_set();  // pool(), after whose use the default pool becomes the device's again
 
   CUstream stream();
+  CUstream other_stream();
+  CUstream blocking_stream();    // synchronizes with the legacy stream; the others do not
+  Flag flag();                   // 0
   CUstream capturing();          // a stream
   CUstream stream_to_capture();  // stream(); captures of it and of the per-thread stream end after the case
   List<CUstreamCaptureMode> capture_mode_to_exchange();

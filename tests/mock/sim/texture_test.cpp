@@ -246,6 +246,24 @@ TEST(Textures, Need_reserved_members_that_are_0_and_views_with_extents_of_32_bit
 }
 
 // Measured on an H200, driver 580.
+TEST(Textures, Of_mipmapped_arrays_are_read_with_normalized_coordinates_without_the_flag_for_them) {
+  const Running running;
+  CUDA_ARRAY3D_DESCRIPTOR shape = {};
+  shape.Width = 8;
+  shape.Format = CU_AD_FORMAT_FLOAT;
+  shape.NumChannels = 1;
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  need(driver().cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 1));
+  CUarray level = nullptr;
+  need(driver().cuMipmappedArrayGetLevel(&level, resource.res.mipmap.hMipmappedArray, 0));
+  const float values[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  need(driver().cuMemcpyHtoA(level, 0, values, sizeof values));
+  const CUdeviceptr out = running.memory();
+  Kernels().launch("fetch", texture(resource), out);  // at 3.5, which wraps to 0.5
+  EXPECT_EQ(real_at(out), 4.0f);
+}
+
 TEST(Textures, Of_levels_have_views_of_more_levels_than_there_are) {
   const Running running;
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
@@ -304,7 +322,18 @@ TEST(TextureReferences, Of_pitched_memory_have_extents_of_32_bits_and_any_format
                                  static_cast<CUarray_format>(4), 16};
   EXPECT_EQ(driver().cuTexRefSetAddress2D(made, &plane, 0, 64), CUDA_SUCCESS);
   plane.NumChannels = 3;
-  EXPECT_EQ(driver().cuTexRefSetAddress2D(made, &plane, 0, 64), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuTexRefSetAddress2D(made, &plane, 0, 64), CUDA_SUCCESS);
+}
+
+// Measured on an H200, driver 580.
+TEST(TextureReferences, Of_pitched_memory_have_rows_within_the_pitch) {
+  const Running running;
+  CUtexref made = nullptr;
+  need(driver().cuTexRefCreate(&made));
+  CUDA_ARRAY_DESCRIPTOR plane = {64, 4, CU_AD_FORMAT_UNSIGNED_INT8, 2};
+  EXPECT_EQ(driver().cuTexRefSetAddress2D(made, &plane, running.memory(), 128), CUDA_SUCCESS);
+  plane.NumChannels = 3;
+  EXPECT_EQ(driver().cuTexRefSetAddress2D(made, &plane, running.memory(), 128), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST(TextureReferences, Are_read_as_they_were_at_the_launch) {
