@@ -72,7 +72,7 @@ TEST(Sweep, Finds_what_an_error_path_forgets) {
   EXPECT_FALSE(round.call_stack.frames().empty());
   EXPECT_THAT(swept.text(), HasSubstr("leaked in round 5; round 5: cuEventRecord returned "
                                       "CUDA_ERROR_LAUNCH_FAILED (injected), and the body threw: a call "
-                                      "answered 719\n"));
+                                      "returned 719\n"));
   EXPECT_THAT(swept.text(), HasSubstr("cuEventCreate"));
 }
 
