@@ -182,6 +182,9 @@ struct FunctionDecoder {
   // Returns a number that is smaller for a value that is defined before.
   std::uint32_t definition_of(const Operand &one) const;
   bool is_defined_before(const Operand &one, const Operand &other) const;
+  // Of an operand of selp.f32 that neg.f32 or abs.f32 computes: emits the change of the sign bit alone, and
+  // returns its result; of others, returns no_index.
+  std::uint32_t sign_changed(const Operand &one);
   std::vector<Definition> definitions{};  // by register
   std::vector<bool> begins_block{};       // by instruction
   std::uint32_t block = 0;                // the first instruction of the block

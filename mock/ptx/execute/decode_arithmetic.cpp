@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic and moves.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -58,7 +59,12 @@ void FunctionDecoder::decode_plain() {
   if (swaps && words[0] == "sub") words.insert(words.begin() + 1, "reversed");
   const LaneOperation *row = find(joined(words));
   if (row == nullptr) throw UnsupportedInstruction{"is not supported"};
+  std::array<std::uint32_t, 2> changed{no_index, no_index};
+  if (instruction->opcode == Opcode::selp && type == "f32")
+    changed = {sign_changed(operand(1)), sign_changed(operand(2))};
   Op &op = bind(*row, type);
+  if (changed[0] != no_index) op.a = changed[0];
+  if (changed[1] != no_index) op.b = changed[1];
   if (swaps) std::swap(op.a, op.b);
   if (row->signature == std::string_view{"222p"} || row->signature == std::string_view{"444p"} ||
       row->signature == std::string_view{"888p"})

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the operands of sums and products. ptxas 13.0 puts the value that is defined first in front. A
-// register that several instructions write has a merged value in other blocks. Merged values come after
-// others; the order of two of them is not known, and here that of the instructions that write them last.
+// The order of the operands of sums and products, and modifiers of operands of selp. ptxas 13.0 puts the value
+// that is defined first in front. A register that several instructions write has a merged value in other
+// blocks. Merged values come after others; the order of two of them is not known, and here that of the
+// instructions that write them last.
 #include "execute/body_walk.hpp"
 #include "execute/decode.hpp"
 
@@ -44,6 +45,25 @@ void FunctionDecoder::note_definitions() {
     one.block = block;
     one.is_guarded = is_guarded;
   });
+}
+
+// ptxas 13.0 makes neg and abs modifiers of selp and slct, across blocks too; unlike the instructions, these
+// keep the bits of a NaN. Here: of selp in the same block.
+std::uint32_t FunctionDecoder::sign_changed(const Operand &one) {
+  if (module.target.debug || one.kind != OperandKind::reg || one.negated) return no_index;
+  const Definition &found = definitions[one.index];
+  if (found.writes == 0 || found.is_guarded || found.block != block) return no_index;
+  const Instruction &change = function.body.instructions[found.at];
+  const Mnemonic &name = module.mnemonics[change.mnemonic];
+  const bool negates = change.opcode == Opcode::neg;
+  if ((!negates && change.opcode != Opcode::abs) || name.type() != Type::f32 || name.has(Modifier::ftz))
+    return no_index;
+  const Operand &from = function.body.operands[change.first_operand + 1];
+  if (from.kind != OperandKind::reg || definitions[from.index].at >= found.at) return no_index;
+  constexpr std::uint32_t sign = 1u << 31;
+  const std::uint32_t made = allocate(4);
+  emit(negates ? "xor.b32" : "and.b32", made, source(from, 4, "f32"), constant(4, negates ? sign : ~sign));
+  return made;
 }
 
 }  // namespace cushim::ptx::execute

@@ -237,6 +237,26 @@ TEST(Execution, F32InstructionsOfTheFirstTargetsFlushSubnormals) {
                                         0x80000000, 0x7fffffff}));
 }
 
+// The negated NaN was measured on an H200 (driver 580.159); the other follows from the code of ptxas 13.0.
+TEST(Execution, SelpKeepsTheBitsOfANanThatNegOrAbsHasComputed) {
+  Loaded loaded(R"(.version 8.0
+.target sm_90
+.visible .entry k(.param .u64 out) {
+  .reg .u64 p; .reg .f32 a, b, c; .reg .pred q;
+  ld.param.u64 p, [out];
+  ld.global.f32 a, [p]; setp.nan.f32 q, a, a;
+  neg.f32 b, a; selp.f32 c, b, a, q; st.global.f32 [p], c;
+  ld.global.f32 a, [p+4];
+  abs.f32 b, a; selp.f32 c, b, 0f3F800000, q; st.global.f32 [p+4], c;
+  ret; }
+)");
+  EXPECT_EQ(loaded.refused, "");
+  const auto address = loaded.memory.add(std::vector<std::uint32_t>{0x7fffffff, 0xffc00001});
+  EXPECT_TRUE(loaded.run("k", {}, address));
+  EXPECT_EQ(loaded.memory.get<std::uint32_t>(address, 2),
+            (std::vector<std::uint32_t>{0xffffffff, 0x7fc00001}));
+}
+
 // Follows from a reduction of a compiler that an H200 (driver 580.159) ran.
 TEST(Execution, StoresOf16BytesToOneSharedAddressKeepTheFirstOfTheLastEightLanes) {
   Loaded loaded(R"(.version 8.0
