@@ -2,8 +2,8 @@
 /* Internal declarations shared by the files of the shim. Each file uses functions and variables of these
  * others; tools/lint/arrows.py checks that the list is complete and has no circle:
  *
- *   load -> driver, explain, find, diagnose
- *   explain -> driver, diagnose
+ *   load -> driver, diagnose_result, find, diagnose
+ *   diagnose_result -> driver, diagnose
  *   current -> driver
  *   driver -> find, resolve, entries, diagnose
  *   find -> candidates, elf, diagnose
@@ -167,7 +167,7 @@ void cushim_conclude_too_old(CushimDiagnosis *diagnosis, int version, int at_lea
 /* Returns "CUDA_ERROR_NO_DEVICE" for 100, and "unknown code" for a code that no supported toolkit names. */
 const char *cushim_result_name(CUresult code);
 
-/* ---- explain.c --------------------------------------------------------------------------------*/
+/* ---- diagnose_result.c ------------------------------------------------------------------------*/
 
 /* The directory of the driver's device nodes; tests set another. */
 extern const char *cushim_device_folder;

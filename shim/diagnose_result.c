@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explains a code that the driver returned, from the state of the process and the device nodes. */
+/* Diagnoses a code that the driver returned, from the state of the process and the device nodes. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
