@@ -205,7 +205,7 @@ CUresult update_with_data(Call &call, CUstream handle, CUgraphNode *nodes, const
 
 CUresult exchange_mode(Call &call, CUstreamCaptureMode *mode) {
   require(mode != nullptr);
-  require(static_cast<unsigned>(*mode) <= 3);  // 3 is no mode, but is accepted; measured, driver 580
+  require(static_cast<unsigned>(*mode) <= 3);  // 3 is not a mode, but is accepted; measured, driver 580
   std::swap(*mode, call.thread().capture_mode);
   return CUDA_SUCCESS;
 }

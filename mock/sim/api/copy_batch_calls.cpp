@@ -86,8 +86,8 @@ Stream &stream_of_copies(Call &call, CUstream handle) {
   return stream;
 }
 
-// Calls make(index). It sets `index` to the copy in error, if the error is of one copy. The index is also
-// written without an error; a null stream is refused before.
+// Returns make(index), which sets `index` to the number of the copy that causes an error. The program's index
+// (`place`) is also written on success, but not if the stream is null: INVALID_VALUE.
 template <class Make>
 CUresult with_index_of_error(Call &call, CUstream stream, std::size_t *place, Make make) {
   require(!is_null_stream(call, stream));

@@ -22,22 +22,24 @@ SurfaceReference &surface(Call &call, CUsurfref handle) {
   return find_texture_object<SurfaceReference>(call, handle, CUDA_ERROR_INVALID_HANDLE);
 }
 
-CUresult get_texture_reference(Call &call, CUtexref *out, CUmodule handle, const char *name) {
+// `references`: Module::texture_references or Module::surface_references.
+template <class Handle, class References>
+CUresult get_reference(Call &call, Handle *out, CUmodule handle, const char *name,
+                       const References Module::*references) {
   const Module &module = call.module(handle);
   require(out != nullptr && name != nullptr && *name != '\0');
-  const auto found = module.texture_references.find(name);
-  require(found != module.texture_references.end(), CUDA_ERROR_NOT_FOUND);
-  *out = reinterpret_cast<CUtexref>(found->second->handle);
+  const auto found = (module.*references).find(name);
+  require(found != (module.*references).end(), CUDA_ERROR_NOT_FOUND);
+  *out = reinterpret_cast<Handle>(found->second->handle);
   return CUDA_SUCCESS;
 }
 
+CUresult get_texture_reference(Call &call, CUtexref *out, CUmodule handle, const char *name) {
+  return get_reference(call, out, handle, name, &Module::texture_references);
+}
+
 CUresult get_surface_reference(Call &call, CUsurfref *out, CUmodule handle, const char *name) {
-  const Module &module = call.module(handle);
-  require(out != nullptr && name != nullptr && *name != '\0');
-  const auto found = module.surface_references.find(name);
-  require(found != module.surface_references.end(), CUDA_ERROR_NOT_FOUND);
-  *out = reinterpret_cast<CUsurfref>(found->second->handle);
-  return CUDA_SUCCESS;
+  return get_reference(call, out, handle, name, &Module::surface_references);
 }
 
 CUresult create(Call &call, CUtexref *out) {

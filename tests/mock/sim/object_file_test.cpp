@@ -66,7 +66,7 @@ TEST(Archive, Has_the_device_code_of_its_members) {
   EXPECT_EQ((*images)[1].bytes, other);
 }
 
-TEST(Archive, Has_no_code_if_a_member_is_no_object_file) {
+TEST(Archive, Has_no_code_if_a_member_is_not_an_object_file) {
   const std::string object = object_with("__nv_relfatbin", fat_binary_with(kPtx));
   for (const std::string &member : {kPtx, fat_binary_with(kPtx), cubin_with({"k"}), std::string("text")}) {
     const std::string archive = archive_of({{"device.o", object}, {"other", member}});
