@@ -104,6 +104,25 @@ def hashcat(folder, _):
     need_nothing_missing(report)
 
 
+def hashcat_attack(folder, python):
+    """hashcat compiles its kernels by NVRTC, tests them, and finds the password of an MD5 hash."""
+    nvrtc = subprocess.run([python, "-c", "import nvidia.cu13; print(nvidia.cu13.__path__[0])"], capture_output=True, text=True)
+    library = pathlib.Path(nvrtc.stdout.strip()) / "lib" / "libnvrtc.so.13"
+    if not library.exists():
+        skip("NVRTC is not installed; tools/dev clients installs it")
+    with tempfile.TemporaryDirectory() as work:
+        (pathlib.Path(work) / "libnvrtc.so").symlink_to(library)
+        hashes, words = pathlib.Path(work) / "hashes", pathlib.Path(work) / "words"
+        hashes.write_text("e10adc3949ba59abbe56e057f20f883e\n")
+        words.write_text("password\n123456\nqwerty\n")
+        output, report = run([program("hashcat"), "-m", "0", "-a", "0", "-d", "1", "--force", "-n", "1", "-u", "1", "-T", "32",
+                              "--potfile-disable", hashes, words], folder, cwd=work, HOME=work, XDG_DATA_HOME=work,
+                             XDG_CACHE_HOME=work, LD_LIBRARY_PATH=f"{folder}:{work}:{library.parent}", CUSHIM_DEVICES="h200")
+    need_output(output, r"e10adc3949ba59abbe56e057f20f883e:123456", r"Status\.+: Cracked")
+    need_calls(report, cuModuleLoadDataEx=2, cuLaunchKernel=4)
+    need_nothing_missing(report)
+
+
 def boinc(folder, _):
     """boinc opens libcuda.so, without a version suffix, and calls the oldest ABI."""
     with tempfile.TemporaryDirectory() as work:
@@ -145,6 +164,27 @@ def ffmpeg(folder, _):
         sys.exit(f"frames differ from those that were not on the device:\n{plain}")
     need_calls(report, cuMemAlloc=1, cuMemcpy2DAsync=40)
     need_nothing_missing(report)
+
+
+def ffmpeg_filters(folder, _):
+    """A filter that copies gives the same frames. One that chooses frames reads them with linear filtering, so that its
+    choice is not that of the filter on the host."""
+    source = ["-f", "lavfi", "-i", "testsrc=duration=0.4:size=320x240:rate=25"]
+    start = [program("ffmpeg"), "-v", "error"]
+    device = ["-init_hw_device", "cuda=gpu:0", "-filter_hw_device", "gpu"]
+
+    def frames(text):
+        return [line for line in text.splitlines() if not line.startswith("#")]
+
+    plain = frames(subprocess.run([*start, *source, "-vf", "format=yuv420p", "-f", "framemd5", "-"],
+                                  capture_output=True, text=True, check=True).stdout)
+    for filter, count in (("scale_cuda=320:240:passthrough=0", 10), ("thumbnail_cuda=5", 2)):
+        output, report = run([*start, *device, *source, "-vf", f"format=yuv420p,hwupload,{filter},hwdownload,format=yuv420p",
+                              "-f", "framemd5", "-"], folder)
+        if len(frames(output)) != count or not set(frames(output)) <= set(plain):
+            sys.exit(f"{filter} gives other frames than there are:\n" + "\n".join(plain))
+        need_calls(report, cuModuleLoadData=1, cuTexObjectCreate=1, cuLaunchKernel=1)
+        need_nothing_missing(report)
 
 
 def cuda_bindings(folder, python):
@@ -270,8 +310,8 @@ def tinygrad(folder, python):
 
 
 CLIENTS = {function.__name__: function for function in
-           (llvm_omp_device_info, hashcat, boinc, openacc, ffmpeg, cuda_bindings, cuda_core, cuda_core_ipc, cuda_core_kernels, numba_cuda,
-            numba_kernels, pycuda, pycuda_kernels, registered_vector_addition, registered_openmp,
+           (llvm_omp_device_info, hashcat, hashcat_attack, boinc, openacc, ffmpeg, ffmpeg_filters, cuda_bindings, cuda_core,
+            cuda_core_ipc, cuda_core_kernels, numba_cuda, numba_kernels, pycuda, pycuda_kernels, registered_vector_addition, registered_openmp,
             registered_by("cuda_core", "cuda.core"), registered_by("numba_cuda", "numba_cuda"), registered_by("pycuda", "pycuda"),
             tinygrad)}
 
