@@ -245,6 +245,13 @@ class Objects {
   Handle once(std::string_view name, Make make, Destroy destroy);
   template <class Add>
   CUgraphNode node(std::string_view name, Add add);
+  // Undoes, after the case, what its call may have changed.
+  template <class Undo>
+  void undo_later(std::string_view name, Undo undo) {
+    once<int>(
+        name, [](int *) { return CUDA_SUCCESS; }, [undo](int) { undo(); });
+  }
+  Address allocated(std::string_view name);
   // Throws NotMade unless the result is a success.
   static void check(CUresult result, std::string_view name);
 

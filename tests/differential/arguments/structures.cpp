@@ -173,13 +173,6 @@ CUmemLocation location_of_device() {
   return location;
 }
 
-CUmemAccessDesc access_of_device() {
-  CUmemAccessDesc access{};
-  access.location = location_of_device();
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return access;
-}
-
 CUDA_RESOURCE_DESC array_resource(CUarray array) {
   CUDA_RESOURCE_DESC resource{};
   resource.resType = CU_RESOURCE_TYPE_ARRAY;

@@ -26,7 +26,6 @@ CUlaunchConfig launch(Objects &o, const CUlaunchAttribute &attribute);
 CUmemAllocationProp physical_properties();
 CUmemPoolProps pool_properties();
 CUmemLocation location_of_device();
-CUmemAccessDesc access_of_device();
 CUDA_RESOURCE_DESC array_resource(CUarray array);
 CUDA_RESOURCE_DESC mipmapped_resource(Objects &o);
 CUDA_RESOURCE_DESC linear_resource(Objects &o);

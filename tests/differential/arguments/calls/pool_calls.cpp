@@ -3,6 +3,7 @@
 
 #include "../calls.hpp"
 #include "../structures.hpp"
+#include "support/structures.hpp"
 
 namespace arguments {
 
@@ -14,7 +15,7 @@ void add_pool_calls(Calls &calls) {
   CALL(cuMemPoolSetAttribute, o.pool(), CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, o.list<std::uint64_t>({0}))
       .without({"value=null"});
   CALL(cuMemPoolGetAttribute, o.pool(), CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, o.out<unsigned>());
-  CALL(cuMemPoolSetAccess, o.pool(), o.in(access_of_device()), Count{1});
+  CALL(cuMemPoolSetAccess, o.pool(), o.in(cushim::test::full_access()), Count{1});
   CALL(cuMemPoolGetAccess, o.out<CUmemAccess_flags>(), o.pool(), o.in(location_of_device()));
   CALL(cuMemAllocFromPoolAsync, o.made_memory(), SmallSize{4096}, o.pool(), o.stream());
   CALL(cuMemPoolExportToShareableHandle, o.made_descriptor(), o.pool(),

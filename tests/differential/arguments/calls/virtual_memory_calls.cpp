@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../calls.hpp"
 #include "../structures.hpp"
+#include "support/structures.hpp"
 
 namespace arguments {
 
@@ -15,7 +16,7 @@ void add_virtual_memory_calls(Calls &calls) {
   CALL(cuMemRelease, Handle{o.physical()}).destroys();
   CALL(cuMemMap, o.range(), kMapped, std::size_t{0}, Handle{o.physical()}, 0ULL);
   CALL(cuMemUnmap, o.mapped(), kMapped);
-  CALL(cuMemSetAccess, o.mapped(), kMapped, o.in(access_of_device()), Count{1});
+  CALL(cuMemSetAccess, o.mapped(), kMapped, o.in(cushim::test::full_access()), Count{1});
   CALL(cuMemGetAccess, o.out<unsigned long long>(), o.in(location_of_device()), o.mapped());
   CALL(cuMemGetAllocationGranularity, o.out<std::size_t>(), o.in(physical_properties()),
        CU_MEM_ALLOC_GRANULARITY_MINIMUM);
