@@ -144,29 +144,31 @@ inline void gather(R *d, u64 base, const A *address, const Span &span, u32 mask)
   }
 }
 
-// Of lanes that store 16 bytes each to one address in shared memory, an H200 (driver 580.159) keeps the
-// values of the lowest lane of the last eight.
-template <class T, class R, class A>
-inline void scatter_by_eights(const R *d, u64 base, const A *address, u32 mask) {
-  constexpr u32 eight = 8;
-  for (u32 first = 0; first < lanes; first += eight)
-    for (u32 rest = mask >> first & 0xff; rest != 0;) {
-      const u32 k = 31 - u32(__builtin_clz(rest)), i = first + k;
-      rest ^= 1u << k;
-      store_relaxed(host_at(base + address[i]), static_cast<T>(d[i]));
+// Calls store(lane) for the lanes of the mask, in an order in which the last one of several lanes that store
+// to one address is that whose value an H200 (driver 580.159) keeps: it stores 128 bytes at a time, and keeps
+// the value of the lowest lane of the last of these groups. `width`: the bytes that a lane stores.
+template <class Store>
+inline void for_each_stored(u32 mask, u32 width, Store store) {
+  constexpr u32 at_once = 128;
+  const u32 group = at_once / width < lanes ? at_once / width : lanes;
+  const u32 of_group = ~0u >> (lanes - group);
+  for (u32 first = 0; first < lanes; first += group)
+    for (u32 rest = mask & of_group << first; rest != 0;) {
+      const u32 i = 31 - u32(__builtin_clz(rest));
+      rest ^= 1u << i;
+      store(i);
     }
 }
+
 template <class T, class R, class A>
-inline void scatter(const R *d, u64 base, const A *address, const Span &span, u32 mask) {
+inline void scatter(const R *d, u64 base, const A *address, const Span &span, u32 mask, u32 width) {
   if (span.contiguous) {
     std::byte *const to = host_at(base + span.low);
     CUSHIM_PTX_LANES
     for (u32 i = 0; i < lanes; ++i) store_relaxed(to + i * sizeof(T), static_cast<T>(d[i]));
   } else {
-    for (u32 rest = mask; rest != 0; rest &= rest - 1) {
-      const u32 i = u32(__builtin_ctz(rest));
-      store_relaxed(host_at(base + address[i]), static_cast<T>(d[i]));
-    }
+    for_each_stored(mask, width,
+                    [&](u32 i) { store_relaxed(host_at(base + address[i]), static_cast<T>(d[i])); });
   }
 }
 
@@ -181,8 +183,9 @@ inline std::byte *resolve(Warp &w, const Op *op, u32 lane, u64 address, u32 byte
 // The slow path of transfer(): resolves the address of each lane. Out of line, so that the fast path keeps
 // its values in registers.
 template <bool Write, class Space, class T, class R, class A>
-[[gnu::noinline, gnu::cold]] bool transfer_each(Warp &w, const Op *op, R *d, const A *address,
-                                                u32 alignment) {
+[[gnu::noinline, gnu::cold]] bool transfer_each(Warp &w, const Op *op, R *d, const A *address, u32 alignment,
+                                                u32 width) {
+  std::byte *hosts[lanes];
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 i = u32(__builtin_ctz(rest));
     const u64 at = address[i];
@@ -190,19 +193,23 @@ template <bool Write, class Space, class T, class R, class A>
       fault_address(w, op, i, at, alignment);
       return false;
     }
-    std::byte *const host = resolve<Write, Space>(w, op, i, at, sizeof(T));
-    if (host == nullptr) return false;
+    hosts[i] = resolve<Write, Space>(w, op, i, at, sizeof(T));
+    if (hosts[i] == nullptr) return false;
+    // Checks of races compare what the next lane writes with it.
     if constexpr (Write)
-      store_relaxed(host, static_cast<T>(d[i]));
+      store_relaxed(hosts[i], static_cast<T>(d[i]));
     else
-      d[i] = static_cast<R>(load_relaxed<T>(host));
+      d[i] = static_cast<R>(load_relaxed<T>(hosts[i]));
   }
+  if constexpr (Write)
+    for_each_stored(w.mask, width, [&](u32 i) { store_relaxed(hosts[i], static_cast<T>(d[i])); });
   return true;
 }
 
-// Moves one element of each lane between registers and memory. Returns false after a fault.
+// Moves one element of each lane between registers and memory. Returns false after a fault. `width`: the
+// bytes of all elements of a lane.
 template <bool Write, class Space, class T, class R, class A>
-inline bool transfer(Warp &w, const Op *op, R *d, const A *address, u32 alignment) {
+inline bool transfer(Warp &w, const Op *op, R *d, const A *address, u32 alignment, u32 width) {
   const u32 mask = w.mask;
   if (mask == 0) return true;
   if constexpr (std::is_same_v<Space, Local>) {
@@ -234,19 +241,13 @@ inline bool transfer(Warp &w, const Op *op, R *d, const A *address, u32 alignmen
       base = reinterpret_cast<u64>(range.host) - range.begin;
     }
     if (known) [[likely]] {
-      constexpr u32 widest = 16;
-      if constexpr (Write && std::is_same_v<Space, Shared>) {
-        if (op->extra == widest)
-          scatter_by_eights<T>(d, base, address, mask);
-        else
-          scatter<T>(d, base, address, span, mask);
-      } else if constexpr (Write)
-        scatter<T>(d, base, address, span, mask);
+      if constexpr (Write)
+        scatter<T>(d, base, address, span, mask, width);
       else
         gather<T>(d, base, address, span, mask);
       return true;
     }
-    return transfer_each<Write, Space, T>(w, op, d, address, alignment);
+    return transfer_each<Write, Space, T>(w, op, d, address, alignment, width);
   }
 }
 
@@ -256,7 +257,8 @@ const Op *access(Warp &w, const Op *op) {
   const A *const base = reg<A>(w, op->a);
   if (op->data == nullptr) {
     const A *const address = with_offset(base, op->immediate, buffer);
-    return transfer<Write, Space, T>(w, op, reg<R>(w, op->d), address, sizeof(T)) ? op + 1 : nullptr;
+    return transfer<Write, Space, T>(w, op, reg<R>(w, op->d), address, sizeof(T), sizeof(T)) ? op + 1
+                                                                                             : nullptr;
   }
   const auto &parts = *static_cast<const Parts *>(op->data);
   // The address register may also be a destination.
@@ -268,7 +270,8 @@ const Op *access(Warp &w, const Op *op) {
     const A *const address = with_offset<A>(kept, op->immediate + s64(p * sizeof(T)), buffer);
     R *const d = parts.at[p] == ~0u ? sink : reg<R>(w, parts.at[p]);
     // Only the first element has the alignment of the whole access.
-    if (!transfer<Write, Space, T>(w, op, d, address, p == 0 ? op->extra : u32(sizeof(T)))) return nullptr;
+    const u32 alignment = p == 0 ? op->extra : u32(sizeof(T));
+    if (!transfer<Write, Space, T>(w, op, d, address, alignment, op->extra)) return nullptr;
   }
   return op + 1;
 }
