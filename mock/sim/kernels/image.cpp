@@ -52,10 +52,23 @@ Function *function_of(const char *library, const char *name) {
   return handle != nullptr ? reinterpret_cast<Function *>(dlsym(handle, name)) : nullptr;
 }
 
+// Returns whether so many compressed bytes can give `size` bytes: LZ4 gives at most 255 for one, and a block
+// of zstd, of at least 4 bytes, at most 128 KiB.
+bool is_possible(std::uint64_t size, std::uint64_t compressed, std::uint64_t flags) {
+  constexpr std::uint64_t kMostOfLz4 = 255, kLeastBlock = 4, kMostOfBlock = 128 << 10;
+  return (flags & kZstd) != 0 ? size / kMostOfBlock <= compressed / kLeastBlock
+                              : size / kMostOfLz4 <= compressed;
+}
+
 std::optional<std::string> decompress(std::string_view data, std::uint64_t size, std::uint64_t flags,
                                       std::string &log) {
   if (size > kLargest) {
     log = "the fat binary declares an entry of " + std::to_string(size) + " bytes";
+    return std::nullopt;
+  }
+  constexpr const char *kDamaged = "the compressed code of the fat binary is damaged";
+  if (!is_possible(size, data.size(), flags)) {
+    log = kDamaged;
     return std::nullopt;
   }
   // Not initialized: a small file may claim a large size.
@@ -80,7 +93,7 @@ std::optional<std::string> decompress(std::string_view data, std::uint64_t size,
             static_cast<int>(size))
       return std::string(text.get(), size);
   }
-  log = "the compressed code of the fat binary is damaged";
+  log = kDamaged;
   return std::nullopt;
 }
 
