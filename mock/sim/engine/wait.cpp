@@ -25,6 +25,19 @@ bool is_only_thread() {
   return !error && std::distance(begin(tasks), end(tasks)) - own == 1 && mock::own_threads == own;
 }
 
+// Returns whether a task must be complete before these works are.
+bool depends_on(std::span<const Work> works, const Task *wanted) {
+  Search search;
+  bool is_found = false;
+  for (const Work &work : works)
+    if (!sim::is_complete(work)) search.see(*work);
+  search.for_each([&](Task &task) {
+    is_found |= &task == wanted;
+    task.for_each_earlier([&](Task &earlier) { search.see(earlier); });
+  });
+  return is_found;
+}
+
 }  // namespace
 
 // Keeps the tasks that some work depends on marked as needed while a call waits for it. Waits of several
@@ -87,6 +100,10 @@ bool Engine::wait(Lock &lock, std::span<const Work> works, const char *call) {
     }
     // Also if only needed tasks were to run: a task that waits for memory may need any other operation.
     if (schedule_ != Schedule::background && (run_one(lock) || check_all_conditions())) continue;
+    if (is_host_thread() && depends_on(awaited, in_host_function_)) {
+      report(std::string(call) + ": deadlock: a host function waits for work that waits for the function\n");
+      return false;
+    }
     if (is_deadlocked()) {
       report(std::string(call) +
              ": deadlock: no operation can run, and no other thread or process can unblock one:\n" +

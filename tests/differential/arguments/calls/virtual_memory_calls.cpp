@@ -15,7 +15,8 @@ void add_virtual_memory_calls(Calls &calls) {
   CALL(cuMemCreate, o.made_physical(), SmallSize{kGranule}, o.in(physical_properties()), 0ULL);
   CALL(cuMemRelease, Handle{o.physical()}).destroys();
   CALL(cuMemMap, o.range(), kMapped, std::size_t{0}, Handle{o.physical()}, 0ULL);
-  CALL(cuMemUnmap, o.mapped(), kMapped);
+  // Whether a range that exceeds the reserved one is unmapped depends on what else is mapped in the process.
+  CALL(cuMemUnmap, o.mapped(), kMapped).without({"size=1125899906842624", "size=18446744073709551615"});
   CALL(cuMemSetAccess, o.mapped(), kMapped, o.in(cushim::test::full_access()), Count{1});
   CALL(cuMemGetAccess, o.out<unsigned long long>(), o.in(location_of_device()), o.mapped());
   CALL(cuMemGetAllocationGranularity, o.out<std::size_t>(), o.in(physical_properties()),
