@@ -252,6 +252,7 @@ TEST(Modules, Of_10000_that_are_unloaded_nothing_is_left) {
 }
 
 TEST(Modules, Take_no_storage_for_the_zeros_of_large_variables) {
+  if (kIsSanitized) GTEST_SKIP() << "the sanitizer has memory of its own for that of the program";
   const Loaded on;
   const std::size_t before = resident_pages();
   const CUmodule module = Loaded::load(
