@@ -197,8 +197,8 @@ Module &Call::module_of(Library &library, Context &context) {
   if (Module *const made = find()) return *made;
   const std::uintptr_t handle = library.handle;
   wait_to_load(context);
-  this->library(reinterpret_cast<CUlibrary>(handle));  // it may have been unloaded meanwhile
-  if (Module *const made = find()) return *made;       // made by another thread meanwhile
+  object<Library>(reinterpret_cast<const void *>(handle));  // it may have been unloaded meanwhile
+  if (Module *const made = find()) return *made;            // made by another thread meanwhile
   LoadError error;
   Module *const module = make_module(system, context, library.code, error);
   if (module == nullptr) {
