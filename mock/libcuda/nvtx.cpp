@@ -4,6 +4,7 @@
 // declarations are those of nvtx3/nvtxDetail/nvtxTypes.h, which some packages of the CUDA headers lack.
 #include <cushim/trace/tracer.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,7 +21,7 @@ trace::Tracer *named_by_nvtx = nullptr;
 std::string utf8(const wchar_t *text) {
   std::string bytes;
   for (; *text != 0; ++text) {
-    const auto code = static_cast<std::uint32_t>(*text);
+    const auto code = std::bit_cast<std::uint32_t>(*text);
     const auto add = [&](std::uint32_t byte) { bytes.push_back(static_cast<char>(byte)); };
     const auto add_rest = [&](int shift) { add(0x80 | ((code >> shift) & 0x3f)); };
     if (code < 0x80) {

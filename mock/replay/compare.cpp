@@ -21,12 +21,9 @@ std::optional<Unequal> compare_handles(std::string_view kind, std::uint64_t reco
   const auto expected = mapping.handle_of_kind(kind, recorded);
   if (recorded <= 2 || replayed == 0) {
     if (recorded == replayed) return std::nullopt;
-  } else if (creates || !expected) {
-    mapping.add_handle(kind, recorded, replayed);
+  } else if (!creates && expected == replayed) {
     return std::nullopt;
-  } else if (*expected == replayed) {
-    return std::nullopt;
-  } else if (mapping.is_ended_part(kind, recorded)) {
+  } else if (creates || !expected || mapping.is_ended_part(kind, recorded)) {
     mapping.add_handle(kind, recorded, replayed);
     return std::nullopt;
   }

@@ -74,10 +74,10 @@ class Recording {
   template <Entry create, Entry destroy>
   void tracks(const char *noun) {
     on<create>([this, noun](auto *handle, auto...) {
-      *handle = acquire<std::remove_pointer_t<decltype(handle)>>(noun);
+      *handle = this->acquire<std::remove_pointer_t<decltype(handle)>>(noun);
       return CUDA_SUCCESS;
     });
-    on<destroy>([this, noun](auto handle) { return give_back(name(noun, number_of(handle))); });
+    on<destroy>([this, noun](auto handle) { return this->give_back(this->name(noun, number_of(handle))); });
   }
   // Sets the result of an entry point.
   void answer(Entry entry, CUresult result) { answers_[static_cast<int>(entry)] = result; }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include <gmock/gmock.h>
 #include "support/cubin.hpp"
 #include "support/machine_fixture.hpp"
 
