@@ -27,10 +27,10 @@ const Item *pointee_item_of(std::span<const Item> items, std::size_t argument, s
 // Returns the size that the arguments specify; 1 if they specify none.
 std::uint64_t size_of_created_memory(const RecordedCall &call);
 
-// Returns the memory or address range whose lifetime the call began; nullopt if there is none, or if its
-// address was not recorded. A variable of a module is memory, too.
 // Returns whether calls of the entry point create memory, or find a variable of a module.
 bool may_create_memory(int slot);
+// Returns the memory or address range whose lifetime the call began; nullopt if there is none, or if its
+// address was not recorded. A variable of a module is memory, too.
 std::optional<CreatedMemory> memory_created_by(const RecordedCall &call);
 
 }  // namespace cushim::replay

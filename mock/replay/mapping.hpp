@@ -61,7 +61,7 @@ class Mapping {
   // The parts of a module or library, and their parts, or all parts have ended.
   void end_parts(std::string_view whole, std::uint64_t of);
   void end_all_parts();
-  // Returns whether the recorded handle is one of a part that has ended.
+  // Returns whether the part with this recorded handle has ended.
   bool is_ended_part(std::string_view kind, std::uint64_t recorded) const;
 
   // Replaces what a value contains: handles, addresses of known memory, host functions. Returns the reason if

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the replay of an entry point needs to know, found once instead of for each call.
+// The properties of an entry point on which the replay of its calls depends. They are found once, not in each
+// call.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ CallKind call_kind(int slot) {
       .ends_context =
           base == "cuCtxDestroy" || base == "cuDevicePrimaryCtxRelease" || base == "cuDevicePrimaryCtxReset"};
   if (row.parameters.empty() || !is_measured(base)) return kind;
-  // Of the calls whose stream is in a structure, only the one that is used to launch kernels.
+  // Calls with the stream in a structure are not measured, except cuLaunchKernelEx.
   if (traits.queue == EntryTraits::Queue::described && base != "cuLaunchKernelEx") return kind;
   kind.queue = traits.queue;
   if (traits.queue == EntryTraits::Queue::stream || traits.queue == EntryTraits::Queue::described)

@@ -85,7 +85,6 @@ const std::vector<Row> answers_of_sets = {
     {"cuMemsetD2D8Async", {0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1}},
     {"cuMemsetD2D16Async", {0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1}},
     {"cuMemsetD2D32Async", {0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1}},
-
 };
 
 const bool sets = [] {

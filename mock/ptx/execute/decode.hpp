@@ -182,8 +182,8 @@ struct FunctionDecoder {
   // Returns a number that is smaller for a value that is defined before.
   std::uint32_t definition_of(const Operand &one) const;
   bool is_defined_before(const Operand &one, const Operand &other) const;
-  // Of an operand of selp.f32 that neg.f32 or abs.f32 computes: emits the change of the sign bit alone, and
-  // returns its result; of others, returns no_index.
+  // For an operand of selp.f32 that is the result of neg.f32 or abs.f32: emits an instruction that changes
+  // only the sign bit, and returns its result. Else returns no_index.
   std::uint32_t sign_changed(const Operand &one);
   std::vector<Definition> definitions{};  // by register
   std::vector<bool> begins_block{};       // by instruction

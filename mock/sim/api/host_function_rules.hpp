@@ -7,7 +7,7 @@
 
 namespace cushim::sim {
 
-// What a call by a host function, a callback or the destructor of a user object does.
+// How the driver treats calls made in host functions, in callbacks and in destructors of user objects.
 enum class InHostFunction : std::uint8_t {
   refused,   // NOT_PERMITTED, before arguments are looked at
   rejected,  // INVALID_VALUE, likewise

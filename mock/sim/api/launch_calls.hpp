@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launches have in common with those of the first releases.
+// Shared by cuLaunchKernel and the launches of the first releases (cuLaunch, cuLaunchGrid).
 #pragma once
 
 #include "api/launch_options.hpp"

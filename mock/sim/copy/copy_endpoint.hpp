@@ -18,7 +18,7 @@ struct CopyEndpoint {
   Device *device() const noexcept { return is_device() ? allocation->device : nullptr; }
 };
 
-// Whether a call reads the memory of an endpoint or writes to it.
+// How a call accesses the memory of an endpoint.
 // read: memory of a multicast object is CUDA_ERROR_NOT_SUPPORTED (801), with a report.
 // written: memory that is registered with CU_MEMHOSTREGISTER_READ_ONLY is INVALID_VALUE. Measured on an H200,
 // driver 580.159, for batches, memsets and asynchronous copies to the host.

@@ -52,8 +52,8 @@ Function *function_of(const char *library, const char *name) {
   return handle != nullptr ? reinterpret_cast<Function *>(dlsym(handle, name)) : nullptr;
 }
 
-// Returns whether so many compressed bytes can give `size` bytes: LZ4 gives at most 255 for one, and a block
-// of zstd, of at least 4 bytes, at most 128 KiB.
+// Returns whether `size` bytes can be compressed to `compressed` bytes. LZ4: at most 255 bytes per compressed
+// byte. zstd: at most 128 KiB per block, which has at least 4 compressed bytes.
 bool is_possible(std::uint64_t size, std::uint64_t compressed, std::uint64_t flags) {
   constexpr std::uint64_t kMostOfLz4 = 255, kLeastBlock = 4, kMostOfBlock = 128 << 10;
   return (flags & kZstd) != 0 ? size / kMostOfBlock <= compressed / kLeastBlock

@@ -24,8 +24,8 @@ struct Change {
 };
 using Changes = std::vector<Change>;
 
-// Whether the fields of an argument are changed. A is its type in the declaration, and B that of the
-// unchanged argument.
+// True for an argument that is a structure, whose fields are changed. A: its type in the declaration. B: the
+// type of the unchanged argument.
 template <class A, class B>
 inline constexpr bool is_structure = std::is_class_v<A>;
 template <class A, class T>

@@ -222,8 +222,7 @@ def a_trace_has_the_format_of_its_name():
     assert done.returncode == 2 and "is not a trace" in done.stderr, done
 
 
-# What NVTX does at its first use, and what a program does with it then: the third function of the core table is a
-# name that cushim does not receive.
+# Loads the trace library as NVTX does at its first use. Then names a context, streams, an event and a thread.
 NVTX = """
 import os
 Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)

@@ -16,8 +16,7 @@ namespace cushim::check {
 
 // Rules:
 //   memory: out-of-bounds           an access to memory that belongs to no allocation, or behind the end of
-//   the
-//                                   block's shared or the thread's local memory
+//                                   the block's shared or the thread's local memory
 //           use-after-free          an access to freed memory
 //           misaligned              an address that is not a multiple of the size of the access
 //   races:  write-read, read-write, write-write

@@ -6,7 +6,7 @@
 namespace arguments {
 
 void add_virtual_memory_calls(Calls &calls) {
-  // Whether the driver can reserve a range at an address of host memory depends on the address.
+  // At addresses of host memory, the result depends on the address.
   CALL(cuMemAddressReserve, o.made_range(kGranule), fixed(kGranule), std::size_t{0}, Address{0}, 0ULL)
       .without({"addr=pinned", "addr=pageable", "addr=registered", "addr=managed", "addr=managed+1"});
   CALL_AS("size", cuMemAddressReserve, o.hidden<CUdeviceptr>(), SmallSize{kGranule}, fixed(std::size_t{0}),
@@ -15,7 +15,7 @@ void add_virtual_memory_calls(Calls &calls) {
   CALL(cuMemCreate, o.made_physical(), SmallSize{kGranule}, o.in(physical_properties()), 0ULL);
   CALL(cuMemRelease, Handle{o.physical()}).destroys();
   CALL(cuMemMap, o.range(), kMapped, std::size_t{0}, Handle{o.physical()}, 0ULL);
-  // Whether a range that exceeds the reserved one is unmapped depends on what else is mapped in the process.
+  // Beyond the reserved range, the result depends on the other mappings of the process.
   CALL(cuMemUnmap, o.mapped(), kMapped).without({"size=1125899906842624", "size=18446744073709551615"});
   CALL(cuMemSetAccess, o.mapped(), kMapped, o.in(cushim::test::full_access()), Count{1});
   CALL(cuMemGetAccess, o.out<unsigned long long>(), o.in(location_of_device()), o.mapped());
