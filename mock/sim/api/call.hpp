@@ -22,10 +22,15 @@ inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
   if (!condition) fail(code);
 }
 
+// Throws the fault of the context if it has one.
+inline void require_no_fault(const Context &context) {
+  require(context.fault == CUDA_SUCCESS, context.fault);
+}
+
 // Returns the object. Throws the fault of its context if there is one.
 template <class T>
 T &require_healthy(T &object) {
-  require(object.context->fault == CUDA_SUCCESS, object.context->fault);
+  require_no_fault(*object.context);
   return object;
 }
 
@@ -70,7 +75,7 @@ struct Call {
   Context &context() {
     Context &context = current_or_destroyed();
     require(context.is_alive && is_green_alive(thread().stack.green()), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    require(context.fault == CUDA_SUCCESS, context.fault);
+    require_no_fault(context);
     return context;
   }
   // Returns whether a green context has not been destroyed; true for 0, which names none.

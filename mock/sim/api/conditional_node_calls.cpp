@@ -94,8 +94,7 @@ CUresult create_handle(Call &call, CUgraphConditionalHandle *out, CUgraph handle
   require(out != nullptr && (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) == 0);
   Graph &graph = root_of(graph_of(call, handle));
   require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);  // measured, driver 580
-  const CUresult fault = call.context(context).fault;
-  require(fault == CUDA_SUCCESS, fault);
+  require_no_fault(call.context(context));
   auto &conditions = graph.conditions[context];
   const auto number = static_cast<unsigned>(conditions.size() + 1);
   auto made = std::make_shared<GraphCondition>(call.system, number, context);
@@ -124,8 +123,7 @@ NodeParameters parameters_of(Call &call, const CUDA_CONDITIONAL_NODE_PARAMS &par
   const auto type = static_cast<ConditionalType>(parameters.type);
   require(is_size(type, parameters.size));
   require(parameters.ctx != nullptr, CUDA_ERROR_INVALID_CONTEXT);
-  const CUresult fault = call.context(parameters.ctx).fault;
-  require(fault == CUDA_SUCCESS, fault);
+  require_no_fault(call.context(parameters.ctx));
   return {Conditional{nullptr, type, std::vector<Graph *>(parameters.size)}, parameters.ctx};
 }
 

@@ -147,10 +147,10 @@ CUresult wait_for_green(Call &call, std::uintptr_t green, Context &context) {
 
 CUresult synchronize(Call &call) {
   // Captures are checked before the fault: measured, driver 580.
-  if (Context *const context = call.current(); context != nullptr && call.thread().stack.green() == 0)
-    require_no_capture(call.system, *context);
-  Context &context = call.context();
   const std::uintptr_t green = call.thread().stack.green();
+  if (const Context *const current = call.current(); current != nullptr && green == 0)
+    require_no_capture(call.system, *current);
+  Context &context = call.context();
   return green != 0 ? wait_for_green(call, green, context) : wait_for(call, context);
 }
 

@@ -22,7 +22,7 @@ Target target_of(Call &call, const void *handle) {
   Context &context =
       call.context(reinterpret_cast<CUcontext>(const_cast<void *>(handle)));  // for a green one its primary
   require(context.is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  require(context.fault == CUDA_SUCCESS, context.fault);
+  require_no_fault(context);
   return {context, green};
 }
 

@@ -49,7 +49,7 @@ CUresult free(Call &call, CUdeviceptr address) {
            allocation->pool != nullptr) &&
           allocation->is_usable() && (allocation->imported == nullptr || allocation->pool != nullptr) &&
           (allocation->mapping == nullptr || allocation->mapping->is_external) && !allocation->is_of_module);
-  if (const Context *const owner = allocation->context) require(owner->fault == CUDA_SUCCESS, owner->fault);
+  if (allocation->context != nullptr) require_no_fault(*allocation->context);
   if (GraphMemory *const memory = allocation->graph_memory) {
     require(memory->is_allocated);
     memory->is_allocated = false;

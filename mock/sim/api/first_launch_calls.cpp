@@ -63,9 +63,7 @@ CUresult set_float(Call &call, CUfunction handle, int offset, float value) {
 }
 
 CUresult launch_grid_async(Call &call, CUfunction handle, int width, int height, CUstream stream) {
-  Context &context = call.context();
-  Function &function = call.function(handle);
-  require(function.module->context == &context, CUDA_ERROR_INVALID_HANDLE);
+  Function &function = own_function(call, handle);
   require(width > 0 && height > 0);
   std::size_t size = function.parameters.size();
   void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, function.parameters.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,

@@ -22,7 +22,7 @@ Context &context_of(Call &call, CUcontext handle, CUdeviceptr memory) {
 
 // Validates a command in a context.
 NodeParameters validated(Call &call, Command command, Context &context) {
-  require(context.fault == CUDA_SUCCESS, context.fault);
+  require_no_fault(context);
   validate(call, context, command);
   return {std::move(command), reinterpret_cast<CUcontext>(context.handle)};
 }
@@ -71,7 +71,7 @@ NodeParameters parameters_of(Call &call, const CUDA_KERNEL_NODE_PARAMS_v2 *param
   if (parameters->func != nullptr || parameters->kern == nullptr)
     return launch_of(call, call.function_or_kernel(parameters->func), *parameters);
   Context &context = parameters->ctx != nullptr ? call.context(parameters->ctx) : call.context();
-  require(context.fault == CUDA_SUCCESS, context.fault);
+  require_no_fault(context);
   return launch_of(call, call.function_of_kernel(call.kernel(parameters->kern), context), *parameters);
 }
 #endif

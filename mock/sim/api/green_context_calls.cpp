@@ -88,7 +88,7 @@ GreenContext &green(Call &call, const void *handle) {
 
 GreenContext &healthy_green(Call &call, const void *handle) {
   GreenContext &found = green(call, handle);
-  require(found.primary->fault == CUDA_SUCCESS, found.primary->fault);
+  require_no_fault(*found.primary);
   return found;
 }
 
@@ -115,7 +115,7 @@ CUresult get_of_context(Call &call, CUcontext handle, CUdevResource *out, CUdevR
   if (call.system.handles.find<GreenContext>(handle) != nullptr)
     return write(out, type, healthy_green(call, handle).multiprocessors);
   const Context &context = call.context(handle);
-  require(context.fault == CUDA_SUCCESS, context.fault);
+  require_no_fault(context);
   return write(out, type, all_of(*context.device));
 }
 
@@ -273,7 +273,7 @@ CUresult create_stream(Call &call, CUstream *out, CUgreenCtx handle, unsigned fl
   const GreenContext &context = green(call, handle);
   require(flags == CU_STREAM_NON_BLOCKING);
   require(context.primary->is_alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  require(context.primary->fault == CUDA_SUCCESS, context.primary->fault);
+  require_no_fault(*context.primary);
   Stream &made = make_stream(call, *context.primary, flags, priority);
   made.green = context.handle;
   *out = reinterpret_cast<CUstream>(made.handle);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/host_function_rules.hpp"
 
-#include <algorithm>
-#include <array>
-#include <iterator>
 #include <string_view>
 
 #include "api/variants.hpp"
@@ -13,7 +10,7 @@ namespace {
 
 struct HostFunctionRule {
   std::string_view name;  // the base name of the entry point
-  InHostFunction rule;
+  InHostFunction rule = InHostFunction::refused;
 };
 using enum InHostFunction;
 
@@ -26,16 +23,8 @@ constexpr HostFunctionRule kRules[] = {
 }  // namespace
 
 InHostFunction host_function_rule_of(std::size_t slot) {
-  static const auto rules = [] {
-    std::array<InHostFunction, CUSHIM_ENTRY_COUNT> by_slot{};
-    for (std::size_t i = 0; i < by_slot.size(); ++i)
-      if (const auto *const found =
-              std::ranges::find(kRules, detail::variant_names[i].base, &HostFunctionRule::name);
-          found != std::end(kRules))
-        by_slot[i] = found->rule;
-    return by_slot;
-  }();
-  return rules[slot];
+  static const auto rules = rows_by_slot(kRules);
+  return rules[slot].rule;
 }
 
 }  // namespace cushim::sim

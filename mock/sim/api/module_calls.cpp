@@ -17,8 +17,11 @@ CUresult load_data(Call &call, CUmodule *out, const void *image, std::optional<s
   require(out != nullptr && image != nullptr && options.are_accepted(JitUse::load));
   LoadError error;
   const auto code = load_complete_code(call.system, *context.device, image, size, options, error);
-  if (code != nullptr) call.wait_to_load(context);
-  Module *const module = code != nullptr ? make_module(call.system, context, code, error) : nullptr;
+  Module *module = nullptr;
+  if (code != nullptr) {
+    call.wait_to_load(context);
+    module = make_module(call.system, context, code, error);
+  }
   options.write_error_log(module == nullptr ? error.log : "");
   if (module == nullptr) {
     // The real driver might load these images, so the reason is also reported to the user.
@@ -51,7 +54,6 @@ CUresult unload(Call &call, CUmodule handle) {
   Module *module = &call.module(handle);
   require_no_strict_capture(call);
   require(module->library == nullptr, CUDA_ERROR_NOT_PERMITTED);
-  require(module->context->fault == CUDA_SUCCESS, module->context->fault);
   call.wait(module->context->works());
   module = &call.module(handle);  // the wait released the lock
   destroy_module(call.system, *module);

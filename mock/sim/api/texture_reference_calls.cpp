@@ -13,9 +13,7 @@ namespace {
 
 // Needs no current context: measured on an H200, driver 580.
 TextureReference &texture(Call &call, CUtexref handle) {
-  auto &reference = call.object<TextureReference>(handle, CUDA_ERROR_INVALID_HANDLE);
-  require(reference.context->fault == CUDA_SUCCESS, reference.context->fault);
-  return reference;
+  return require_healthy(call.object<TextureReference>(handle));
 }
 
 SurfaceReference &surface(Call &call, CUsurfref handle) {

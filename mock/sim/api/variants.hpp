@@ -4,8 +4,10 @@
 
 #include <cushim/mock/signature.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 
 namespace cushim::sim {
@@ -61,6 +63,19 @@ consteval auto slots_of_variants() {
 // versions ("cuStreamGetCtx"), or a base name with one version ("cuStreamGetCtx_v12050").
 template <Name name>
 inline constexpr auto kVariants = detail::slots_of_variants<name>();
+
+// Returns for each slot the row of a table with the name of its entry point, else Row{}. The row of the base
+// name gives way to that of the base name with the version.
+template <class Row, std::size_t count>
+std::array<Row, CUSHIM_ENTRY_COUNT> rows_by_slot(const Row (&table)[count]) {
+  std::array<Row, CUSHIM_ENTRY_COUNT> rows;
+  for (std::size_t slot = 0; slot < rows.size(); ++slot)
+    for (const std::string_view name :
+         {detail::variant_names[slot].base, detail::variant_names[slot].versioned})
+      if (const Row *const found = std::ranges::find(table, name, &Row::name); found != std::end(table))
+        rows[slot] = *found;
+  return rows;
+}
 
 // True if the CUDA headers in use declare the types of the entry point in this slot.
 template <int slot>
