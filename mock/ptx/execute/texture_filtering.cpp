@@ -100,13 +100,11 @@ void Blend::add(const std::array<Texel, 4> &elements, const std::array<u32, 4> &
     for (unsigned i = 0; i < 4; ++i) {
       if ((read >> i & 1) == 0) continue;
       const u32 bits = elements[i][channel];
-      values[i] = kind == Arithmetic::signed_integer     ? f64(static_cast<s32>(bits))
-                  : kind == Arithmetic::unsigned_integer ? f64(bits)
-                                                         : f64(bits_as<f32>(bits));
-      if (weights[i] == 0 && values[i] == values[i]) {
-        values[i] = 0;
-        continue;
-      }
+      const f64 value = kind == Arithmetic::signed_integer     ? f64(static_cast<s32>(bits))
+                        : kind == Arithmetic::unsigned_integer ? f64(bits)
+                                                               : f64(bits_as<f32>(bits));
+      if (weights[i] == 0 && !std::isnan(value)) continue;
+      values[i] = value;
       if (kind == Arithmetic::unsigned16) values[i] = std::nearbyint(values[i] * 0xffff);
       if (kind == Arithmetic::signed16) values[i] = std::nearbyint(values[i] * 0x7fff);
       if (kind == Arithmetic::signed8) values[i] = std::nearbyint(values[i] * 0x7f);
