@@ -140,10 +140,11 @@ void write_chrome(const Trace &trace, std::ostream &to) {
     to << ",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":" << json_string(note.text.substr(0, note.text.find('\n')))
        << "," << process << ",\"tid\":" << trace.system_thread(note.thread)
        << ",\"ts\":" << microseconds(note.time) << ",\"args\":{\"note\":" << json_string(note.text) << "}}";
-  for (const MemoryChange &change : usage_of(trace).memory)
+  const Usage usage = usage_of(trace);
+  for (const MemoryChange &change : usage.memory)
     to << ",\n{\"ph\":\"C\",\"name\":\"device memory\"," << process << ",\"ts\":" << microseconds(change.time)
        << ",\"args\":{\"bytes\":" << change.in_use << "}}";
-  const Timeline gpu = gpu_timeline(trace);
+  const Timeline gpu = gpu_timeline(trace, usage);
   WorkWriter(trace, gpu, process, to).write_operations();
   if (!trace.operations().empty()) write_virtual_time(trace, to);
   to << "\n]}\n";

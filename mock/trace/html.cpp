@@ -158,11 +158,12 @@ void write_html(const Trace &trace, std::ostream &to) {
              for_script(json_string(note.text)));
   }
   to << ",\n\"memory\":";
-  for (List list(to); const MemoryChange &change : usage_of(trace).memory)
+  const Usage usage = usage_of(trace);
+  for (List list(to); const MemoryChange &change : usage.memory)
     list.add(microseconds(change.time), change.in_use);
   to << ",\n\"timelines\":[";
   const char *comma = "";
-  if (const Timeline gpu = gpu_timeline(trace); !gpu.operations.empty()) {
+  if (const Timeline gpu = gpu_timeline(trace, usage); !gpu.operations.empty()) {
     write_timeline("of the host, with the GPU", trace, gpu, by_id, symbols, to);
     comma = ",\n";
   }
@@ -170,8 +171,7 @@ void write_html(const Trace &trace, std::ostream &to) {
     to << comma;
     write_timeline("virtual", trace, virtual_timeline(trace), by_id, symbols, to);
   }
-  to << "]";
-  to << ",\n\"stacks\":[" << call_stacks.json() << "],\n\"names\":[" << symbols.json() << "]}"
+  to << "],\n\"stacks\":[" << call_stacks.json() << "],\n\"names\":[" << symbols.json() << "]}"
      << page.substr(at + mark.size());
 }
 

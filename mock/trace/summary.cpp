@@ -186,7 +186,7 @@ void write_summary(const Trace &trace, std::ostream &to) {
   write_copies(usage, to);
   write_memory(usage, to);
   write_streams(usage, to);
-  const Timeline gpu = gpu_timeline(trace);
+  const Timeline gpu = gpu_timeline(trace, usage);
   write_gpu_time(gpu, to);
   write_work("time of the host, with the GPU", gpu, to);
   if (!trace.operations().empty()) write_work("virtual time", virtual_timeline(trace), to);

@@ -10,7 +10,6 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "call_text.hpp"
-#include "usage.hpp"
 
 namespace cushim::trace {
 namespace {
@@ -180,9 +179,8 @@ Timeline virtual_timeline(const Trace &trace) {
   return timeline;
 }
 
-Timeline gpu_timeline(const Trace &trace) {
+Timeline gpu_timeline(const Trace &trace, const Usage &usage) {
   Timeline timeline;
-  std::unordered_map<std::uint64_t, std::string> directions;  // of copies, by Call::id
   for (const Call &call : trace.calls()) {
     if (call.gpu)
       timeline.operations.push_back({.slot = call.slot,
@@ -195,7 +193,8 @@ Timeline gpu_timeline(const Trace &trace) {
     timeline.calls.push_back({&call, call.begin, *call.end});
   }
   if (timeline.operations.empty()) return timeline;
-  for (const Copy &copy : usage_of(trace).copies) directions.emplace(copy.call->id, copy.direction);
+  std::unordered_map<std::uint64_t, std::string> directions;  // of copies, by Call::id
+  for (const Copy &copy : usage.copies) directions.emplace(copy.call->id, copy.direction);
   std::map<std::string, std::size_t, std::less<>> streams, engines;  // indexes
   const auto index_of = [](auto &indexes, std::string_view name) {
     return indexes.emplace(name, indexes.size()).first->second;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "usage.hpp"
 #include "virtual_time.hpp"
 
 namespace cushim::trace {
@@ -37,7 +38,7 @@ struct Timeline {
 Timeline virtual_timeline(const Trace &trace);
 
 // Returns the calls and the work that they enqueued by its GPU time, on the clock of the host; without
-// operations if none was measured. Copies have a copy engine for each direction.
-Timeline gpu_timeline(const Trace &trace);
+// operations if none was measured. Copies have a copy engine for each direction. `usage`: of the trace.
+Timeline gpu_timeline(const Trace &trace, const Usage &usage);
 
 }  // namespace cushim::trace

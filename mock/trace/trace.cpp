@@ -86,13 +86,15 @@ class WorkTimes {
 
 }  // namespace
 
-std::string Trace::thread_name(unsigned thread) const {
-  std::string name = "thread " + std::to_string(thread);
-  const auto last = std::find_if(parts_.names.rbegin(), parts_.names.rend(), [&](const GivenName &given) {
-    return given.noun == "thread" && given.object == static_cast<std::uint64_t>(system_thread(thread));
-  });
-  if (last != parts_.names.rend()) name.append(" \"").append(last->text).append("\"");
-  return name;
+void Trace::name_threads() {
+  std::unordered_map<std::uint64_t, std::string_view> last;  // name, by the system's number
+  for (const GivenName &given : parts_.names)
+    if (given.noun == "thread") last[given.object] = given.text;
+  for (unsigned thread = 1; thread <= threads(); ++thread) {
+    std::string &name = thread_names_.emplace_back("thread " + std::to_string(thread));
+    if (const auto given = last.find(static_cast<std::uint64_t>(system_thread(thread))); given != last.end())
+      name.append(" \"").append(given->second).append("\"");
+  }
 }
 
 Trace::Trace(const std::string &file) {
@@ -249,6 +251,7 @@ Trace::Trace(const std::string &file) {
   std::ranges::stable_sort(parts_.calls, {}, &Call::begin);
   std::ranges::stable_sort(parts_.notes, {}, &Note::time);
   std::ranges::stable_sort(parts_.names, {}, &GivenName::time);
+  name_threads();
 }
 
 }  // namespace cushim::trace

@@ -31,8 +31,8 @@ struct PathStep {
 // before it had ended. The predecessor of an operation is the operation that ended last before it began (of
 // its own stream if several ended at once), or the call that enqueued it. The predecessor of a call is the
 // operation that ended while the call ran, else the call before it. Dependencies are not recorded: the times
-// decide. Takes O(n log n) of calls and operations. The steps point into `calls` and
-// `operations`.
+// decide. Takes O(n log n) of calls and operations. The steps point into the two
+// lists.
 std::vector<PathStep> critical_path(const std::vector<Operation> &operations,
                                     const std::vector<TimedCall> &calls);
 

@@ -133,8 +133,7 @@ TEST_F(TraceFile, The_timeline_has_copy_engines_and_flows_from_work_to_what_wait
   }
   std::map<std::int64_t, std::string> tracks;
   std::map<std::string, std::vector<std::string>> slices;    // names, by track
-  std::map<int, std::pair<std::string, std::string>> flows;  // tracks
-  std::map<std::pair<std::string, double>, std::string> at;  // names, by track and begin
+  std::map<int, std::pair<std::string, std::string>> flows;  // the slices that they leave and enter, by id
   const Json timeline = Json::parse(written(cushim::trace::write_chrome));
   std::vector<Json> events;
   for (const Json &event : timeline["traceEvents"])

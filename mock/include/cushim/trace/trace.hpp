@@ -89,7 +89,7 @@ class Trace {
   // cushim or with other CUDA headers.
   explicit Trace(const std::string &file);
   // Takes the content of a recording (cushim/replay/recording.hpp).
-  explicit Trace(TraceParts parts) noexcept : parts_(std::move(parts)) {}
+  explicit Trace(TraceParts parts) : parts_(std::move(parts)) { name_threads(); }
   Trace(const Trace &) = delete;
   Trace &operator=(const Trace &) = delete;
 
@@ -105,10 +105,13 @@ class Trace {
   int system_thread(unsigned thread) const { return parts_.system_threads.at(thread - 1); }
   unsigned threads() const noexcept { return static_cast<unsigned>(parts_.system_threads.size()); }
   // Returns "thread 1", or "thread 1 \"loader\"" if the program named it.
-  std::string thread_name(unsigned thread) const;
+  const std::string &thread_name(unsigned thread) const { return thread_names_.at(thread - 1); }
 
  private:
+  void name_threads();
+
   TraceParts parts_;
+  std::vector<std::string> thread_names_;
 };
 
 // Writes one line a call, in the manner of strace:

@@ -41,10 +41,9 @@ struct TracerOptions {
 };
 
 // Records while it exists, on all threads, by a hook on each entry point. Makes no driver call, except for
-// TracerOptions::gpu_times. Each thread
-// writes to memory that is mapped to the file, so a process that is killed leaves all calls up to then, the
-// unfinished one included. A child of fork() records nothing. Copies of the values behind pointers are
-// limited to single objects and the first element of arrays.
+// TracerOptions::gpu_times. Each thread writes to memory that is mapped to the file, so a process that is
+// killed leaves all calls up to then, the unfinished one included. A child of fork() records nothing. Copies
+// of the values behind pointers are limited to single objects and the first element of arrays.
 class Tracer {
  public:
   // Creates the file, or truncates it. Throws std::system_error if that fails, and as
