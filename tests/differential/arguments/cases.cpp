@@ -50,14 +50,14 @@ const std::vector<Call> &all_calls() {
 // Adds cases of a call in a situation.
 class CasesOfCall {
  public:
-  CasesOfCall(const Call &call, Situation situation, std::vector<Case> &to)
-      : call_(call), situation_(situation), to_(to) {}
+  CasesOfCall(const Call &call, const NamedSituation &in, std::vector<Case> &to)
+      : call_(call), in_(in), to_(to) {}
 
   void add(std::vector<ChangedArgument> changes) {
-    std::string name = fmt::format("{} {}", name_of(situation_), call_.name);
+    std::string name = fmt::format("{} {}", in_.name, call_.name);
     for (const ChangedArgument &one : changes) name += " " + one.change->name;
     if (changes.empty()) name += " unchanged";
-    to_.push_back({std::move(name), &call_, situation_, std::move(changes)});
+    to_.push_back({std::move(name), &call_, in_.situation, std::move(changes)});
   }
   void add_each_change() {
     for (std::size_t i = 0; i < call_.arguments.size(); ++i)
@@ -95,12 +95,13 @@ class CasesOfCall {
   static constexpr std::size_t kPairs = 6;  // at most, for two arguments
 
   const Call &call_;
-  Situation situation_;
+  const NamedSituation &in_;
   std::vector<Case> &to_;
 };
 
-void add_cases(const Call &call, Situation situation, std::vector<Case> &to) {
-  CasesOfCall cases(call, situation, to);
+void add_cases(const Call &call, const NamedSituation &in, std::vector<Case> &to) {
+  const Situation situation = in.situation;
+  CasesOfCall cases(call, in, to);
   if (situation == Situation::plain || situation == Situation::no_context) {
     if (call.needs_current_context && situation == Situation::no_context) return;
     cases.add({});
@@ -118,7 +119,7 @@ void add_cases(const Call &call, Situation situation, std::vector<Case> &to) {
 const std::vector<Case> &all_cases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> to;
-    for (const Situation situation : all_situations())
+    for (const NamedSituation &situation : all_situations())
       for (const Call &call : all_calls()) add_cases(call, situation, to);
     std::set<std::string_view> names;
     for (const Case &one : to)

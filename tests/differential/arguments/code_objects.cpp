@@ -7,9 +7,7 @@
 namespace arguments {
 
 CUmodule Objects::module() {
-  return once<CUmodule>(
-      "module", [this](CUmodule *made) { return driver_->cuModuleLoadData(made, kPtx); },
-      [this](CUmodule module) { driver_->cuModuleUnload(module); });
+  return once<CUmodule>("module", [this](CUmodule *made) { return driver_->cuModuleLoadData(made, kPtx); });
 }
 CUfunction Objects::function(const char *name) {
   return once<CUfunction>(
@@ -18,12 +16,9 @@ CUfunction Objects::function(const char *name) {
       [](CUfunction) {});
 }
 CUlibrary Objects::library() {
-  return once<CUlibrary>(
-      "library",
-      [this](CUlibrary *made) {
-        return driver_->cuLibraryLoadData(made, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0);
-      },
-      [this](CUlibrary library) { driver_->cuLibraryUnload(library); });
+  return once<CUlibrary>("library", [this](CUlibrary *made) {
+    return driver_->cuLibraryLoadData(made, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  });
 }
 CUkernel Objects::kernel(const char *name) {
   return once<CUkernel>(
@@ -32,8 +27,7 @@ CUkernel Objects::kernel(const char *name) {
 }
 CUlinkState Objects::link() {
   return once<CUlinkState>(
-      "link", [this](CUlinkState *made) { return driver_->cuLinkCreate(0, nullptr, nullptr, made); },
-      [this](CUlinkState link) { driver_->cuLinkDestroy(link); });
+      "link", [this](CUlinkState *made) { return driver_->cuLinkCreate(0, nullptr, nullptr, made); });
 }
 
 }  // namespace arguments

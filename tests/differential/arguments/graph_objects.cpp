@@ -5,19 +5,14 @@
 namespace arguments {
 
 CUgraph Objects::graph() {
-  return once<CUgraph>(
-      "graph", [this](CUgraph *made) { return driver_->cuGraphCreate(made, 0); },
-      [this](CUgraph graph) { driver_->cuGraphDestroy(graph); });
+  return once<CUgraph>("graph", [this](CUgraph *made) { return driver_->cuGraphCreate(made, 0); });
 }
 CUgraph Objects::child_graph() {
-  return once<CUgraph>(
-      "child graph",
-      [this](CUgraph *made) {
-        CUgraphNode added = nullptr;
-        check(driver_->cuGraphCreate(made, 0), "child graph");
-        return driver_->cuGraphAddEmptyNode(&added, *made, nullptr, 0);
-      },
-      [this](CUgraph graph) { driver_->cuGraphDestroy(graph); });
+  return once<CUgraph>("child graph", [this](CUgraph *made) {
+    CUgraphNode added = nullptr;
+    check(driver_->cuGraphCreate(made, 0), "child graph");
+    return driver_->cuGraphAddEmptyNode(&added, *made, nullptr, 0);
+  });
 }
 CUgraphNode Objects::empty_node() {
   return node("empty node",
@@ -100,9 +95,9 @@ CUgraphConditionalHandle Objects::conditional() {
       [](CUgraphConditionalHandle) {});
 }
 CUgraphExec Objects::executable(CUgraphNode) {
-  return once<CUgraphExec>(
-      "executable graph", [this](CUgraphExec *made) { return driver_->cuGraphInstantiate(made, graph(), 0); },
-      [this](CUgraphExec executable) { driver_->cuGraphExecDestroy(executable); });
+  return once<CUgraphExec>("executable graph", [this](CUgraphExec *made) {
+    return driver_->cuGraphInstantiate(made, graph(), 0);
+  });
 }
 CUuserObject Objects::user_object() {
   constexpr unsigned kReferences = 4;

@@ -122,13 +122,10 @@ Address Objects::mapped() {
 Address Objects::unmapped() { return {range().value + kMapped}; }
 
 CUmemoryPool Objects::pool() {
-  return once<CUmemoryPool>(
-      "pool",
-      [this](CUmemoryPool *made) {
-        const CUmemPoolProps properties = pool_properties();
-        return driver_->cuMemPoolCreate(made, &properties);
-      },
-      [this](CUmemoryPool pool) { driver_->cuMemPoolDestroy(pool); });
+  return once<CUmemoryPool>("pool", [this](CUmemoryPool *made) {
+    const CUmemPoolProps properties = pool_properties();
+    return driver_->cuMemPoolCreate(made, &properties);
+  });
 }
 CUmemoryPool Objects::pool_to_set() {
   const CUmemoryPool made = pool();

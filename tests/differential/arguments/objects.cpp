@@ -93,15 +93,12 @@ Out<int> Objects::made_descriptor() {
 }
 
 CUcontext Objects::other_context() {
-  return once<CUcontext>(
-      "other context",
-      [this](CUcontext *made) {
-        CUcontext popped = nullptr;
-        const CUresult result = driver_->cuCtxCreate(made, nullptr, 0, device);
-        driver_->cuCtxPopCurrent(&popped);
-        return result;
-      },
-      [this](CUcontext context) { driver_->cuCtxDestroy(context); });
+  return once<CUcontext>("other context", [this](CUcontext *made) {
+    CUcontext popped = nullptr;
+    const CUresult result = driver_->cuCtxCreate(made, nullptr, 0, device);
+    driver_->cuCtxPopCurrent(&popped);
+    return result;
+  });
 }
 
 CUdevice Objects::device_to_flag() {
@@ -128,12 +125,9 @@ CUdevResourceDesc Objects::resource_description() {
       [](CUdevResourceDesc) {});
 }
 CUgreenCtx Objects::green_context() {
-  return once<CUgreenCtx>(
-      "green context",
-      [this](CUgreenCtx *made) {
-        return driver_->cuGreenCtxCreate(made, resource_description(), device, CU_GREEN_CTX_DEFAULT_STREAM);
-      },
-      [this](CUgreenCtx context) { driver_->cuGreenCtxDestroy(context); });
+  return once<CUgreenCtx>("green context", [this](CUgreenCtx *made) {
+    return driver_->cuGreenCtxCreate(made, resource_description(), device, CU_GREEN_CTX_DEFAULT_STREAM);
+  });
 }
 
 }  // namespace arguments

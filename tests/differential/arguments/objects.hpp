@@ -107,6 +107,9 @@ class Objects {
   // Keeps destroy() from destroying the object with this handle, because the call has.
   void forget(std::uint64_t handle);
 
+  // Throws NotMade unless the result is a success.
+  static void check(CUresult result, std::string_view name);
+
   const CUdevice device = 0;
   CUcontext context() const { return context_; }
   CUcontext other_context();
@@ -243,6 +246,12 @@ class Objects {
   // Returns the object of this name; makes it if there is none. destroy(handle) destroys it.
   template <class Handle, class Make, class Destroy>
   Handle once(std::string_view name, Make make, Destroy destroy);
+  // As above; destroy_made() destroys it.
+  template <class Handle, class Make>
+  Handle once(std::string_view name, Make make) {
+    return once<Handle>(name, make, [this](Handle handle) { destroy_made(handle); });
+  }
+  CUstream stream_with(CUstream_flags flags, std::string_view name);
   template <class Add>
   CUgraphNode node(std::string_view name, Add add);
   // Undoes, after the case, what its call may have changed.
@@ -252,8 +261,6 @@ class Objects {
         name, [](int *) { return CUDA_SUCCESS; }, [undo](int) { undo(); });
   }
   Address allocated(std::string_view name);
-  // Throws NotMade unless the result is a success.
-  static void check(CUresult result, std::string_view name);
 
   void destroy_made(CUcontext context) { driver_->cuCtxDestroy(context); }
   void destroy_made(CUstream stream) { driver_->cuStreamDestroy(stream); }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,11 +13,7 @@
 namespace arguments {
 namespace {
 
-struct Name {
-  Situation situation;
-  std::string_view text;
-};
-constexpr Name kNames[] = {
+constexpr NamedSituation kSituations[] = {
     {Situation::plain, "plain"},
     {Situation::no_context, "no_context"},
     {Situation::other_context, "other_context"},
@@ -33,11 +28,6 @@ constexpr Name kNames[] = {
     {Situation::host_function, "host_function"},
     {Situation::after_fault, "after_fault"},
 };
-constexpr auto kAll = [] {
-  std::array<Situation, std::size(kNames)> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = kNames[i].situation;
-  return all;
-}();
 
 constexpr const char *kTrap =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry fault() { trap; }\n";
@@ -71,17 +61,7 @@ class Release {
 
 }  // namespace
 
-std::string_view name_of(Situation situation) {
-  for (const Name &name : kNames)
-    if (name.situation == situation) return name.text;
-  return "";
-}
-
-std::span<const Situation> all_situations() { return kAll; }
-
-void CallMaker::check(CUresult result, std::string_view what) {
-  if (result != CUDA_SUCCESS) throw NotMade(fmt::format("no {}: {}", what, static_cast<int>(result)));
-}
+std::span<const NamedSituation> all_situations() { return kSituations; }
 
 CUresult CallMaker::make(Situation situation, const Call &call) {
   switch (situation) {
@@ -130,17 +110,21 @@ CUresult CallMaker::make_in_context(CUcontext context, const Call &call) {
   return make_watching_context(call);
 }
 
-CUresult CallMaker::make_in_capture(CUstream stream, CUstreamCaptureMode mode, const Call &call) {
-  check(driver_.cuStreamBeginCapture(stream, mode), "capture");
-  const CUresult result = make_watching_context(call);
-  driver_.cuCtxSetCurrent(context_);
+std::string CallMaker::end_capture(CUstream stream) const {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
   driver_.cuStreamIsCapturing(stream, &status);
-  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    seen_ += fmt::format(" capture={}", static_cast<int>(status));
   CUgraph captured = nullptr;
   driver_.cuStreamEndCapture(stream, &captured);
   if (captured != nullptr) driver_.cuGraphDestroy(captured);
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? ""
+                                                   : fmt::format(" capture={}", static_cast<int>(status));
+}
+
+CUresult CallMaker::make_in_capture(CUstream stream, CUstreamCaptureMode mode, const Call &call) {
+  Objects::check(driver_.cuStreamBeginCapture(stream, mode), "capture");
+  const CUresult result = make_watching_context(call);
+  driver_.cuCtxSetCurrent(context_);
+  seen_ += end_capture(stream);
   return result;
 }
 
@@ -155,27 +139,21 @@ CUresult CallMaker::make_in_capture_of_others(const Call &call) {
     has_begun = true;
     has_begun.notify_one();
     has_returned.wait(false);
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    driver_.cuStreamIsCapturing(stream, &status);
-    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-      seen = fmt::format(" capture={}", static_cast<int>(status));
-    CUgraph captured = nullptr;
-    driver_.cuStreamEndCapture(stream, &captured);
-    if (captured != nullptr) driver_.cuGraphDestroy(captured);
+    seen = end_capture(stream);
   });
   has_begun.wait(false);
   const CUresult result = begun == CUDA_SUCCESS ? make_watching_context(call) : begun;
   has_returned = true;
   has_returned.notify_one();
   other.join();
-  check(begun, "capture");
+  Objects::check(begun, "capture");
   seen_ += seen;
   return result;
 }
 
 CUresult CallMaker::make_while_captured(const Call &call) {
   const CUstream stream = objects_.stream();
-  check(driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "capture");
+  Objects::check(driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "capture");
   const CUresult result = make_watching_context(call);
   driver_.cuCtxSetCurrent(context_);
   CUgraph captured = nullptr;
@@ -198,7 +176,8 @@ CUresult CallMaker::make_while_captured(const Call &call) {
 CUresult CallMaker::make_while_busy(CUstream stream, const Call &call) {
   constexpr std::chrono::milliseconds kLongest(300);
   const Flag flag = objects_.flag();
-  check(driver_.cuStreamWaitValue32(stream, flag.address, 1, CU_STREAM_WAIT_VALUE_GEQ), "pending work");
+  Objects::check(driver_.cuStreamWaitValue32(stream, flag.address, 1, CU_STREAM_WAIT_VALUE_GEQ),
+                 "pending work");
   Release release(*flag.value, 1, kLongest);
   const CUresult result = make_watching_context(call);
   if (release.end()) seen_ += " waits";
@@ -214,17 +193,18 @@ CUresult CallMaker::make_in_host_function(const Call &call) {
     Result &to = *static_cast<Result *>(data);
     to.code = to.call();
   };
-  check(driver_.cuLaunchHostFunc(objects_.other_stream(), function, &result), "host function");
-  check(driver_.cuStreamSynchronize(objects_.other_stream()), "end of the host function");
+  Objects::check(driver_.cuLaunchHostFunc(objects_.other_stream(), function, &result), "host function");
+  Objects::check(driver_.cuStreamSynchronize(objects_.other_stream()), "end of the host function");
   return result.code;
 }
 
 CUresult CallMaker::make_after_fault(const Call &call) {
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  check(driver_.cuModuleLoadData(&module, kTrap), "faulty kernel");
-  check(driver_.cuModuleGetFunction(&function, module, "fault"), "faulty kernel");
-  check(driver_.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), "faulty kernel");
+  Objects::check(driver_.cuModuleLoadData(&module, kTrap), "faulty kernel");
+  Objects::check(driver_.cuModuleGetFunction(&function, module, "fault"), "faulty kernel");
+  Objects::check(driver_.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+                 "faulty kernel");
   if (driver_.cuCtxSynchronize() == CUDA_SUCCESS) throw NotMade("no fault");
   return make_watching_context(call);
 }

@@ -27,9 +27,11 @@ enum class Situation {
   after_fault            // the context has an error that stays
 };
 
-// Returns the name in the names of cases: "no_context".
-std::string_view name_of(Situation situation);
-std::span<const Situation> all_situations();
+struct NamedSituation {
+  Situation situation;
+  std::string_view name;  // in the names of cases: "no_context"
+};
+std::span<const NamedSituation> all_situations();
 
 // Makes a call in a situation, which begins before the call and ends after it.
 class CallMaker {
@@ -54,7 +56,8 @@ class CallMaker {
   CUresult make_while_busy(CUstream stream, const Call &call);
   CUresult make_in_host_function(const Call &call);
   CUresult make_after_fault(const Call &call);
-  void check(CUresult result, std::string_view what);
+  // Ends the capture of a stream. Returns what seen() says of it.
+  std::string end_capture(CUstream stream) const;
 
   const cushim::Driver &driver_;
   Objects &objects_;

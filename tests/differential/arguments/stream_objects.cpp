@@ -4,22 +4,12 @@
 
 namespace arguments {
 
-CUstream Objects::stream() {
-  return once<CUstream>(
-      "stream", [this](CUstream *made) { return driver_->cuStreamCreate(made, CU_STREAM_NON_BLOCKING); },
-      [this](CUstream stream) { driver_->cuStreamDestroy(stream); });
+CUstream Objects::stream_with(CUstream_flags flags, std::string_view name) {
+  return once<CUstream>(name, [&](CUstream *made) { return driver_->cuStreamCreate(made, flags); });
 }
-CUstream Objects::other_stream() {
-  return once<CUstream>(
-      "other stream",
-      [this](CUstream *made) { return driver_->cuStreamCreate(made, CU_STREAM_NON_BLOCKING); },
-      [this](CUstream stream) { driver_->cuStreamDestroy(stream); });
-}
-CUstream Objects::blocking_stream() {
-  return once<CUstream>(
-      "blocking stream", [this](CUstream *made) { return driver_->cuStreamCreate(made, CU_STREAM_DEFAULT); },
-      [this](CUstream stream) { driver_->cuStreamDestroy(stream); });
-}
+CUstream Objects::stream() { return stream_with(CU_STREAM_NON_BLOCKING, "stream"); }
+CUstream Objects::other_stream() { return stream_with(CU_STREAM_NON_BLOCKING, "other stream"); }
+CUstream Objects::blocking_stream() { return stream_with(CU_STREAM_DEFAULT, "blocking stream"); }
 Flag Objects::flag() {
   void *const value = once<void *>(
       "flag", [this](void **made) { return driver_->cuMemHostAlloc(made, sizeof(std::uint32_t), 0); },
@@ -65,27 +55,20 @@ List<CUstreamCaptureMode> Objects::capture_mode_to_exchange() {
 }
 
 CUevent Objects::event() {
-  return once<CUevent>(
-      "event",
-      [this](CUevent *made) {
-        check(driver_->cuEventCreate(made, CU_EVENT_DEFAULT), "event");
-        check(driver_->cuEventRecord(*made, stream()), "event");
-        return driver_->cuStreamSynchronize(stream());
-      },
-      [this](CUevent event) { driver_->cuEventDestroy(event); });
+  return once<CUevent>("event", [this](CUevent *made) {
+    check(driver_->cuEventCreate(made, CU_EVENT_DEFAULT), "event");
+    check(driver_->cuEventRecord(*made, stream()), "event");
+    return driver_->cuStreamSynchronize(stream());
+  });
 }
 CUevent Objects::other_event() {
-  return once<CUevent>(
-      "other event", [this](CUevent *made) { return driver_->cuEventCreate(made, CU_EVENT_DEFAULT); },
-      [this](CUevent event) { driver_->cuEventDestroy(event); });
+  return once<CUevent>("other event",
+                       [this](CUevent *made) { return driver_->cuEventCreate(made, CU_EVENT_DEFAULT); });
 }
 CUevent Objects::ipc_event() {
-  return once<CUevent>(
-      "IPC event",
-      [this](CUevent *made) {
-        return driver_->cuEventCreate(made, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
-      },
-      [this](CUevent event) { driver_->cuEventDestroy(event); });
+  return once<CUevent>("IPC event", [this](CUevent *made) {
+    return driver_->cuEventCreate(made, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+  });
 }
 
 }  // namespace arguments
