@@ -12,6 +12,7 @@
 #include <cstring>
 #include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "played.hpp"
@@ -263,7 +264,7 @@ TEST_F(Player, Tensor_maps_of_several_dimensions_are_encoded_with_all_of_them) {
     CUtensorMap map{};
     CUdeviceptr memory = 0;
     driver.cuMemAlloc(&memory, 1 << 20);
-    // Of the distances between elements the first is not passed.
+    // The distance along the first dimension is not passed: it is the size of an element.
     const cuuint64_t sizes[] = {64, 32, 8}, distances[] = {64 * 4, 64 * 32 * 4};
     const cuuint32_t box[] = {16, 8, 4}, strides[] = {1, 1, 1};
     EXPECT_EQ(driver.cuTensorMapEncodeTiled(
@@ -282,21 +283,30 @@ TEST_F(Player, Tensor_maps_of_several_dimensions_are_encoded_with_all_of_them) {
 }
 #endif
 
+// Makes a driver give the same handle to each function; a replay's driver does not. The handle works as that
+// of the newest function in cuFuncGetAttribute, and nowhere else.
+class OneHandleForFunctions {
+ public:
+  explicit OneHandleForFunctions(Driver &driver)
+      : found_(cushim::hook::after<&cuModuleGetFunction>(
+            driver, [this](CUresult, CUfunction *function, CUmodule,
+                           const char *) { newest_ = std::exchange(*function, handle()); })),
+        attribute_(cushim::hook::replace<&cuFuncGetAttribute>(
+            driver, [this](const auto &next, int *value, CUfunction_attribute which, CUfunction) {
+              return next(value, which, newest_);
+            })) {}
+
+  static CUfunction handle() { return reinterpret_cast<CUfunction>(0x5eed00); }
+
+ private:
+  CUfunction newest_ = nullptr;
+  cushim::hook::Hook found_, attribute_;
+};
+
 TEST_F(Player, A_function_may_have_the_handle_of_one_of_an_unloaded_module) {
-  // The recorded driver gives the same handle to each function; the replay's driver does not.
-  CUfunction real = nullptr;
-  auto *const handle = reinterpret_cast<CUfunction>(0x5eed00);
   const cushim::sim::Machine machine;
   Driver &recorded = machine.driver();
-  const auto found = cushim::hook::after<&cuModuleGetFunction>(
-      recorded, [&](CUresult, CUfunction *function, CUmodule, const char *) {
-        real = *function;
-        *function = handle;
-      });
-  const auto attribute = cushim::hook::replace<&cuFuncGetAttribute>(
-      recorded, [&](const auto &next, int *value, CUfunction_attribute which, CUfunction) {
-        return next(value, which, real);
-      });
+  const OneHandleForFunctions one_handle(recorded);
   {
     const cushim::replay::Recorder recorder(recorded, file_);
     make_context(recorded);
@@ -320,22 +330,12 @@ TEST_F(Player, A_function_may_have_the_handle_of_one_of_an_unloaded_module) {
 
 #if CUDA_VERSION >= 12000
 TEST_F(Player, A_function_may_have_the_value_of_the_handle_of_a_kernel) {
-  CUfunction real = nullptr;
-  auto *const handle = reinterpret_cast<CUfunction>(0x5eed00);
   const cushim::sim::Machine machine;
   Driver &recorded = machine.driver();
+  const OneHandleForFunctions one_handle(recorded);
   const auto kernel_found = cushim::hook::after<&cuLibraryGetKernel>(
       recorded, [&](CUresult, CUkernel *kernel, CUlibrary, const char *) {
-        *kernel = reinterpret_cast<CUkernel>(handle);
-      });
-  const auto found = cushim::hook::after<&cuModuleGetFunction>(
-      recorded, [&](CUresult, CUfunction *function, CUmodule, const char *) {
-        real = *function;
-        *function = handle;
-      });
-  const auto attribute = cushim::hook::replace<&cuFuncGetAttribute>(
-      recorded, [&](const auto &next, int *value, CUfunction_attribute which, CUfunction) {
-        return next(value, which, real);
+        *kernel = reinterpret_cast<CUkernel>(OneHandleForFunctions::handle());
       });
   {
     const cushim::replay::Recorder recorder(recorded, file_);
