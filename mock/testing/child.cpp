@@ -89,7 +89,7 @@ Child::~Child() {
 int Child::wait() {
   close(file_);
   file_ = -1;
-  const int status = wait_for(process_);
+  const int status = process_ > 0 ? wait_for(process_) : -SIGKILL;  // kill() has waited for it
   process_ = -1;
   return status;
 }
