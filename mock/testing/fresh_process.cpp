@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <cushim/testing/answer.hpp>
 #include <cushim/testing/fresh_process.hpp>
 
-#include <stdexcept>
+#include <string>
 
+#include "fork_server.hpp"
+#include "memory_file.hpp"
 #include "options.hpp"
 #include "record.hpp"
-#include "spawn.hpp"
 
 namespace cushim::testing::detail {
 
 namespace {
-
-// An anonymous file in memory.
-class Memory {
- public:
-  explicit Memory(const char *what) : file_(memfd_create(what, MFD_CLOEXEC)) {
-    if (file_ < 0) throw std::runtime_error("memfd_create failed");
-  }
-  Memory(const Memory &) = delete;
-  Memory &operator=(const Memory &) = delete;
-  ~Memory() { close(file_); }
-
-  int file() const { return file_; }
-  std::string text() const {
-    std::string text;
-    char part[4096];
-    lseek(file_, 0, SEEK_SET);
-    for (ssize_t got; (got = read(file_, part, sizeof part)) > 0;)
-      text.append(part, static_cast<std::size_t>(got));
-    return text;
-  }
-
- private:
-  int file_;
-};
 
 // Returns the reason that GTEST_SKIP() printed.
 std::string skip_reason(const std::string &output) {
@@ -49,13 +24,8 @@ std::string skip_reason(const std::string &output) {
 
 FreshProcess in_a_fresh_process(Crash crash) {
   if (options().is_fresh) return {};
-  const ::testing::TestInfo &test = *::testing::UnitTest::GetInstance()->current_test_info();
-  const std::string name = std::string(test.test_suite_name()) + "." + test.name();
-  const Memory answers("answers");
-  const Memory output("output");
-  const int status = wait_for(spawn(
-      {"--cushim-fresh", "--gtest_color=no", "--gtest_also_run_disabled_tests", "--gtest_filter=" + name},
-      answers.file(), output.file()));
+  const MemoryFile answers("answers"), output("output");
+  const int status = run_in_fresh_process(running_test(), answers.file(), output.file());
   add_child_answers(answers.text());
 
   FreshProcess result{.ended = true, .failure = {}};

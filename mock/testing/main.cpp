@@ -15,6 +15,7 @@
 #include "calls.hpp"
 #include "child.hpp"
 #include "ctest_devices.hpp"
+#include "fork_server.hpp"
 #include "kernel.hpp"
 #include "list.hpp"
 #include "options.hpp"
@@ -175,6 +176,11 @@ int main(int argc, char **argv) {
     return wrong_use;
   }
   set_options(given);
+  if (given.is_fresh) {
+    given = serve_fresh_processes(given);
+    set_options(given);
+    end_with_parent();
+  }
   if (::testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
   if (given.lists_tests) {
     std::cout << list_of_tests();
@@ -195,7 +201,6 @@ int main(int argc, char **argv) {
     record_calls("end");
     return status;
   }
-  if (given.is_fresh) end_with_parent();
   auto &listeners = ::testing::UnitTest::GetInstance()->listeners();
   auto owned = std::make_unique<Summary>();
   Summary &summary = *owned;

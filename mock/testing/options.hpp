@@ -17,11 +17,12 @@ struct Options {
   int limit_seconds = 20;          // --limit, CUSHIM_TEST_LIMIT: of one test
 
   // Options by which one process of a run starts another.
-  std::string child;    // --cushim-child: the body to run instead of the tests
-  int child_file = -1;  // --cushim-file: its channel, or the file for the answers of a fresh process
-  int parent = 0;       // --cushim-parent: process ID of the parent
-  std::string test;     // --cushim-test: the test that started it
-  bool is_fresh = false;
+  std::string child;  // --cushim-child: the body to run instead of the tests
+  int child_file =
+      -1;  // --cushim-file: its channel, or that of requests for fresh processes; in these, their answers
+  int parent = 0;         // --cushim-parent: process ID of the parent
+  std::string test;       // --cushim-test: the test that started it
+  bool is_fresh = false;  // --cushim-fresh: starts fresh processes, or is one
 };
 
 // The text of --help.

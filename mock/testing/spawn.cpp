@@ -20,6 +20,13 @@ extern char **environ;  // NOLINT: the name that POSIX gives it
 
 namespace cushim::testing {
 
+std::vector<char *> environment_of_child() {
+  std::vector<char *> environment;
+  for (char **variable = environ; *variable != nullptr; ++variable)
+    if (!std::string_view(*variable).starts_with("GTEST_")) environment.push_back(*variable);
+  return environment;
+}
+
 pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
   constexpr int inherited = 3;
   std::vector<std::string> arguments_of_child = {
@@ -36,9 +43,7 @@ pid_t spawn(const std::vector<std::string> &arguments, int file, int output) {
   for (std::string &argument : arguments_of_child) argv.push_back(argument.data());
   argv.push_back(nullptr);
 
-  std::vector<char *> environment;
-  for (char **variable = environ; *variable != nullptr; ++variable)
-    if (!std::string_view(*variable).starts_with("GTEST_")) environment.push_back(*variable);
+  std::vector<char *> environment = environment_of_child();
   environment.push_back(nullptr);
 
   posix_spawn_file_actions_t actions;

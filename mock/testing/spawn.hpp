@@ -8,9 +8,12 @@
 
 namespace cushim::testing {
 
+// Returns the environment of the processes of this run: this process's without GoogleTest's own variables.
+std::vector<char *> environment_of_child();
+
 // Starts this program again with these arguments and this run's driver. The child inherits `file` as
-// descriptor 3 (and gets --cushim-file=3), and its output goes to `output` unless that is -1. GoogleTest's
-// own environment variables are removed. Throws std::runtime_error.
+// descriptor 3 (and gets --cushim-file=3), and its output goes to `output` unless that is -1.
+// Throws std::runtime_error.
 pid_t spawn(const std::vector<std::string> &arguments, int file, int output);
 
 // Waits for a process. Returns its exit status, or the negative signal number.

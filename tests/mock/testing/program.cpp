@@ -90,6 +90,27 @@ TEST(Fresh, A_crash_may_be_an_answer) {
   raise(SIGSEGV);
 }
 
+class FreshWithVariable : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("PROGRAM_VARIABLE", "set", 1); }
+  void TearDown() override { unsetenv("PROGRAM_VARIABLE"); }
+};
+TEST_F(FreshWithVariable, Has_the_environment_of_its_test) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  EXPECT_STREQ(std::getenv("PROGRAM_VARIABLE"), "set");
+}
+TEST(FreshWithoutVariable, Has_the_environment_of_its_test) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  EXPECT_EQ(std::getenv("PROGRAM_VARIABLE"), nullptr);
+}
+class FreshTwice : public ::testing::TestWithParam<int> {};
+TEST_P(FreshTwice, Has_the_initial_values_of_variables) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  static int runs = 0;
+  EXPECT_EQ(++runs, 1);
+}
+INSTANTIATE_TEST_SUITE_P(Of, FreshTwice, ::testing::Range(0, 2));
+
 CUSHIM_CHILD(twice) { parent.send(2 * parent.receive<int>()); }
 TEST(Children, Talk) {
   Child child("twice");
@@ -107,6 +128,11 @@ TEST(Children, A_killed_one_is_noticed) {
   EXPECT_GT(child.receive<pid_t>(), 0);
   child.kill();
   EXPECT_THROW(child.receive<int>(), std::runtime_error);
+}
+TEST(Children, A_killed_one_is_not_waited_for_again_while_another_lives) {
+  Child child("waiting"), other("waiting");
+  child.kill();
+  EXPECT_EQ(child.wait(), -SIGKILL);
 }
 TEST(Children, Another_size_is_noticed) {
   Child child("waiting");

@@ -162,6 +162,12 @@ TEST(TestingFresh, Failures_skips_and_crashes_are_passed_on) {
   EXPECT_EQ(run_on_sim("Fresh.A_crash*").exit, 0);
 }
 
+TEST(TestingFresh, Processes_are_of_their_own_tests_alone) {
+  const Finished all = run_on_sim("FreshWith*:*FreshTwice.*");
+  EXPECT_EQ(all.exit, 0) << all;
+  EXPECT_TRUE(all.says("executed 4 (4 passed, 0 failed)")) << all;
+}
+
 TEST(TestingChildren, Talk_and_their_ends_are_noticed) {
   const Finished children = run_on_sim("Children.*-*dies");
   EXPECT_EQ(children.exit, 0) << children;

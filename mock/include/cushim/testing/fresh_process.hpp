@@ -15,8 +15,8 @@ struct FreshProcess {
   bool skipped = false;
 };
 enum class Crash { fails, is_recorded };
-// In the first process: restarts this program for the running test only, takes over its answers, and sets
-// `ended`. In the restarted process: leaves `ended` false.
+// In the first process: runs this program again for the running test only, takes over its answers, and sets
+// `ended`. In the fresh process: leaves `ended` false.
 FreshProcess in_a_fresh_process(Crash crash);
 
 }  // namespace cushim::testing::detail
@@ -30,8 +30,9 @@ FreshProcess in_a_fresh_process(Crash crash);
     if (cushim_fresh.ended) return;                                                               \
   } while (false)
 
-// As the first line of a test body: runs the rest of the body in a process started by exec, with the same
-// driver. Its answers and failures become those of this test.
+// As the first line of a test body: runs the rest of the body in a process that has not loaded a driver
+// before, with the same choice of driver. Its answers and failures become those of this test. The process is
+// forked from one that was started by exec at the first such test; no fixture has been set up in it.
 #define CUSHIM_IN_A_FRESH_PROCESS() CUSHIM_FRESH_PROCESS_(fails)
 
 // The same, for calls that crash some drivers with a segmentation fault. A crash is recorded as the answer
