@@ -109,8 +109,10 @@ struct Count {
   std::size_t alike = 0, different = 0;
 };
 
-void write_calls(const std::string &name, const std::map<std::string, Count> &counts) {
+void write_calls(const std::string &name, const std::string &total,
+                 const std::map<std::string, Count> &counts) {
   std::ofstream file(name);
+  file << "# " << total << "\n";
   for (const auto &[symbol, count] : counts)
     file << symbol << ' ' << count.alike << ' ' << count.different << "\n";
   file.close();
@@ -169,10 +171,11 @@ int compare_with_recording(const Options &options, const Recording &recording, S
   if (!options.known_calls.empty())
     unknown = unknown_differences(by_call, read_known_calls(options.known_calls));
   std::cout << unknown;
-  std::cout << fmt::format("{} of {} walks are answered to the end as recorded ({} calls)\n", alike, walked,
-                           calls);
+  const std::string total =
+      fmt::format("{} of {} walks are answered to the end as recorded ({} calls)", alike, walked, calls);
+  std::cout << total << "\n";
   counts.erase("");  // steps that are not driver calls
-  if (!options.calls.empty()) write_calls(options.calls, counts);
+  if (!options.calls.empty()) write_calls(options.calls, total, counts);
   if (!options.known.empty()) return are_listed && walked != 0 ? 0 : 1;
   const auto all = static_cast<double>(walked);
   return unknown.empty() && all != 0 && 100 * static_cast<double>(alike) >= options.at_least * all ? 0 : 1;

@@ -156,9 +156,22 @@ def run(command, **variables):
     return done.returncode, done.stdout
 
 
-def ask(program, driver, chosen, folder):
-    """Returns the simulated driver's answers {(test, key): value}, its calls as from lines_of(), and the
-    entry points that it implements."""
+@dataclass
+class Result:
+    """What a run of the conformance suite on the simulated driver wrote."""
+    answers: dict = field(default_factory=dict)  # {(test, key): value}
+    calls: list = field(default_factory=list)    # as from lines_of()
+    served: set = field(default_factory=set)     # the entry points that the simulated driver implements
+
+    def add(self, answers, calls):
+        """Adds the files of --write-answers and --write-calls."""
+        self.answers |= {(test, key): value for test, key, value in lines_of(answers)}
+        self.calls += lines_of(calls)
+        self.served |= set(re.findall(r"^# serves (\w+)$", calls.read_text(), re.MULTILINE))
+
+
+def ask(program, driver, chosen, folder, result):
+    """Runs the statements that are chosen."""
     answers, calls = Path(folder, "answers.txt"), Path(folder, "calls.txt")
     for path in (answers, calls):
         path.unlink(missing_ok=True)
@@ -168,8 +181,42 @@ def ask(program, driver, chosen, folder):
                          CUSHIM_DEVICES=driver.devices, CUSHIM_DRIVER_VERSION=driver.version, CUSHIM_SCHEDULE="eager")
     if status not in (0, 1) or not answers.exists():
         raise SystemExit(f"{program} ended with {status}:\n{output[-3000:]}")
-    served = re.findall(r"^# serves (\w+)$", calls.read_text(), re.MULTILINE)
-    return {(test, key): value for test, key, value in lines_of(answers)}, list(lines_of(calls)), served
+    result.add(answers, calls)
+
+
+def ask_all(options, driver, not_simulated, at_times, folder):
+    """Returns the result of all statements, and that of those whose answers differ at times."""
+    result, others = Result(), Result()
+    if options.results:
+        written = sorted(options.results.glob(f"x{driver.devices.count(',') + 1}*.answers"))
+        if not written:
+            raise SystemExit(f"{options.results} has no answers for {driver.name}")
+        for answers in written:
+            result.add(answers, answers.with_suffix(".calls"))
+        ask(options.conformance, driver, ":".join(set(not_simulated) - set(at_times)), folder, result)
+    else:
+        ask(options.conformance, driver, "-" + ":".join(at_times), folder, result)
+    ask(options.conformance, driver, ":".join(at_times), folder, others)
+    return result, others
+
+
+def counts_of_walks(options, folder):
+    """Yields the subject of each recording of random programs, and the lines about their answers: the total, then
+    "SYMBOL EQUAL DIFFERENT" for each entry point."""
+    for path in sorted([*WALKS.glob("*.txt"), *WALKS.glob("data/*.txt.zst")]):
+        name = path.name.removesuffix(".zst")
+        counts = Path(options.results or folder, f"walks_{name}")
+        if not options.results:
+            if path.suffix == ".zst":
+                status, output = run(["zstd", "-dqf", path, "-o", Path(folder, name)])
+                if status != 0:
+                    raise SystemExit(f"zstd ended with {status}:\n{output}")
+                path = Path(folder, name)
+            status, output = run([options.differential, "--recorded", path, "--write-calls", counts, "--shown", "0",
+                                  "--at-least", "0"])
+            if status != 0:
+                raise SystemExit(f"{options.differential} ended with {status}:\n{output}")
+        yield path.name.split(".txt")[0].rsplit("_", 1)[1], counts.read_text().splitlines()
 
 
 def note_calls(rows, calls):
@@ -255,32 +302,23 @@ def measure(options):
     drivers = [Driver.read(path) for path in sorted(ANSWERS.glob("*.txt"))]
     with tempfile.TemporaryDirectory() as folder:
         for place, driver in enumerate(drivers):
-            answers, calls, served = ask(options.conformance, driver, "-" + ":".join(at_times), folder)
-            _, others, _ = ask(options.conformance, driver, ":".join(at_times), folder)
-            for symbol in served:
+            result, others = ask_all(options, driver, not_simulated, at_times, folder)
+            for symbol in result.served:
                 rows[symbol].served = True
-            asked = note_calls(rows, calls + others)
-            called = {(test, key) for test, key, _ in calls + others}
-            compare(rows, place, driver, answers, asked, called, not_simulated, at_times)
-        newest = Driver(NEWEST, drivers[0].devices, NEWEST, [])
-        for symbol in ask(options.conformance, newest, ANY_STATEMENT, folder)[2]:
+            calls = result.calls + others.calls
+            asked = note_calls(rows, calls)
+            called = {(test, key) for test, key, _ in calls}
+            compare(rows, place, driver, result.answers, asked, called, not_simulated, at_times)
+        newest, result = Driver(NEWEST, drivers[0].devices, NEWEST, []), Result()
+        ask(options.conformance, newest, ANY_STATEMENT, folder, result)
+        for symbol in result.served:
             if not rows[symbol].served:
                 rows[symbol].served = True
                 rows[symbol].reasons.append("documented only: only in drivers newer than the recorded ones")
         walks = []
-        for path in sorted([*WALKS.glob("*.txt"), *WALKS.glob("data/*.txt.zst")]):
-            counts = Path(folder, "walks.txt")
-            if path.suffix == ".zst":
-                status, output = run(["zstd", "-dqf", path, "-o", Path(folder, path.stem)])
-                if status != 0:
-                    raise SystemExit(f"zstd ended with {status}:\n{output}")
-                path = Path(folder, path.stem)
-            status, output = run([options.differential, "--recorded", path, "--write-calls", counts, "--shown", "0",
-                                  "--at-least", "0"])
-            if status != 0:
-                raise SystemExit(f"{options.differential} ended with {status}:\n{output}")
-            walks.append(path.stem.rsplit("_", 1)[1] + ": " + output.strip().splitlines()[-1])
-            for line in counts.read_text().splitlines():
+        for subject, (total, *counts) in counts_of_walks(options, folder):
+            walks.append(f"{subject}: {total.removeprefix('# ')}")
+            for line in counts:
                 symbol, alike, different = line.split()
                 rows[symbol].alike += int(alike)
                 rows[symbol].different += int(different)
@@ -303,6 +341,8 @@ def main():
     parser.add_argument("--conformance", type=Path, default=ROOT / "build/gcc/tests/conformance/cushim_conformance")
     parser.add_argument("--differential", type=Path,
                         default=ROOT / "build/gcc/tests/differential/cushim_differential")
+    parser.add_argument("--results", type=Path, metavar="FOLDER",
+                        help="results that CTest's tests wrote; without it, all statements and programs run again")
     parser.add_argument("--into", type=Path, default=ROOT, help="the folder of README.md and docs")
     options = parser.parse_args()
     for program in (options.conformance, options.differential):
