@@ -20,6 +20,8 @@ import sys
 FILES_OF_A_UNIT = 12
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 MACRO_CALL = re.compile(r"([A-Z][A-Z0-9_]+)\((\w+), *(\w+)")
+# A class that is only declared may be declared again.
+DECLARES_NOTHING = re.compile(r"namespace|template|using [\w:]+;|static_assert|enum \{|(class|struct|union|enum)\b[^{=(]*;")
 INCLUDE = re.compile(r'^# *include "([^"]+)"', re.MULTILINE)
 
 
@@ -35,8 +37,8 @@ def names_of(file):
             names.add(define[1])
         elif macro := MACRO_CALL.match(line):
             names.add(f"{macro[2]}.{macro[3]}")
-        elif re.match(r"[A-Za-z_]", line) and not re.match(r"namespace|template|using [\w:]+;", line):
-            before = re.split(r"[(={;:\[]", line.replace("::", "_"))[0]
+        elif re.match(r"[A-Za-z_]", line) and not DECLARES_NOTHING.match(line):
+            before = re.split(r"[(={;:\[]| final\b", line.replace("::", "_"))[0]
             names.update(IDENTIFIER.findall(before)[-1:])
         if re.match(r"[A-Za-z_]| {10,}k[A-Z]", line):  # further constants of one declaration
             names.update(re.findall(r"(?:^ +|, )(k[A-Z]\w*) =", line))

@@ -31,7 +31,7 @@ struct ProcessStatus {
 };
 
 std::string text_of(const std::string &path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return "";
   std::string text;
   char part[1024];
