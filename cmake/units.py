@@ -41,7 +41,7 @@ def names_of(file):
             before = re.split(r"[(={;:\[]| final\b", line.replace("::", "_"))[0]
             names.update(IDENTIFIER.findall(before)[-1:])
         if re.match(r"[A-Za-z_]| {10,}k[A-Z]", line):  # further constants of one declaration
-            names.update(re.findall(r"(?:^ +|, )(k[A-Z]\w*) =", line))
+            names.update(re.findall(r"(?:^ +|, )(k[A-Z]\w*)(?: =|{)", line))
     return names
 
 

@@ -117,7 +117,8 @@ void Engine::extend(const Work &later, const Work &earlier) {
 void Engine::reserve_lists() {
   if (unfinished_ < reserved_) return;
   const std::size_t wanted = std::max<std::size_t>(64, 2 * reserved_);
-  for (std::vector<Task *> *const list : {&polled_, &announced_, &ending_}) list->reserve(wanted);
+  for (std::vector<ConditionalTask> *const list : {&polled_, &announced_}) list->reserve(wanted);
+  ending_.reserve(wanted);
   for (ReadyHeap *const heap : {&runnable_, &needed_}) heap->reserve(wanted);
   reserved_ = wanted;
 }

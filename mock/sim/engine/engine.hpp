@@ -124,6 +124,12 @@ class Engine {
   class WithoutLock;
 
   // ---- Readiness of tasks ----
+  // A task whose condition did not hold when it was last checked. The copy of the condition's address saves
+  // reading the task at each check.
+  struct ConditionalTask {
+    Task *task;
+    const Condition *condition;
+  };
   void make_ready(Task &task);
   void make_runnable(Task &task);
   void remove_from_list(Task &task);
@@ -137,7 +143,7 @@ class Engine {
   // Checks the conditions of up to `most` polled tasks, in turn. Tasks whose condition holds become runnable.
   // Returns false if there are none.
   bool check_polled(std::size_t most);
-  bool check_conditions(const std::vector<Task *> &list, std::size_t &next, std::size_t most);
+  bool check_conditions(const std::vector<ConditionalTask> &list, std::size_t &next, std::size_t most);
   bool check_all_conditions();
   bool check_announced();
   // Checks the polled tasks that the work waits for.
@@ -199,11 +205,11 @@ class Engine {
   mock::OperationObserver *observer_ = nullptr;
 
   // Ready tasks: all their predecessors are complete. Tasks in `needed_` are runnable and needed by a wait.
-  ReadyHeap runnable_, needed_;  // the condition holds, or there is none
-  std::vector<Task *> polled_;   // waiting for memory, which is checked periodically
+  ReadyHeap runnable_, needed_;          // the condition holds, or there is none
+  std::vector<ConditionalTask> polled_;  // waiting for memory, which is checked periodically
   std::size_t next_to_poll_ = 0;
-  std::vector<Task *> announced_;  // waiting for a call of recheck_announced()
-  bool may_have_changed_ = true;   // memory, since the last check
+  std::vector<ConditionalTask> announced_;  // waiting for a call of recheck_announced()
+  bool may_have_changed_ = true;            // memory, since the last check
 
   std::vector<Task *> ending_;  // to be completed without being run
   std::size_t reserved_ = 0;    // capacity of each of these lists, in tasks

@@ -12,9 +12,9 @@ void Engine::make_ready(Task &task) {
   if (holds(task)) return make_runnable(task);
   const bool is_announced = task.condition->changed_by == Condition::ChangedBy::announcer;
   task.list = is_announced ? List::announced : List::polled;
-  std::vector<Task *> &list = is_announced ? announced_ : polled_;
+  std::vector<ConditionalTask> &list = is_announced ? announced_ : polled_;
   task.index = list.size();
-  list.push_back(&task);
+  list.push_back({&task, task.condition.get()});
 }
 
 void Engine::make_runnable(Task &task) {
@@ -24,9 +24,9 @@ void Engine::make_runnable(Task &task) {
 }
 
 void Engine::remove_from_list(Task &task) {
-  const auto swap_out = [&task](std::vector<Task *> &list) {
+  const auto swap_out = [&task](std::vector<ConditionalTask> &list) {
     list[task.index] = list.back();
-    list[task.index]->index = task.index;
+    list[task.index].task->index = task.index;
     list.pop_back();
   };
   switch (std::exchange(task.list, List::none)) {
@@ -53,16 +53,18 @@ std::vector<Task *> Engine::ready_tasks() const {
 
 // Makes the tasks of the list runnable whose condition holds. Checks up to `most` tasks, from index `next`,
 // and wraps around at the end. Returns false if no condition holds.
-bool Engine::check_conditions(const std::vector<Task *> &list, std::size_t &next, std::size_t most) {
+bool Engine::check_conditions(const std::vector<ConditionalTask> &list, std::size_t &next, std::size_t most) {
   bool has_found = false;
   for (std::size_t rest = std::min(most, list.size()); rest != 0; --rest) {
     if (next >= list.size()) next = 0;
-    Task &task = *list[next];
     ++examined_;
-    if (!task.condition->holds()) {
+    if (!list[next].condition->holds()) {
       ++next;
+      // The condition that the next check of as many reads at the same place.
+      if (next + most <= list.size()) __builtin_prefetch(list[next + most - 1].condition);
       continue;
     }
+    Task &task = *list[next].task;
     remove_from_list(task);
     make_runnable(task);
     has_found = true;

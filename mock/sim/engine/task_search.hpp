@@ -55,8 +55,8 @@ inline Task &front_of(Task &task) { return task.chain != nullptr ? *task.chain->
 
 template <class Visit>
 void Engine::for_each_ready(Visit visit) const {
-  for (Task *const task : polled_) visit(task);
-  for (Task *const task : announced_) visit(task);
+  for (const std::vector<ConditionalTask> *const list : {&polled_, &announced_})
+    for (const ConditionalTask &waiting : *list) visit(waiting.task);
   for (const ReadyHeap *const heap : {&runnable_, &needed_})
     for (std::size_t i = 0; i < heap->size(); ++i) visit(&(*heap)[i]);
 }

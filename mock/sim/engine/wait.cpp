@@ -128,8 +128,8 @@ bool Engine::is_deadlocked() const {
   if (has_others_ || in_host_function_ != nullptr || !host_functions_.empty() || moves_ != 0 ||
       has_runnable() || polled_.empty() || !announced_.empty())
     return false;
-  const auto is_hopeless = [](const Task *task) {
-    return task->condition->changed_by == Condition::ChangedBy::engine && !task->condition->holds();
+  const auto is_hopeless = [](const ConditionalTask &waiting) {
+    return waiting.condition->changed_by == Condition::ChangedBy::engine && !waiting.condition->holds();
   };
   return std::ranges::all_of(polled_, is_hopeless) && is_only_thread();
 }

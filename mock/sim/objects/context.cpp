@@ -37,7 +37,7 @@ void Context::sweep_per_thread() {
     const Stream &stream = *entry.second;
     return stream.thread.expired() && is_complete(stream.tail);
   });
-  per_thread_swept_at = std::max<std::size_t>(32, 2 * per_thread.size());
+  per_thread_swept_at = std::max<std::size_t>(4, 2 * per_thread.size());
 }
 
 }  // namespace cushim::sim

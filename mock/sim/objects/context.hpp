@@ -62,7 +62,7 @@ struct Context : Object {
   // Removes idle streams of ended threads once the number of streams has doubled since the last sweep:
   // amortized O(1) per stream.
   void sweep_per_thread();
-  std::size_t per_thread_swept_at = 32;
+  std::size_t per_thread_swept_at = 4;
 
   // Events and arrays of the context; destroyed with it.
   class Objects : public ListHook {
