@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <cushim/check/call_stack.hpp>
 #include <cushim/check/checkers.hpp>
+#include <cushim/mock/own_thread.hpp>
 #include <cushim/replay/recorder.hpp>
 #include <cushim/trace/tracer.hpp>
 
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -201,7 +201,7 @@ void report() {
 void report_within_patience() {
   auto reported = std::make_shared<std::promise<void>>();
   const std::future<void> is_reported = reported->get_future();
-  std::thread([reported] {
+  cushim::mock::start_thread([reported] {
     report();
     reported->set_value();
   }).detach();

@@ -2,6 +2,8 @@
 // A thread that runs the host functions of a program in their order.
 #pragma once
 
+#include <cushim/mock/own_thread.hpp>
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -29,7 +31,7 @@ class HostFunctions {
   void add(std::function<void()> function) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(function));
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_.joinable()) thread_ = mock::start_thread([this] { run(); });
     changed_.notify_all();
   }
 
@@ -61,7 +63,7 @@ class HostFunctions {
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   bool is_running_ = false, is_ending_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace cushim::replay

@@ -46,7 +46,7 @@ struct Deadlock::State final : Follower {
   // second thread each lock and each reference count costs more.
   void model_changed() override {
     if (clock.joinable() || !model.has_open_waits()) return;
-    clock = std::jthread([this](const std::stop_token &stop) { watch_blocked_calls(stop); });
+    clock = mock::start_thread([this](const std::stop_token &stop) { watch_blocked_calls(stop); });
     is_clock_running.wait(false);  // from here on, its thread counts as one of cushim's
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "execute/thread_pool.hpp"
 
-#include <signal.h>
 #include <cushim/mock/own_thread.hpp>
 
 #include <algorithm>
@@ -43,15 +42,10 @@ class Pool {
  private:
   // Starts fewer threads if the system has no more.
   void start_threads(unsigned count) {
-    sigset_t all, before;
-    sigfillset(&all);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&all, fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      for (; threads_ < count; ++threads_) std::thread([this] { help(); }).detach();
+      for (; threads_ < count; ++threads_) mock::start_thread([this] { help(); }).detach();
     } catch (const std::system_error &) {
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   void help() {

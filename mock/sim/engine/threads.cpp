@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/counted.hpp"
-#include "engine/driver_thread.hpp"
 #include "engine/engine.hpp"
 #include "engine/limits.hpp"
 
@@ -17,12 +16,12 @@ void Engine::start_threads() {
 
 void Engine::start_background() {
   if (background_.joinable()) return;
-  background_ = start_thread([this](const std::stop_token &stop) { background_thread(stop); });
+  background_ = mock::start_thread([this](const std::stop_token &stop) { background_thread(stop); });
 }
 
 void Engine::start_host_thread() {
   if (!host_thread_.joinable())
-    host_thread_ = start_thread([this](const std::stop_token &stop) { host_thread(stop); });
+    host_thread_ = mock::start_thread([this](const std::stop_token &stop) { host_thread(stop); });
 }
 
 void Engine::work_in_background() {

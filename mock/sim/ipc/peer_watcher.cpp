@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ipc/peer_watcher.hpp"
 
+#include <cushim/mock/own_thread.hpp>
+
 #include <chrono>
 #include <cstdio>
-
-#include "engine/driver_thread.hpp"
 
 namespace cushim::sim {
 
@@ -24,7 +24,7 @@ PeerWatcher::~PeerWatcher() {
 }
 
 void PeerWatcher::add(std::shared_ptr<AwaitedRecord> awaited) {
-  if (!is_running_) thread_ = start_thread([this](const std::stop_token &stop) { run(stop); });
+  if (!is_running_) thread_ = mock::start_thread([this](const std::stop_token &stop) { run(stop); });
   is_running_ = true;
   awaited_.push_back(std::move(awaited));
 }

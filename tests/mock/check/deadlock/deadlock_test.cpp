@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "support/machine_fixture.hpp"
+#include "support/threads.hpp"
 
 namespace cushim::check {
 namespace {
@@ -43,6 +44,22 @@ TEST(Deadlocks, Streams_that_wait_for_each_other_are_named_with_their_words) {
   need(driver().cuMemsetD32Async(words, 7, 1, running.stream()));
   need(driver().cuCtxSynchronize());
   EXPECT_EQ(checker.findings().size(), 1u);
+}
+
+TEST(Deadlocks, Are_watched_by_a_thread_that_receives_no_signals_of_the_program) {
+  const Running running;
+  std::uint32_t *const word = running.pinned();
+  *word = 0;
+  const CUstream stream = running.stream();
+  const Deadlock checker(driver());
+  const auto before = test::threads();
+  need(driver().cuStreamWaitValue32(stream, address(word), 1, CU_STREAM_WAIT_VALUE_GEQ));
+  const test::NewThreads started = test::threads_since(before);
+  EXPECT_EQ(started.number, 1);
+  EXPECT_EQ(started.signals_taken, 0);
+  EXPECT_EQ(started.faults_blocked, 0);
+  std::atomic_ref(*word).store(1);
+  need(driver().cuStreamSynchronize(stream));
 }
 
 TEST(Deadlocks, A_call_that_waits_long_for_the_host_is_reported_at_once_and_continues) {

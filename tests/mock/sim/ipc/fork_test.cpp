@@ -6,12 +6,11 @@
 #include <cushim/sim/machine.hpp>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <set>
+#include <thread>
 
 #include "pair.hpp"
+#include "support/threads.hpp"
 
 namespace cushim::processes {
 namespace {
@@ -71,24 +70,8 @@ TEST(AProcess, May_exit_in_a_signal_handler) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-std::set<std::string> threads() {
-  std::set<std::string> threads;
-  for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task"))
-    threads.insert(entry.path().string());
-  return threads;
-}
-
-bool blocks(const std::string &thread, int signal) {
-  std::ifstream status(thread + "/status");
-  for (std::string word; status >> word;) {
-    unsigned long long mask = 0;
-    if (word == "SigBlk:" && status >> std::hex >> mask) return (mask >> (signal - 1) & 1) != 0;
-  }
-  return false;
-}
-
 CUSHIM_CHILD(has_threads_of_the_driver) {
-  const std::set<std::string> before = threads();
+  const auto before = test::threads();
   const CUstream stream = begin();
   need(driver().cuLaunchHostFunc(
       stream, [](void *) {}, nullptr));
@@ -96,22 +79,45 @@ CUSHIM_CHILD(has_threads_of_the_driver) {
   const Exported exported;  // starts a background thread with every schedule
   need(driver().cuMemsetD8Async(exported.memory, 1, 1, stream));
   need(driver().cuStreamSynchronize(stream));
-  int made = 0, open = 0;
-  for (const std::string &thread : threads()) {
-    if (before.contains(thread)) continue;
-    ++made;
-    for (const int signal : {SIGTERM, SIGINT, SIGALRM, SIGUSR1, SIGCHLD, SIGPROF})
-      open += static_cast<int>(!blocks(thread, signal));
-    if (blocks(thread, SIGSEGV)) throw std::runtime_error("a fault must reach the program's handler");
-  }
-  parent.send(made);
-  parent.send(open);
+  parent.send(test::threads_since(before));
 }
 
 TEST(ThreadsOfTheDriver, Receive_no_signals_of_the_program) {
   Child child("has_threads_of_the_driver");
-  EXPECT_EQ(child.receive<int>(), 2) << "the one of host functions and the background worker";
-  EXPECT_EQ(child.receive<int>(), 0) << "signals that they take";
+  const auto started = child.receive<test::NewThreads>();
+  EXPECT_EQ(started.number, 2) << "the one of host functions and the background worker";
+  EXPECT_EQ(started.signals_taken, 0);
+  EXPECT_EQ(started.faults_blocked, 0) << "a fault must reach the program's handler";
+  EXPECT_EQ(child.wait(), 0);
+}
+
+constexpr const char *kNothing = R"(
+.version 7.8
+.target sm_52
+.address_size 64
+.visible .entry nothing() { ret; }
+)";
+
+CUSHIM_CHILD(has_threads_that_run_kernels) {
+  const CUstream stream = begin();
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  need(driver().cuModuleLoadData(&module, kNothing));
+  need(driver().cuModuleGetFunction(&kernel, module, "nothing"));
+  need(driver().cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr));
+  need(driver().cuStreamSynchronize(stream));
+  const auto before = test::threads();
+  need(driver().cuLaunchKernel(kernel, 4096, 1, 1, 256, 1, 1, 0, stream, nullptr, nullptr));
+  need(driver().cuStreamSynchronize(stream));
+  parent.send(test::threads_since(before));
+}
+
+TEST(ThreadsOfTheDriver, That_run_kernels_receive_no_signals_of_the_program) {
+  Child child("has_threads_that_run_kernels");
+  const auto started = child.receive<test::NewThreads>();
+  EXPECT_EQ(started.number > 0, std::thread::hardware_concurrency() > 1);
+  EXPECT_EQ(started.signals_taken, 0);
+  EXPECT_EQ(started.faults_blocked, 0);
   EXPECT_EQ(child.wait(), 0);
 }
 
