@@ -2,13 +2,37 @@
 #include "core/watch.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <new>
 #include <string_view>
+#include <system_error>
 
 #include <cushim/detail/entry_traits_table.hpp>
 #include <cushim/detail/receivers.hpp>
 
 namespace cushim::check {
 namespace {
+
+std::atomic_flag has_reported_lack;
+
+// Returns whether the checker had the memory and the threads that it needs. If it has not, the driver call is
+// made nevertheless; the first time is reported on stderr.
+template <class Action>
+bool watches(Action action) {
+  const char *missing = "thread";
+  try {
+    action();
+    return true;
+  } catch (const std::system_error &) {
+  } catch (const std::bad_alloc &) {
+    missing = "memory";
+  }
+  if (!has_reported_lack.test_and_set())
+    std::fprintf(stderr, "cushim[check]: the system has no %s left for a checker; findings may be missing\n",
+                 missing);
+  return false;
+}
 
 template <class Signature>
 class Layer;
@@ -22,10 +46,10 @@ class Layer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Argument
     const std::array<Argument, sizeof...(Arguments)> sorted{argument_of(arguments)...};
     const std::array<mock::Value, sizeof...(Arguments)> values{mock::Value(arguments)...};
     WatchedCall call{slot_, sorted, values};
-    watcher_.before(call);
+    const bool is_watched = watches([&] { watcher_.before(call); });
     if (call.answer) return *call.answer;
     const CUresult result = next(arguments...);
-    watcher_.after(call, result);
+    if (is_watched) watches([&] { watcher_.after(call, result); });
     return result;
   }
 

@@ -1,42 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process has no threads or no memory left: calls return an error, and the driver stays usable.
-#include <grp.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <thread>
-
 #include "support/machine_fixture.hpp"
+#include "support/resource_limits.hpp"
 
 namespace cushim::sim {
 namespace {
 
-constexpr uid_t kNobody = 65534;
-
-// Forbids new threads, and returns whether that worked. Permanently switches to a user without privileges if
-// necessary.
-bool forbid_threads() {
-  const rlimit limit = {0, 0};
-  if (setrlimit(RLIMIT_NPROC, &limit) != 0) return false;
-  if (getuid() == 0 && (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0))
-    return false;
-  try {
-    std::thread([] {}).join();
-  } catch (const std::system_error &) {
-    return true;
-  }
-  return false;
-}
-
-void expect(bool condition, const char *what) {
-  if (condition) return;
-  std::fprintf(stderr, "not so: %s\n", what);
-  _exit(1);
-}
-#define EXPECT_THAT_EXITS(condition) expect(condition, #condition)
+using test::forbid_threads;
+using test::has_passed_without_threads;
 
 // Makes the calls that start the first thread of each kind.
 [[noreturn]] void use_the_driver_without_threads() {
@@ -44,7 +15,7 @@ void expect(bool condition, const char *what) {
   const CUstream stream = running.stream();
   const CUevent event = running.event(CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
   const CUdeviceptr memory = running.memory();
-  if (!forbid_threads()) _exit(77);
+  forbid_threads();
   CUipcEventHandle event_handle;
   CUipcMemHandle memory_handle;
   EXPECT_THAT_EXITS(driver().cuLaunchHostFunc(
@@ -64,21 +35,23 @@ void expect(bool condition, const char *what) {
 
 TEST(ResourcesDeathTest, A_call_that_needs_a_thread_where_none_is_left_returns_an_error) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto is_expected = [](int status) {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-      std::fprintf(stderr, "threads cannot be forbidden here\n");
-    return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
-  };
-  EXPECT_EXIT(use_the_driver_without_threads(), is_expected, "");
+  EXPECT_EXIT(use_the_driver_without_threads(), has_passed_without_threads, "");
 }
 
-// Limits the address space of the process to `more` bytes above its current size.
-void limit_address_space(std::size_t more) {
-  std::size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t size = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more;
-  const rlimit limit = {size, size};
-  expect(setrlimit(RLIMIT_AS, &limit) == 0, "the address space can be limited");
+// The background schedule is that of libcuda.so.1. It starts its thread in cuInit().
+[[noreturn]] void initialize_without_threads() {
+  const Machine machine({.schedule = Schedule::background});
+  const ScopedDriver scope(machine.driver());
+  forbid_threads();
+  for (int i = 0; i < 2; ++i) EXPECT_THAT_EXITS(driver().cuInit(0) == CUDA_ERROR_OPERATING_SYSTEM);
+  int devices = 0;
+  EXPECT_THAT_EXITS(driver().cuDeviceGetCount(&devices) == CUDA_ERROR_NOT_INITIALIZED);
+  _exit(0);
+}
+
+TEST(ResourcesDeathTest, An_initialization_without_threads_returns_an_error_each_time) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(initialize_without_threads(), has_passed_without_threads, "");
 }
 
 // Calls until a call fails, and returns its result.
@@ -95,7 +68,7 @@ CUresult until_it_fails(const Call &call) {
   const CUdeviceptr memory = running.memory();
   CUevent last = nullptr;
   need(driver().cuEventCreate(&last, 0));
-  limit_address_space(4 << 20);
+  test::limit_address_space(4 << 20);
   const auto create = [&] {
     CUevent made = nullptr;
     const CUresult code = driver().cuEventCreate(&made, 0);
