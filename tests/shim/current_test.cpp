@@ -46,6 +46,17 @@ TEST(Current, A_scope_makes_its_driver_current_and_ends) {
   EXPECT_EQ(&cushim::current_driver(), &Driver::by_default());
 }
 
+TEST(Current, A_stored_reference_follows_the_scopes) {
+  auto &driver = cushim::driver();
+  const ScopedDriver outer(returning<1>());
+  EXPECT_EQ(driver.cuCtxSynchronize(), 1);
+  {
+    const ScopedDriver inner(returning<2>());
+    EXPECT_EQ(driver.cuCtxSynchronize(), 2);
+  }
+  EXPECT_EQ(driver.cuCtxSynchronize(), 1);
+}
+
 TEST(Current, Of_nested_scopes_the_innermost_decides) {
   const ScopedDriver outer(returning<1>());
   {

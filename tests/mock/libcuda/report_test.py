@@ -241,6 +241,18 @@ def calls_at_the_end_are_counted():
     assert done.stdout == "freed\n" and found["calls"]["cuMemFree_v2"] == 1 and not found["has_findings"], (done, found)
 
 
+def an_exit_in_a_signal_handler_ends():
+    """The handler of a fault in a driver call calls exit(): the call's locks are never released."""
+    # 4096 is not mapped, so cuMemGetInfo faults when it writes there.
+    done = run("""
+begin()
+exit = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda _: ctypes.CDLL(None).exit(3))
+ctypes.CDLL(None).signal(signal.SIGSEGV, exit)
+cu.cuMemGetInfo_v2(ctypes.c_void_p(4096), ctypes.c_void_p(4096))
+""", CUSHIM_REPORT="/dev/null", CUSHIM_CHECK="leaks,misuse")
+    assert done.returncode == 3, done
+
+
 def an_idle_process_costs_no_time():
     """The driver's threads wait in the kernel and are not woken: looked at again and again, they have run no more."""
     done = run("""

@@ -57,6 +57,18 @@ TEST(SharedMemory, Is_fresh_on_both_sides_and_outlives_its_owner_s_free) {
   EXPECT_EQ(owner.wait(), 0);
 }
 
+TEST(SharedMemory, That_is_opened_is_not_freed_in_stream_order) {
+  const CUstream stream = begin();
+  Child owner("owner");
+  const auto handles = owner.receive<Handles>();
+  CUdeviceptr memory = 0;
+  need(driver().cuIpcOpenMemHandle(&memory, handles.memory, 1));
+  EXPECT_EQ(driver().cuMemFreeAsync(memory, stream), CUDA_ERROR_INVALID_VALUE);
+  need(driver().cuStreamSynchronize(stream));
+  EXPECT_EQ(byte_at(memory), 0xA5);
+  need(driver().cuIpcCloseMemHandle(memory));
+}
+
 TEST(AHandle, With_any_byte_changed_is_not_opened) {
   begin();
   Child owner("owner");
