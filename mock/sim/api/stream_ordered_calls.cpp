@@ -173,7 +173,8 @@ CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
   require(stream.capture == nullptr);  // a graph frees memory of graphs only; measured, driver 580
   if (allocation->pool == nullptr) {
     require(allocation->kind != MemoryKind::managed, CUDA_ERROR_NOT_SUPPORTED);
-    require(allocation->kind == MemoryKind::device && allocation->imported == nullptr &&
+    require(allocation->kind == MemoryKind::device &&
+            allocation->imported == nullptr &&  // measured, driver 580
             allocation->mapping == nullptr && !allocation->is_of_module);
   }
   const bool gives_range = allocation->pool != nullptr && allocation->imported == nullptr;

@@ -57,6 +57,7 @@ TEST(SharedMemory, Is_fresh_on_both_sides_and_outlives_its_owner_s_free) {
   EXPECT_EQ(owner.wait(), 0);
 }
 
+// Measured, driver 580.
 TEST(SharedMemory, That_is_opened_is_not_freed_in_stream_order) {
   const CUstream stream = begin();
   Child owner("owner");
