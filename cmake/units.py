@@ -5,8 +5,8 @@
 usage: units.py LIST
 
 LIST has a line FOLDER|FILE for each file. Prints FOLDER|FILE|UNIT for each file that shares a unit with others of the
-folder: these files and their headers declare different names at namespace scope. A file with a using directive or
-#undef is always compiled by itself. If two files of a unit declare one name in a way that this program does not see,
+folder: these files and their headers declare different names at namespace scope. A file is compiled by itself if it has
+a using directive or #undef, defines a macro before its first #include, or makes cushim define formatters of {fmt}. If two files of a unit declare one name in a way that this program does not see,
 the unit does not compile, and one of the names has to change.
 """
 
@@ -28,8 +28,11 @@ INCLUDE = re.compile(r'^# *include "([^"]+)"', re.MULTILINE)
 @functools.cache
 def names_of(file):
     """Returns the names declared at namespace scope, or None if the file must be compiled by itself."""
-    names = set()
-    for line in file.read_text().splitlines():
+    names, text = set(), file.read_text()
+    if file.suffix == ".cpp" and (re.match(r"(//.*\n|\n)*# *define", text) or
+                                  "#include <fmt/" in text and "#include <cushim/format.hpp>" in text):
+        return None
+    for line in text.splitlines():
         line = re.sub(r"^\[\[\w+\]\] ", "", line)
         if re.match(r"# *undef|using namespace", line):
             return None

@@ -78,8 +78,11 @@ void become(const Files &files, Options &options) {
   for (const int file : files) close(file);
   options.test = text.c_str();
   clearenv();
-  for (std::size_t at = options.test.size() + 1; at < text.size(); at += std::strlen(&text[at]) + 1)
-    putenv(strdup(&text[at]));  // the environment keeps the string
+  for (std::size_t at = options.test.size() + 1; at < text.size(); at = text.find('\0', at) + 1) {
+    const std::string variable = &text[at];
+    const std::size_t sign = variable.find('=');
+    if (sign != variable.npos) setenv(variable.substr(0, sign).c_str(), &variable[sign + 1], 1);
+  }
   ::testing::GTEST_FLAG(filter) = options.test;
 }
 
