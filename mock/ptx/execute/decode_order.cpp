@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the operands of sums and products, and modifiers of operands of selp. ptxas 13.0 puts the value
-// that is defined first in front. A register that several instructions write has a merged value in other
-// blocks. Merged values come after others; the order of two of them is not known, and here that of the
+// The order of the operands of sums and products, and modifiers of operands of selp. ptxas 13.0 puts the
+// value that is defined first in front. A register that several instructions write has a merged value in
+// other blocks. Merged values come after others; the order of two of them is not known, and here that of the
 // instructions that write them last.
 #include "execute/body_walk.hpp"
 #include "execute/decode.hpp"
