@@ -11,7 +11,8 @@ namespace cushim::mock {
   template testing::internal::TypedExpectation<CUresult(__VA_ARGS__)>                              \
       &expect<CUresult(__VA_ARGS__)>(AnyExpected &, const SpecLocation &);                            \
   template testing::internal::OnCallSpec<CUresult(__VA_ARGS__)>                                    \
-      &set_default<CUresult(__VA_ARGS__)>(AnyExpected &, const SpecLocation &);
+      &set_default<CUresult(__VA_ARGS__)>(AnyExpected &, const SpecLocation &);                       \
+  template testing::Action<CUresult(__VA_ARGS__)> detail::return_code<CUresult(__VA_ARGS__)>(CUresult);
 CUSHIM_COMMON_SIGNATURES(CUSHIM_COMMON_SIGNATURE)
 // clang-format on
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 
+#include <cushim/mock/actions.hpp>
 #include <cushim/mock/common_signatures.hpp>
 #include <cushim/mock/expected.hpp>
 #include <cushim/mock/printers.hpp>
@@ -215,7 +216,8 @@ testing::internal::OnCallSpec<Signature> &set_default(AnyExpected &mocker, const
   extern template testing::internal::TypedExpectation<CUresult(__VA_ARGS__)> &expect<CUresult(__VA_ARGS__)>( \
       AnyExpected &, const SpecLocation &);                                                                  \
   extern template testing::internal::OnCallSpec<CUresult(__VA_ARGS__)> &set_default<CUresult(__VA_ARGS__)>(  \
-      AnyExpected &, const SpecLocation &);
+      AnyExpected &, const SpecLocation &);                                                                  \
+  extern template testing::Action<CUresult(__VA_ARGS__)> detail::return_code<CUresult(__VA_ARGS__)>(CUresult);
 CUSHIM_COMMON_SIGNATURES(CUSHIM_COMMON_SIGNATURE)
 #undef CUSHIM_COMMON_SIGNATURE
 
