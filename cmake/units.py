@@ -6,8 +6,9 @@ usage: units.py LIST
 
 LIST has a line FOLDER|FILE for each file. Prints FOLDER|FILE|UNIT for each file that shares a unit with others of the
 folder: these files and their headers declare different names at namespace scope. A file is compiled by itself if it has
-a using directive or #undef, defines a macro before its first #include, or makes cushim define formatters of {fmt}. If two files of a unit declare one name in a way that this program does not see,
-the unit does not compile, and one of the names has to change.
+a using directive or #undef, defines a macro before its first #include, or makes cushim define formatters of {fmt}. If
+two files of a unit declare one name in a way that this program does not see, the unit does not compile, and one of the
+names has to change.
 """
 
 import argparse
