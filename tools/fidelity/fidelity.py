@@ -171,7 +171,7 @@ class Result:
 
 
 def ask(program, driver, chosen, folder, result):
-    """Runs the statements that are chosen."""
+    """Runs the statements that are chosen, and adds what they write to the result."""
     answers, calls = Path(folder, "answers.txt"), Path(folder, "calls.txt")
     for path in (answers, calls):
         path.unlink(missing_ok=True)
@@ -203,20 +203,20 @@ def ask_all(options, driver, not_simulated, at_times, folder):
 def counts_of_walks(options, folder):
     """Yields the subject of each recording of random programs, and the lines about their answers: the total, then
     "SYMBOL EQUAL DIFFERENT" for each entry point."""
-    for path in sorted([*WALKS.glob("*.txt"), *WALKS.glob("data/*.txt.zst")]):
-        name = path.name.removesuffix(".zst")
+    for recorded in sorted([*WALKS.glob("*.txt"), *WALKS.glob("data/*.txt.zst")]):
+        name = recorded.name.removesuffix(".zst")
         counts = Path(options.results or folder, f"walks_{name}")
         if not options.results:
-            if path.suffix == ".zst":
-                status, output = run(["zstd", "-dqf", path, "-o", Path(folder, name)])
+            if recorded.suffix == ".zst":
+                status, output = run(["zstd", "-dqf", recorded, "-o", Path(folder, name)])
                 if status != 0:
                     raise SystemExit(f"zstd ended with {status}:\n{output}")
-                path = Path(folder, name)
-            status, output = run([options.differential, "--recorded", path, "--write-calls", counts, "--shown", "0",
+                recorded = Path(folder, name)
+            status, output = run([options.differential, "--recorded", recorded, "--write-calls", counts, "--shown", "0",
                                   "--at-least", "0"])
             if status != 0:
                 raise SystemExit(f"{options.differential} ended with {status}:\n{output}")
-        yield path.name.split(".txt")[0].rsplit("_", 1)[1], counts.read_text().splitlines()
+        yield name.removesuffix(".txt").rsplit("_", 1)[1], counts.read_text().splitlines()
 
 
 def note_calls(rows, calls):
@@ -345,7 +345,7 @@ def main():
                         help="results that CTest's tests wrote; without it, all statements and programs run again")
     parser.add_argument("--into", type=Path, default=ROOT, help="the folder of README.md and docs")
     options = parser.parse_args()
-    for program in (options.conformance, options.differential):
+    for program in [options.conformance] + ([] if options.results else [options.differential]):
         if not program.exists():
             raise SystemExit(f"{program} does not exist: build it, or name its path (--help)")
     rows, drivers, walks = measure(options)
