@@ -25,7 +25,6 @@ class HostFunctions {
       is_ending_ = true;
     }
     changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
   }
 
   void add(std::function<void()> function) {
@@ -63,7 +62,7 @@ class HostFunctions {
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   bool is_running_ = false, is_ending_ = false;
-  std::jthread thread_;
+  std::jthread thread_;  // last, so that it is joined before the members that it uses are destroyed
 };
 
 }  // namespace cushim::replay
