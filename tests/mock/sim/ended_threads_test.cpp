@@ -2,7 +2,9 @@
 // The per-thread streams of threads that have ended.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "objects/context.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contexts of graph nodes: rules that an H200 (driver 580) showed in updates and instantiations.
 #include "graph_calls.hpp"
+#include "support/empty_kernel.hpp"
 #include "support/structures.hpp"
 
 #if CUDA_VERSION >= 12000
@@ -13,11 +14,8 @@ struct GraphContexts : ::testing::Test {
     need(driver().cuCtxGetCurrent(&contexts[0]));
     need(exact::cuCtxCreate_v3020(driver())(&contexts[1], 0, 0));
     for (int i = 0; i < 2; ++i) {
-      CUmodule module = nullptr;
       need(driver().cuCtxSetCurrent(contexts[i]));
-      need(driver().cuModuleLoadData(&module,
-                                     ".version 7.8\n.target sm_52\n.visible .entry empty() { ret; }"));
-      need(driver().cuModuleGetFunction(&kernels[i], module, "empty"));
+      kernels[i] = test::empty_kernel();
     }
     operation = test::write_of_word(memory, 0);
   }

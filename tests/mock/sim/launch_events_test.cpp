@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events that a launch records by its attributes.
 #include "graph_calls.hpp"
+#include "support/empty_kernel.hpp"
 #include "support/structures.hpp"
 
 #if CUDA_VERSION >= 12030
@@ -8,20 +9,9 @@
 namespace cushim::sim {
 namespace {
 
-constexpr const char *kPtx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
-.visible .entry nothing() { ret; }
-)";
-
 class LaunchEvents : public ::testing::Test {
  protected:
   CUresult launch(CUstream stream, CUlaunchAttributeID which, CUevent event) const {
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
-    need(driver().cuModuleLoadData(&module, kPtx));
-    need(driver().cuModuleGetFunction(&kernel, module, "nothing"));
     CUlaunchAttribute attribute{};
     attribute.id = which;
     if (which == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
@@ -29,7 +19,7 @@ class LaunchEvents : public ::testing::Test {
     else
       attribute.value.launchCompletionEvent.event = event;
     const CUlaunchConfig config = test::launch_of_one_thread(stream, attribute);
-    return driver().cuLaunchKernelEx(&config, kernel, nullptr, nullptr);
+    return driver().cuLaunchKernelEx(&config, test::empty_kernel(), nullptr, nullptr);
   }
 
   Running running{Options{.devices = "h200x2", .schedule = Schedule::stepped}};

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "pair.hpp"
+#include "support/empty_kernel.hpp"
 #include "support/threads.hpp"
 
 namespace cushim::processes {
@@ -91,19 +92,9 @@ TEST(ThreadsOfTheDriver, Receive_no_signals_of_the_program) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-constexpr const char *kNothing = R"(
-.version 7.8
-.target sm_52
-.address_size 64
-.visible .entry nothing() { ret; }
-)";
-
 CUSHIM_CHILD(has_threads_that_run_kernels) {
   const CUstream stream = begin();
-  CUmodule module = nullptr;
-  CUfunction kernel = nullptr;
-  need(driver().cuModuleLoadData(&module, kNothing));
-  need(driver().cuModuleGetFunction(&kernel, module, "nothing"));
+  const CUfunction kernel = test::empty_kernel();
   need(driver().cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr));
   need(driver().cuStreamSynchronize(stream));
   const auto before = test::threads();
