@@ -16,8 +16,8 @@
 namespace cushim::testing {
 namespace {
 
-// What a request has: its text (the test, then the variables of the environment, each ended by a zero), and
-// the files for answers and output.
+// The files of a request: its text, and the files for answers and output. The text is the name of the test
+// and the variables of the environment, each terminated by a null character.
 using Files = std::array<int, 3>;
 
 // A message of one byte with the files of a request, as sendmsg() and recvmsg() take it.
@@ -55,7 +55,7 @@ class Message {
   msghdr header_{};
 };
 
-// Returns this end of a socket to the process that forks, which is started at the first use.
+// Returns the socket to the process that forks. Starts that process at the first call.
 int socket_to_server() {
   static const int socket = [] {
     int ends[2];
@@ -68,7 +68,7 @@ int socket_to_server() {
   return socket;
 }
 
-// Makes this process, a fresh one, what the request asks for.
+// Applies the request to this fresh process: its files, environment and test.
 void become(const Files &files, Options &options) {
   const auto [request, answers, output] = files;
   dup2(answers, options.child_file);

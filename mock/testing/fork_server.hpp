@@ -16,8 +16,8 @@ namespace cushim::testing {
 // number. Throws std::runtime_error.
 int run_in_fresh_process(const std::string &test, int answers, int output);
 
-// In the process that run_in_fresh_process() starts at its first use: forks a process for each test. Returns
-// in that process, with the options for its test; ends the forking process when nobody can ask it any more.
+// Runs in the process that the first run_in_fresh_process() starts: forks a process for each request. Returns
+// only in the forked processes, with the options for the test. Ends this process when the socket is closed.
 Options serve_fresh_processes(Options options);
 
 }  // namespace cushim::testing

@@ -18,8 +18,8 @@ struct Options {
 
   // Options by which one process of a run starts another.
   std::string child;  // --cushim-child: the body to run instead of the tests
-  int child_file =
-      -1;  // --cushim-file: its channel, or that of requests for fresh processes; in these, their answers
+  // --cushim-file: the channel of the child; with --cushim-fresh a socket, and in a fresh process its answers
+  int child_file = -1;
   int parent = 0;         // --cushim-parent: process ID of the parent
   std::string test;       // --cushim-test: the test that started it
   bool is_fresh = false;  // --cushim-fresh: starts fresh processes, or is one

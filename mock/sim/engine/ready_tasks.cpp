@@ -60,7 +60,7 @@ bool Engine::check_conditions(const std::vector<ConditionalTask> &list, std::siz
     ++examined_;
     if (!list[next].condition->holds()) {
       ++next;
-      // The condition that the next check of as many reads at the same place.
+      // The next call with the same `most` reads this condition.
       if (next + most <= list.size()) __builtin_prefetch(list[next + most - 1].condition);
       continue;
     }

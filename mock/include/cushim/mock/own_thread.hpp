@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of cushim itself: they receive none of the program's signals, and those are counted that make
-// no driver calls and cannot end a wait of the program. The simulated driver ignores them when it checks
+// Threads of cushim itself. They receive none of the program's signals. OwnThread counts those that make no
+// driver calls and cannot end a wait of the program. The simulated driver ignores these when it checks
 // whether another thread could end a wait, so it can detect a deadlock with certainty
 // (docs/guide/simulator.md) although cushim or a test runner has threads.
 #pragma once
