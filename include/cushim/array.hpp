@@ -135,17 +135,11 @@ class MipmappedArrayCalls : public detail::HandleCalls<Self, CUmipmappedArray> {
 
 namespace detail {
 
-struct ArrayKind {
-  using Handle = CUarray;
+struct ArrayKind : HandleKind<CUarray, ArrayCalls> {
   static constexpr const char *kNoun = "array";
-  template <class Self>
-  using Calls = ArrayCalls<Self>;
 };
-struct MipmappedArrayKind {
-  using Handle = CUmipmappedArray;
+struct MipmappedArrayKind : HandleKind<CUmipmappedArray, MipmappedArrayCalls> {
   static constexpr const char *kNoun = "mipmapped array";
-  template <class Self>
-  using Calls = MipmappedArrayCalls<Self>;
 };
 
 }  // namespace detail

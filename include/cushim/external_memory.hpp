@@ -20,8 +20,8 @@ enum class DedicatedMemory : bool { no, yes };
 template <class Self>
 class ExternalMemoryCalls : public detail::HandleCalls<Self, CUexternalMemory> {
  public:
-  // Maps count elements from an offset in bytes. The buffer may outlive the external memory. Driver calls:
-  // cuExternalMemoryGetMappedBuffer; at the end cuMemFree.
+  // Maps count elements from an offset in bytes in the current context. The buffer may outlive the external
+  // memory. Driver calls: cuExternalMemoryGetMappedBuffer; at the end cuMemFree.
   template <class T>
   DeviceBuffer<T> buffer(std::size_t offset, std::size_t count, Where where = Where::current()) const {
     constexpr const char *routine = "cuExternalMemoryGetMappedBuffer";
@@ -35,8 +35,24 @@ class ExternalMemoryCalls : public detail::HandleCalls<Self, CUexternalMemory> {
                   detail::Argument{"bytes", static_cast<long long>(description.size)});
     return DeviceBuffer<T>::adopt(DeviceSpan<T>(DevicePtr<T>(address), count), this->driver());
   }
+  // Maps elements in a given context. Driver calls: push, as above, pop; at the end push, cuMemFree, pop.
+  template <class T>
+  DeviceBuffer<T> buffer(ContextRef context, std::size_t offset, std::size_t count,
+                         Where where = Where::current()) const {
+    return detail::Creation::in(context, where,
+                                [&] { return this->template buffer<T>(offset, count, where); });
+  }
+  // Maps elements in a device's primary context, which the buffer retains until it is freed. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuMemFree, pop,
+  // cuDevicePrimaryCtxRelease.
+  template <class T>
+  DeviceBuffer<T> buffer(Device device, std::size_t offset, std::size_t count,
+                         Where where = Where::current()) const {
+    return detail::Creation::on(device, where,
+                                [&] { return this->template buffer<T>(offset, count, where); });
+  }
 
-  // Maps an array with mipmaps from an offset in bytes. Driver calls:
+  // Maps an array with mipmaps from an offset in bytes in the current context. Driver calls:
   // cuExternalMemoryGetMappedMipmappedArray; at the end cuMipmappedArrayDestroy.
   MipmappedArray array(std::size_t offset, const ArrayShape &shape, unsigned levels = 1,
                        Where where = Where::current()) const {
@@ -51,15 +67,23 @@ class ExternalMemoryCalls : public detail::HandleCalls<Self, CUexternalMemory> {
         detail::Argument{"offset", static_cast<long long>(offset)});
     return MipmappedArray::adopt(handle, this->driver());
   }
+  // Maps an array in a given context. Driver calls: push, as above, pop.
+  MipmappedArray array(ContextRef context, std::size_t offset, const ArrayShape &shape, unsigned levels = 1,
+                       Where where = Where::current()) const {
+    return detail::Creation::in(context, where, [&] { return array(offset, shape, levels, where); });
+  }
+  // Maps an array in a device's primary context, which the array retains until it is destroyed. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  MipmappedArray array(Device device, std::size_t offset, const ArrayShape &shape, unsigned levels = 1,
+                       Where where = Where::current()) const {
+    return detail::Creation::on(device, where, [&] { return array(offset, shape, levels, where); });
+  }
 };
 
 namespace detail {
 
-struct ExternalMemoryKind {
-  using Handle = CUexternalMemory;
+struct ExternalMemoryKind : HandleKind<CUexternalMemory, ExternalMemoryCalls> {
   static constexpr const char *kNoun = "external memory";
-  template <class Self>
-  using Calls = ExternalMemoryCalls<Self>;
 };
 
 }  // namespace detail
@@ -73,9 +97,9 @@ class ExternalMemory : public detail::Owner<ExternalMemory, ExternalMemoryRef, E
   // Empty.
   ExternalMemory() = default;
 
-  // Imports memory behind a file descriptor, of this size in bytes. The driver owns the descriptor
-  // afterwards; if this throws, the caller does. Driver calls: cuImportExternalMemory; at the end
-  // cuDestroyExternalMemory.
+  // Imports memory behind a file descriptor, of this size in bytes, in the current context. The driver owns
+  // the descriptor afterwards; if this throws, the caller does. Driver calls: cuImportExternalMemory; at the
+  // end cuDestroyExternalMemory.
   static ExternalMemory import(int descriptor, std::size_t bytes,
                                DedicatedMemory dedicated = DedicatedMemory::no,
                                Driver &driver = cushim::driver(), Where where = Where::current()) {
@@ -89,6 +113,21 @@ class ExternalMemory : public detail::Owner<ExternalMemory, ExternalMemoryRef, E
                   detail::Through{&driver}, detail::Argument{"descriptor", descriptor},
                   detail::Argument{"bytes", static_cast<long long>(bytes)});
     return ExternalMemory(handle, driver, 0);
+  }
+  // Imports memory in a given context. Driver calls: push, as above, pop.
+  static ExternalMemory import(ContextRef context, int descriptor, std::size_t bytes,
+                               DedicatedMemory dedicated = DedicatedMemory::no,
+                               Where where = Where::current()) {
+    return detail::Creation::in(
+        context, where, [&] { return import(descriptor, bytes, dedicated, context.driver(), where); });
+  }
+  // Imports memory in a device's primary context, which the import retains until it is destroyed. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  static ExternalMemory import(Device device, int descriptor, std::size_t bytes,
+                               DedicatedMemory dedicated = DedicatedMemory::no,
+                               Where where = Where::current()) {
+    return detail::Creation::on(device, where,
+                                [&] { return import(descriptor, bytes, dedicated, device.driver(), where); });
   }
 
   // Takes ownership of imported memory. No driver call.

@@ -50,11 +50,8 @@ class ExternalSemaphoreCalls : public detail::HandleCalls<Self, CUexternalSemaph
 namespace detail {
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-struct ExternalSemaphoreKind {
-  using Handle = CUexternalSemaphore;
+struct ExternalSemaphoreKind : HandleKind<CUexternalSemaphore, ExternalSemaphoreCalls> {
   static constexpr const char *kNoun = "external semaphore";
-  template <class Self>
-  using Calls = ExternalSemaphoreCalls<Self>;
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -72,9 +69,9 @@ class ExternalSemaphore
   // Empty.
   ExternalSemaphore() = default;
 
-  // Imports a binary semaphore, which Vulkan exports as VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT. The
-  // driver owns the descriptor afterwards; if this throws, the caller does. Driver calls:
-  // cuImportExternalSemaphore; at the end cuDestroyExternalSemaphore.
+  // Imports a binary semaphore, which Vulkan exports as VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT, in
+  // the current context. The driver owns the descriptor afterwards; if this throws, the caller does. Driver
+  // calls: cuImportExternalSemaphore; at the end cuDestroyExternalSemaphore.
   static ExternalSemaphore import_binary(int descriptor, Driver &driver = cushim::driver(),
                                          Where where = Where::current()) {
     return import(CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, descriptor, driver, where);
@@ -83,6 +80,26 @@ class ExternalSemaphore
   static ExternalSemaphore import_timeline(int descriptor, Driver &driver = cushim::driver(),
                                            Where where = Where::current()) {
     return import(CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, descriptor, driver, where);
+  }
+  // Import a semaphore in a given context. Driver calls: push, as above, pop.
+  static ExternalSemaphore import_binary(ContextRef context, int descriptor, Where where = Where::current()) {
+    return detail::Creation::in(context, where,
+                                [&] { return import_binary(descriptor, context.driver(), where); });
+  }
+  static ExternalSemaphore import_timeline(ContextRef context, int descriptor,
+                                           Where where = Where::current()) {
+    return detail::Creation::in(context, where,
+                                [&] { return import_timeline(descriptor, context.driver(), where); });
+  }
+  // Import a semaphore in a device's primary context, which the import retains until it is destroyed. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  static ExternalSemaphore import_binary(Device device, int descriptor, Where where = Where::current()) {
+    return detail::Creation::on(device, where,
+                                [&] { return import_binary(descriptor, device.driver(), where); });
+  }
+  static ExternalSemaphore import_timeline(Device device, int descriptor, Where where = Where::current()) {
+    return detail::Creation::on(device, where,
+                                [&] { return import_timeline(descriptor, device.driver(), where); });
   }
 
   // Takes ownership of an imported semaphore. No driver call.

@@ -286,8 +286,9 @@ class GraphExec : public detail::Owner<GraphExec, GraphExecRef, GraphExecCalls> 
   // Empty.
   GraphExec() = default;
 
-  // Makes an executable graph of a graph, which is needed afterwards only for changes of single nodes. Driver
-  // calls: cuGraphInstantiateWithFlags; at the end cuGraphExecDestroy.
+  // Makes an executable graph of a graph, which is needed afterwards only for changes of single nodes. Needs
+  // a current context, of any device. Driver calls: cuGraphInstantiateWithFlags; at the end
+  // cuGraphExecDestroy.
   static GraphExec instantiate(const GraphRef &graph, InstantiateFlags flags = InstantiateFlags::none,
                                Where where = Where::current()) {
     CUgraphExec handle = nullptr;
@@ -295,6 +296,19 @@ class GraphExec : public detail::Owner<GraphExec, GraphExecRef, GraphExecCalls> 
                   "cuGraphInstantiateWithFlags", where, graph,
                   detail::Argument{"flags", detail::number(flags)});
     return GraphExec(handle, graph.driver(), detail::number(flags));
+  }
+  // The same in a given context. Driver calls: push, as above, pop.
+  static GraphExec instantiate(ContextRef context, const GraphRef &graph,
+                               InstantiateFlags flags = InstantiateFlags::none,
+                               Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return instantiate(graph, flags, where); });
+  }
+  // The same in a device's primary context, which the executable graph retains until it is destroyed. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  static GraphExec instantiate(Device device, const GraphRef &graph,
+                               InstantiateFlags flags = InstantiateFlags::none,
+                               Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return instantiate(graph, flags, where); });
   }
 
   // Takes ownership of an existing executable graph. No driver call.

@@ -112,11 +112,8 @@ class GreenContextCalls : public detail::HandleCalls<Self, CUgreenCtx> {
 namespace detail {
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-struct GreenContextKind {
-  using Handle = CUgreenCtx;
+struct GreenContextKind : HandleKind<CUgreenCtx, GreenContextCalls> {
   static constexpr const char *kNoun = "green context";
-  template <class Self>
-  using Calls = GreenContextCalls<Self>;
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -133,8 +130,8 @@ class GreenContext : public detail::Owner<GreenContext, GreenContextRef, GreenCo
   // Empty.
   GreenContext() = default;
 
-  // Creates a green context of these multiprocessors of a device, and retains its primary context. Driver
-  // calls: cuDevResourceGenerateDesc, cuGreenCtxCreate; at the end cuGreenCtxDestroy.
+  // Creates a green context of these multiprocessors of a device, and retains its primary context. Needs no
+  // current context. Driver calls: cuDevResourceGenerateDesc, cuGreenCtxCreate; at the end cuGreenCtxDestroy.
   static GreenContext create(Device device, std::span<const CUdevResource> resources,
                              Where where = Where::current()) {
     Driver &driver = device.driver();

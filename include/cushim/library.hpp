@@ -3,7 +3,7 @@
 // headers and driver. <cushim/launch.hpp> launches kernels.
 #pragma once
 
-#include <cushim/detail/owner.hpp>
+#include <cushim/detail/handle.hpp>
 #include <cushim/function.hpp>
 #include <cushim/jit.hpp>
 
@@ -105,7 +105,7 @@ class Kernel : public detail::NounBase<Kernel, CUkernel> {
 
 // The calls that LibraryRef and Library have in common.
 template <class Self>
-class LibraryCalls : public detail::NounBase<Self, CUlibrary> {
+class LibraryCalls : public detail::HandleCalls<Self, CUlibrary> {
  public:
   // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND, and the error of the code if it
   // could not be read. Driver calls: cuLibraryGetKernel.
@@ -164,38 +164,20 @@ class LibraryCalls : public detail::NounBase<Self, CUlibrary> {
     return address;
   }
 
- protected:
-  LibraryCalls() = default;
-  LibraryCalls(const LibraryCalls &) = default;
-  LibraryCalls &operator=(const LibraryCalls &) = default;
-
  private:
   using detail::NounBase<Self, CUlibrary>::self;
 };
 
-// A reference to a library. Owns nothing.
-class LibraryRef : public LibraryCalls<LibraryRef> {
- public:
-  // Empty.
-  LibraryRef() = default;
-  // Returns a reference to a raw library of this driver. No driver call.
-  static LibraryRef from_handle(CUlibrary handle, Driver &driver = cushim::driver()) noexcept {
-    return LibraryRef(handle, driver);
-  }
+namespace detail {
 
-  // Returns this. No driver call.
-  const LibraryRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  LibraryRef(CUlibrary handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUlibrary> bound_;
+struct LibraryKind : HandleKind<CUlibrary, LibraryCalls> {
+  static constexpr const char *kNoun = "library";
 };
 
-// Returns "library 0x7f10" or "an empty library".
-inline std::string to_text(const LibraryRef &library) { return detail::noun_text("library", library); }
+}  // namespace detail
+
+// A reference to a library. Owns nothing.
+using LibraryRef = detail::HandleRef<detail::LibraryKind>;
 
 // Owns a library. Its kernels must not be used after it is unloaded.
 class Library : public detail::Owner<Library, LibraryRef, LibraryCalls> {
@@ -203,8 +185,9 @@ class Library : public detail::Owner<Library, LibraryRef, LibraryCalls> {
   // Empty.
   Library() = default;
 
-  // Loads code. The driver may read it at the first use of a kernel only, and return its errors then. So
-  // there are no logs; Module::load() has them. Driver calls: cuLibraryLoadData; at the end cuLibraryUnload.
+  // Loads code. Needs no context. The driver may read it at the first use of a kernel only, and return its
+  // errors then. So there are no logs; Module::load() has them. Driver calls: cuLibraryLoadData; at the end
+  // cuLibraryUnload.
   static Library load(const CodeImage &image, const JitOptions &options = {},
                       Driver &driver = cushim::driver(), Where where = Where::current()) {
     CUlibrary handle = nullptr;

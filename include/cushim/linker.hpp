@@ -7,6 +7,7 @@
 //   const Module module = Module::load(linker.complete());
 #pragma once
 
+#include <cushim/detail/home_context.hpp>
 #include <cushim/jit.hpp>
 
 #include <memory>
@@ -24,7 +25,7 @@ enum class LinkInput {
   library = CU_JIT_INPUT_LIBRARY,
 };
 
-// Owns a link in the context that was current at creation. Move-only.
+// Owns a link in the context of its creation. Its other calls need no current context. Move-only.
 class Linker {
  public:
   // Empty.
@@ -42,6 +43,15 @@ class Linker {
     linker.bound_ = detail::Bound<CUlinkState>(state, driver);
     return linker;
   }
+  // Starts a link in a given context. Driver calls: push, as above, pop.
+  static Linker create(ContextRef context, const JitOptions &options = {}, Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return create(options, context.driver(), where); });
+  }
+  // Starts a link in a device's primary context, which the linker retains until the end of the link. Driver
+  // calls: cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  static Linker create(Device device, const JitOptions &options = {}, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(options, device.driver(), where); });
+  }
 
   Linker(Linker &&other) noexcept { swap(other); }
   Linker &operator=(Linker &&other) noexcept {
@@ -54,6 +64,7 @@ class Linker {
   }
   void swap(Linker &other) noexcept {
     std::swap(jit_, other.jit_);
+    std::swap(home_, other.home_);
     std::swap(bound_, other.bound_);
   }
   friend void swap(Linker &left, Linker &right) noexcept { left.swap(right); }
@@ -101,6 +112,7 @@ class Linker {
     const auto bound = std::exchange(closing.bound_, {});
     detail::check(bound.driver().cuLinkDestroy(bound.handle()), "cuLinkDestroy", where,
                   detail::Through{&bound.driver()}, link);
+    closing.home_.close(where);
   }
 
   CUlinkState handle() const noexcept { return bound_.handle(); }
@@ -108,6 +120,8 @@ class Linker {
   bool is_empty() const noexcept { return bound_.is_empty(); }
 
  private:
+  friend detail::Creation;
+  void set_home(detail::HomeContext home) noexcept { home_ = std::move(home); }
   void require(const char *routine, Where where) const {
     if (is_empty())
       detail::fail(CUDA_ERROR_INVALID_HANDLE, routine, where, detail::Remark{"an empty linker"});
@@ -115,6 +129,7 @@ class Linker {
   detail::Address words() const noexcept { return {"link", reinterpret_cast<std::uintptr_t>(handle())}; }
 
   std::unique_ptr<detail::JitCall> jit_;  // the driver writes logs there until the link is destroyed
+  detail::HomeContext home_;
   detail::Bound<CUlinkState> bound_;
 };
 

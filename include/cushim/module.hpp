@@ -6,7 +6,7 @@
 //   launch(scale, {.grid = 4, .block = 256}, stream, buffer, 2.0f);
 #pragma once
 
-#include <cushim/detail/owner.hpp>
+#include <cushim/detail/handle.hpp>
 #include <cushim/function.hpp>
 #include <cushim/jit.hpp>
 
@@ -15,7 +15,7 @@ inline namespace v1 {
 
 // The calls that ModuleRef and Module have in common.
 template <class Self>
-class ModuleCalls : public detail::NounBase<Self, CUmodule> {
+class ModuleCalls : public detail::HandleCalls<Self, CUmodule> {
  public:
   // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND. Driver calls:
   // cuModuleGetFunction.
@@ -48,38 +48,20 @@ class ModuleCalls : public detail::NounBase<Self, CUmodule> {
     return Global<T>(address, bytes, "cuModuleGetGlobal", where);
   }
 
- protected:
-  ModuleCalls() = default;
-  ModuleCalls(const ModuleCalls &) = default;
-  ModuleCalls &operator=(const ModuleCalls &) = default;
-
  private:
   using detail::NounBase<Self, CUmodule>::self;
 };
 
-// A reference to a module. Owns nothing.
-class ModuleRef : public ModuleCalls<ModuleRef> {
- public:
-  // Empty.
-  ModuleRef() = default;
-  // Returns a reference to a raw module of this driver. No driver call.
-  static ModuleRef from_handle(CUmodule handle, Driver &driver = cushim::driver()) noexcept {
-    return ModuleRef(handle, driver);
-  }
+namespace detail {
 
-  // Returns this. No driver call.
-  const ModuleRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  ModuleRef(CUmodule handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUmodule> bound_;
+struct ModuleKind : HandleKind<CUmodule, ModuleCalls> {
+  static constexpr const char *kNoun = "module";
 };
 
-// Returns "module 0x7f10" or "an empty module".
-inline std::string to_text(const ModuleRef &module) { return detail::noun_text("module", module); }
+}  // namespace detail
+
+// A reference to a module. Owns nothing.
+using ModuleRef = detail::HandleRef<detail::ModuleKind>;
 
 // Owns a module. Unloading it frees its variables; its kernels must not be used afterwards.
 class Module : public detail::Owner<Module, ModuleRef, ModuleCalls> {
@@ -120,6 +102,15 @@ class Module : public detail::Owner<Module, ModuleRef, ModuleCalls> {
     detail::check(driver.cuModuleLoad(&handle, path.c_str()), "cuModuleLoad", where, detail::Through{&driver},
                   detail::Remark{path.c_str()});
     return Module(handle, driver, 0);
+  }
+  // Loads a file in a given context. Driver calls: push, as above, pop.
+  static Module load_file(ContextRef context, const std::string &path, Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return load_file(path, context.driver(), where); });
+  }
+  // Loads a file in a device's primary context, which the module retains until it is unloaded. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end also cuDevicePrimaryCtxRelease.
+  static Module load_file(Device device, const std::string &path, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return load_file(path, device.driver(), where); });
   }
 
   // Takes ownership of an existing module. No driver call.

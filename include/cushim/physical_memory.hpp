@@ -8,7 +8,7 @@
 // Functions that do not own physical memory take a PhysicalMemoryRef.
 #pragma once
 
-#include <cushim/detail/owner.hpp>
+#include <cushim/detail/handle.hpp>
 #include <cushim/device_ptr.hpp>
 #include <cushim/memory_access.hpp>
 
@@ -65,7 +65,7 @@ class SharedMemoryFd {
 
 // The calls that PhysicalMemoryRef, PhysicalMemory and ShareablePhysicalMemory have in common.
 template <class Self>
-class PhysicalMemoryCalls : public detail::NounBase<Self, CUmemGenericAllocationHandle> {
+class PhysicalMemoryCalls : public detail::HandleCalls<Self, CUmemGenericAllocationHandle> {
  public:
   // Returns the properties that the memory was created with. Driver calls:
   // cuMemGetAllocationPropertiesFromHandle.
@@ -75,41 +75,18 @@ class PhysicalMemoryCalls : public detail::NounBase<Self, CUmemGenericAllocation
                   "cuMemGetAllocationPropertiesFromHandle", where, this->self());
     return properties;
   }
-
- protected:
-  PhysicalMemoryCalls() = default;
-  PhysicalMemoryCalls(const PhysicalMemoryCalls &) = default;
-  PhysicalMemoryCalls &operator=(const PhysicalMemoryCalls &) = default;
 };
+
+namespace detail {
+
+struct PhysicalMemoryKind : HandleKind<CUmemGenericAllocationHandle, PhysicalMemoryCalls> {
+  static constexpr const char *kNoun = "physical memory";
+};
+
+}  // namespace detail
 
 // A reference to physical memory. Owns nothing.
-class PhysicalMemoryRef : public PhysicalMemoryCalls<PhysicalMemoryRef> {
- public:
-  // Empty: no memory.
-  PhysicalMemoryRef() = default;
-
-  // Returns a reference to a raw handle of this driver. No driver call.
-  static PhysicalMemoryRef from_handle(CUmemGenericAllocationHandle handle,
-                                       Driver &driver = cushim::driver()) noexcept {
-    return PhysicalMemoryRef(handle, driver);
-  }
-
-  // Returns this. No driver call.
-  const PhysicalMemoryRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  PhysicalMemoryRef(CUmemGenericAllocationHandle handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUmemGenericAllocationHandle> bound_;
-};
-
-// Returns "physical memory 0x7f10" or "an empty physical memory".
-inline std::string to_text(const PhysicalMemoryRef &memory) {
-  if (memory.is_empty()) return "an empty physical memory";
-  return "physical memory " + detail::hexadecimal(static_cast<std::uintptr_t>(memory.handle()));
-}
+using PhysicalMemoryRef = detail::HandleRef<detail::PhysicalMemoryKind>;
 
 namespace detail {
 

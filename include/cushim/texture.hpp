@@ -70,44 +70,55 @@ inline CUDA_RESOURCE_DESC resource_of(const MipmappedArrayRef &array) {
   return resource;
 }
 
+// As ask(), in the context that an owner was given at creation, if any.
+template <class T, class Thing, class Call>
+T ask_in_its_context(const Thing &thing, const char *routine, Where where, Call call) {
+  const auto query = [&] { return ask<T>(thing.ref(), routine, where, call); };
+  if constexpr (requires { thing.context(); })
+    if (const std::optional<ContextRef> context = thing.context()) return in_context(*context, where, query);
+  return query();
+}
+
 }  // namespace detail
 
-// The calls that TextureObjectRef and TextureObject have in common.
+// The calls that TextureObjectRef and TextureObject have in common. The driver makes them in the object's
+// context only: an owner that was created in a given context or on a device makes that current, push and pop;
+// else the object's context must be current.
 template <class Self>
 class TextureObjectCalls : public detail::HandleCalls<Self, CUtexObject> {
  public:
   // Returns what the texture reads. Driver calls: cuTexObjectGetResourceDesc.
   CUDA_RESOURCE_DESC resource(Where where = Where::current()) const {
-    return detail::ask<CUDA_RESOURCE_DESC>(
-        this->self().ref(), "cuTexObjectGetResourceDesc", where, [this](CUDA_RESOURCE_DESC *out) {
+    return detail::ask_in_its_context<CUDA_RESOURCE_DESC>(
+        this->self(), "cuTexObjectGetResourceDesc", where, [this](CUDA_RESOURCE_DESC *out) {
           return this->driver().cuTexObjectGetResourceDesc(out, this->handle());
         });
   }
   // Returns how the texture reads it. Driver calls: cuTexObjectGetTextureDesc.
   CUDA_TEXTURE_DESC options(Where where = Where::current()) const {
-    return detail::ask<CUDA_TEXTURE_DESC>(
-        this->self().ref(), "cuTexObjectGetTextureDesc", where, [this](CUDA_TEXTURE_DESC *out) {
+    return detail::ask_in_its_context<CUDA_TEXTURE_DESC>(
+        this->self(), "cuTexObjectGetTextureDesc", where, [this](CUDA_TEXTURE_DESC *out) {
           return this->driver().cuTexObjectGetTextureDesc(out, this->handle());
         });
   }
   // Returns the part of the array and the format that the texture reads. Throws INVALID_VALUE if it was
   // created without a view. Driver calls: cuTexObjectGetResourceViewDesc.
   CUDA_RESOURCE_VIEW_DESC view(Where where = Where::current()) const {
-    return detail::ask<CUDA_RESOURCE_VIEW_DESC>(
-        this->self().ref(), "cuTexObjectGetResourceViewDesc", where, [this](CUDA_RESOURCE_VIEW_DESC *out) {
+    return detail::ask_in_its_context<CUDA_RESOURCE_VIEW_DESC>(
+        this->self(), "cuTexObjectGetResourceViewDesc", where, [this](CUDA_RESOURCE_VIEW_DESC *out) {
           return this->driver().cuTexObjectGetResourceViewDesc(out, this->handle());
         });
   }
 };
 
-// The calls that SurfaceObjectRef and SurfaceObject have in common.
+// The calls that SurfaceObjectRef and SurfaceObject have in common, in contexts as those of textures.
 template <class Self>
 class SurfaceObjectCalls : public detail::HandleCalls<Self, CUsurfObject> {
  public:
   // Returns the array of the surface. Driver calls: cuSurfObjectGetResourceDesc.
   CUDA_RESOURCE_DESC resource(Where where = Where::current()) const {
-    return detail::ask<CUDA_RESOURCE_DESC>(
-        this->self().ref(), "cuSurfObjectGetResourceDesc", where, [this](CUDA_RESOURCE_DESC *out) {
+    return detail::ask_in_its_context<CUDA_RESOURCE_DESC>(
+        this->self(), "cuSurfObjectGetResourceDesc", where, [this](CUDA_RESOURCE_DESC *out) {
           return this->driver().cuSurfObjectGetResourceDesc(out, this->handle());
         });
   }
@@ -115,17 +126,11 @@ class SurfaceObjectCalls : public detail::HandleCalls<Self, CUsurfObject> {
 
 namespace detail {
 
-struct TextureObjectKind {
-  using Handle = CUtexObject;
+struct TextureObjectKind : HandleKind<CUtexObject, TextureObjectCalls> {
   static constexpr const char *kNoun = "texture object";
-  template <class Self>
-  using Calls = TextureObjectCalls<Self>;
 };
-struct SurfaceObjectKind {
-  using Handle = CUsurfObject;
+struct SurfaceObjectKind : HandleKind<CUsurfObject, SurfaceObjectCalls> {
   static constexpr const char *kNoun = "surface object";
-  template <class Self>
-  using Calls = SurfaceObjectCalls<Self>;
 };
 
 }  // namespace detail
@@ -135,18 +140,21 @@ using TextureObjectRef = detail::HandleRef<detail::TextureObjectKind>;
 // A reference to a surface object. Owns nothing. Kernels take the handle().
 using SurfaceObjectRef = detail::HandleRef<detail::SurfaceObjectKind>;
 
-// Owns a texture object. Its array must be valid while kernels read it.
-class TextureObject : public detail::Owner<TextureObject, TextureObjectRef, TextureObjectCalls> {
+// Owns a texture object. Its array must be valid while kernels read it. The driver needs a current context to
+// destroy it; any context will do.
+class TextureObject : public detail::Owner<TextureObject, TextureObjectRef, TextureObjectCalls,
+                                           detail::ContextToDestroy::any> {
  public:
   // Empty.
   TextureObject() = default;
 
-  // Makes a texture object of an array. Driver calls: cuTexObjectCreate; at the end cuTexObjectDestroy.
+  // Makes a texture object of an array in the current context, which must be that of the array or have access
+  // to its peer memory. Driver calls: cuTexObjectCreate; at the end cuTexObjectDestroy.
   static TextureObject create(const ArrayRef &array, const TextureOptions &options = {},
                               Where where = Where::current()) {
     return of(detail::resource_of(array), options, nullptr, array, where);
   }
-  // The same of an array with mipmaps.
+  // The same of an array with mipmaps, in any context.
   static TextureObject create(const MipmappedArrayRef &array, const TextureOptions &options = {},
                               Where where = Where::current()) {
     return of(detail::resource_of(array), options, nullptr, array, where);
@@ -170,13 +178,61 @@ class TextureObject : public detail::Owner<TextureObject, TextureObjectRef, Text
     return of(resource, options, nullptr, detail::Through{&driver}, where);
   }
 
+  // The same in a given context. Driver calls: push, as above, pop; at the end push, cuTexObjectDestroy, pop.
+  static TextureObject create(ContextRef context, const ArrayRef &array, const TextureOptions &options = {},
+                              Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return create(array, options, where); });
+  }
+  static TextureObject create(ContextRef context, const MipmappedArrayRef &array,
+                              const TextureOptions &options = {}, Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return create(array, options, where); });
+  }
+  static TextureObject create(ContextRef context, const MipmappedArrayRef &array,
+                              const TextureOptions &options, const CUDA_RESOURCE_VIEW_DESC &view,
+                              Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return create(array, options, view, where); });
+  }
+  template <class T>
+  static TextureObject create(ContextRef context, DeviceSpan<T> memory, ArrayFormat format,
+                              unsigned channels = 1, const TextureOptions &options = {},
+                              Where where = Where::current()) {
+    return detail::Creation::in(
+        context, where, [&] { return create(memory, format, channels, options, context.driver(), where); });
+  }
+  // The same in a device's primary context, which the object retains until it is destroyed. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuTexObjectDestroy, pop,
+  // cuDevicePrimaryCtxRelease.
+  static TextureObject create(Device device, const ArrayRef &array, const TextureOptions &options = {},
+                              Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(array, options, where); });
+  }
+  static TextureObject create(Device device, const MipmappedArrayRef &array,
+                              const TextureOptions &options = {}, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(array, options, where); });
+  }
+  static TextureObject create(Device device, const MipmappedArrayRef &array, const TextureOptions &options,
+                              const CUDA_RESOURCE_VIEW_DESC &view, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(array, options, view, where); });
+  }
+  template <class T>
+  static TextureObject create(Device device, DeviceSpan<T> memory, ArrayFormat format, unsigned channels = 1,
+                              const TextureOptions &options = {}, Where where = Where::current()) {
+    return detail::Creation::on(
+        device, where, [&] { return create(memory, format, channels, options, device.driver(), where); });
+  }
+
+  // Returns the object's context, if it was given at creation; the driver has no query for it. No driver
+  // call.
+  std::optional<ContextRef> context() const noexcept { return home().context(); }
+
   // Takes ownership of an existing texture object. No driver call.
   static TextureObject adopt(CUtexObject handle, Driver &driver = cushim::driver()) noexcept {
     return TextureObject(handle, driver, 0);
   }
 
  private:
-  using Base = detail::Owner<TextureObject, TextureObjectRef, TextureObjectCalls>;
+  using Base =
+      detail::Owner<TextureObject, TextureObjectRef, TextureObjectCalls, detail::ContextToDestroy::any>;
   friend Base;
   using Base::Base;
   static constexpr const char *kDestroy = "cuTexObjectDestroy";
@@ -194,26 +250,46 @@ class TextureObject : public detail::Owner<TextureObject, TextureObjectRef, Text
   }
 };
 
-// Owns a surface object. Its array must have ArrayFlags::surfaces, and be valid while kernels use it.
-class SurfaceObject : public detail::Owner<SurfaceObject, SurfaceObjectRef, SurfaceObjectCalls> {
+// Owns a surface object. Its array must have ArrayFlags::surfaces, and be valid while kernels use it. The
+// driver needs a current context to destroy it; any context will do.
+class SurfaceObject : public detail::Owner<SurfaceObject, SurfaceObjectRef, SurfaceObjectCalls,
+                                           detail::ContextToDestroy::any> {
  public:
   // Empty.
   SurfaceObject() = default;
 
-  // Makes a surface object of an array. Driver calls: cuSurfObjectCreate; at the end cuSurfObjectDestroy.
+  // Makes a surface object of an array in the current context, which must be that of the array or have access
+  // to its peer memory. Driver calls: cuSurfObjectCreate; at the end cuSurfObjectDestroy.
   static SurfaceObject create(const ArrayRef &array, Where where = Where::current()) {
     const CUDA_RESOURCE_DESC resource = detail::resource_of(array);
     CUsurfObject handle = 0;
     detail::check(array.driver().cuSurfObjectCreate(&handle, &resource), "cuSurfObjectCreate", where, array);
     return SurfaceObject(handle, array.driver(), 0);
   }
+  // The same in a given context. Driver calls: push, as above, pop; at the end push, cuSurfObjectDestroy,
+  // pop.
+  static SurfaceObject create(ContextRef context, const ArrayRef &array, Where where = Where::current()) {
+    return detail::Creation::in(context, where, [&] { return create(array, where); });
+  }
+  // The same in a device's primary context, which the object retains until it is destroyed. Driver calls:
+  // cuDevicePrimaryCtxRetain, push, as above, pop; at the end push, cuSurfObjectDestroy, pop,
+  // cuDevicePrimaryCtxRelease.
+  static SurfaceObject create(Device device, const ArrayRef &array, Where where = Where::current()) {
+    return detail::Creation::on(device, where, [&] { return create(array, where); });
+  }
+
+  // Returns the object's context, if it was given at creation; the driver has no query for it. No driver
+  // call.
+  std::optional<ContextRef> context() const noexcept { return home().context(); }
+
   // Takes ownership of an existing surface object. No driver call.
   static SurfaceObject adopt(CUsurfObject handle, Driver &driver = cushim::driver()) noexcept {
     return SurfaceObject(handle, driver, 0);
   }
 
  private:
-  using Base = detail::Owner<SurfaceObject, SurfaceObjectRef, SurfaceObjectCalls>;
+  using Base =
+      detail::Owner<SurfaceObject, SurfaceObjectRef, SurfaceObjectCalls, detail::ContextToDestroy::any>;
   friend Base;
   using Base::Base;
   static constexpr const char *kDestroy = "cuSurfObjectDestroy";

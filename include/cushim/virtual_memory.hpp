@@ -182,8 +182,8 @@ class Mapping : public detail::RangeOwner<Mapping> {
   Mapping() = default;
 
   // Maps range.size() bytes of the memory, from offset in bytes, to the range. Size and offset are multiples
-  // of the granularity. Driver calls: cuMemMap; at the end cuMemUnmap, which waits for work that uses the
-  // range.
+  // of the granularity. Needs no context. Driver calls: cuMemMap; at the end cuMemUnmap, which waits for work
+  // that uses the range.
   static Mapping create(const ReservedRange &range, const PhysicalMemoryRef &memory, std::size_t offset = 0,
                         Where where = Where::current()) {
     detail::require(range, "cuMemMap", where);

@@ -11,11 +11,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const GraphRef kGraph = GraphRef::from_handle(reinterpret_cast<CUgraph>(0x90), Recording::driver());
 const GraphExecRef kExec =
     GraphExecRef::from_handle(reinterpret_cast<CUgraphExec>(0x80), Recording::driver());
-const Function kFunction = Function::from_handle(reinterpret_cast<CUfunction>(0xf0), Recording::driver());
-const ContextRef kContext = ContextRef::from_handle(context_handle(0xc1), Recording::driver());
 const DeviceSpan<float> kDevice(DevicePtr<float>(0x1000), 4);
 const StreamRef kStream = StreamRef::from_handle(stream_handle(0x50), Recording::driver());
 

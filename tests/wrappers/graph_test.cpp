@@ -14,9 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const GraphRef kGraph = GraphRef::from_handle(reinterpret_cast<CUgraph>(0x90), Recording::driver());
-const Function kFunction = Function::from_handle(reinterpret_cast<CUfunction>(0xf0), Recording::driver());
-const ContextRef kContext = ContextRef::from_handle(context_handle(0xc1), Recording::driver());
 const DeviceSpan<float> kDevice(DevicePtr<float>(0x1000), 4);
 float host[4];
 const PinnedSpan<float> kPinned{std::span(host)};

@@ -50,38 +50,6 @@ TEST(Memory, Allocated_in_a_context_it_is_freed_in_it) {
                           "cuCtxPushCurrent_v2(0xc1)", "cuMemFreeHost(0x2000)", "cuCtxPopCurrent_v2(&)"));
 }
 
-TEST(Memory, Allocated_on_a_device_it_retains_the_primary_context_until_the_end) {
-  Recording recording;
-  const Device device = Device::from_handle(3);
-  int host[4];
-  const auto around = [](const std::string &got, const std::string &given_back) {
-    return Calls{"cuDevicePrimaryCtxRetain(&, 3)", "cuCtxPushCurrent_v2(0xc0)",      got,
-                 "cuCtxPopCurrent_v2(&)",          "cuCtxPushCurrent_v2(0xc0)",      given_back,
-                 "cuCtxPopCurrent_v2(&)",          "cuDevicePrimaryCtxRelease_v2(3)"};
-  };
-  { const auto buffer = DeviceBuffer<int>::create(device, 4); }
-  EXPECT_EQ(recording.calls(), around("cuMemAlloc_v2(&, 16)", "cuMemFree_v2(0x1000)"));
-  { const auto buffer = PinnedBuffer<int>::create(device, 4, PinnedFlags::portable); }
-  EXPECT_EQ(recording.calls(), around("cuMemHostAlloc(&, 16, 1)", "cuMemFreeHost(0x2000)"));
-  { const auto buffer = RegisteredBuffer<int>::create(device, host); }
-  EXPECT_EQ(recording.calls(), around("cuMemHostRegister_v2(" + hex(host) + ", 16, 0)",
-                                      "cuMemHostUnregister(" + hex(host) + ")"));
-  { const auto buffer = ManagedBuffer<int>::create(device, 4); }
-  EXPECT_EQ(recording.calls(), around("cuMemAllocManaged(&, 16, 1)", "cuMemFree_v2(0x3000)"));
-  { const auto buffer = PitchedBuffer<int>::create(device, 4, 5); }
-  EXPECT_EQ(recording.calls(), around("cuMemAllocPitch_v2(&, &, 16, 5, 4)", "cuMemFree_v2(0x4000)"));
-}
-
-TEST(Memory, Every_kind_can_be_allocated_in_a_context) {
-  Recording recording;
-  int host[4];
-  RegisteredBuffer<int>::create(context_c1(), host).close();
-  ManagedBuffer<int>::create(context_c1(), 4).close();
-  PitchedBuffer<int>::create(context_c1(), 4, 5).close();
-  EXPECT_EQ(recording.calls().size(), 3u * 6u);
-  EXPECT_THAT(recording.live(), IsEmpty());
-}
-
 TEST(Memory, Of_no_elements_every_kind_owns_nothing_and_makes_no_call) {
   Recording recording;
   const auto device = DeviceBuffer<int>::create(0);

@@ -161,6 +161,10 @@ inline CUcontext context_handle(std::uintptr_t number) { return reinterpret_cast
 // Handles that many tests pass.
 inline const CUstream kRaw = stream_handle(0x50);
 inline Device device_3() { return Device::from_handle(3); }
+inline const ContextRef kContext = ContextRef::from_handle(context_handle(0xc1), Recording::driver());
+inline const GraphRef kGraph = GraphRef::from_handle(reinterpret_cast<CUgraph>(0x90), Recording::driver());
+inline const Function kFunction =
+    Function::from_handle(reinterpret_cast<CUfunction>(0xf0), Recording::driver());
 inline ContextRef context_c1() { return ContextRef::from_handle(context_handle(0xc1)); }
 
 // Returns the address as the calls of a Recording contain it.

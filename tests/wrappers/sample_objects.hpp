@@ -30,6 +30,9 @@ inline MipmappedArrayRef mipmaps() {
 inline ExternalSemaphoreRef semaphore() {
   return ExternalSemaphoreRef::from_handle(reinterpret_cast<CUexternalSemaphore>(0x60));
 }
+inline ExternalMemoryRef external_memory() {
+  return ExternalMemoryRef::from_handle(reinterpret_cast<CUexternalMemory>(0x61));
+}
 inline ReservedRange range() { return ReservedRange::from_address(0x10000, 0x2000); }
 #if CUDA_VERSION >= 12010
 inline PhysicalMemoryRef memory() { return PhysicalMemoryRef::from_handle(0x70); }

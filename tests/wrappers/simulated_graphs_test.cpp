@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulated_device.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::test {
 namespace {
@@ -20,10 +21,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 // add(data, value): data[tid] += value.
-constexpr const char *kAdd = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+constexpr const char *kAdd = CUSHIM_PTX_HEADER R"(
 .visible .entry add(.param .u64 data, .param .u32 value) {
   .reg .b32 %r<4>;
   .reg .b64 %d<4>;

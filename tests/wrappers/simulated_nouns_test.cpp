@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simulated_device.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::test {
 namespace {
@@ -55,10 +56,7 @@ TEST_F(Nouns, A_while_node_runs_its_body_until_a_kernel_ends_it) {
   machine.kernel("count", [&](const sim::Launch &launch, unsigned long long handle) {
     launch.set_conditional(handle, ++rounds < 3 ? 1 : 0);
   });
-  const Module module = Module::load(R"(
-.version 7.8
-.target sm_52
-.address_size 64
+  const Module module = Module::load(CUSHIM_PTX_HEADER R"(
 .visible .entry count(.param .u64 handle) { ret; }
 )");
   graph.add_while(condition).body.add_kernel(module.function("count"), {}, condition.handle());
@@ -179,6 +177,32 @@ TEST_F(Nouns, Texture_and_surface_objects_name_their_array) {
   EXPECT_EQ(SurfaceObject::create(array).resource().res.array.hArray, array.handle());
   const auto levels = MipmappedArray::create({.width = 8, .height = 8}, 2);
   EXPECT_EQ(levels.level(1).shape().width, 4u);
+}
+
+// The recordings of an H200 have these calls without a current context: in its own context only is a texture
+// queried, and without any it is not destroyed.
+TEST_F(Nouns, Of_a_device_need_no_current_context) {
+  const auto before =
+      set_unreported_handler([](const std::exception &error) noexcept { ADD_FAILURE() << error.what(); });
+  ContextRef::pop();
+  {
+    const auto image = Array::create(device, {.width = 4, .height = 4, .flags = ArrayFlags::surfaces});
+    const auto texture = TextureObject::create(device, image);
+    EXPECT_EQ(texture.resource().res.array.hArray, image.handle());
+    EXPECT_EQ(SurfaceObject::create(primary, image).resource().res.array.hArray, image.handle());
+    const sim::ExternalSemaphore other(sim::ExternalSemaphore::Type::timeline);
+    ExternalSemaphore::import_timeline(device, other.new_descriptor()).close();
+    const std::size_t bytes = ShareablePhysicalMemory::granularity(device);
+    const auto physical = ShareablePhysicalMemory::create(device, bytes);
+    const auto memory = ExternalMemory::import(device, physical.export_fd().release(), bytes);
+    EXPECT_EQ(memory.buffer<unsigned>(device, 0, 4).size(), 4u);
+    GraphExec::instantiate(device, Graph::create()).close();
+    Linker linker = Linker::create(device);
+    linker.add(CUSHIM_PTX_HEADER "\n.visible .entry empty() { ret; }\n");
+    EXPECT_NE(Module::load(device, linker.complete()).function("empty").handle(), nullptr);
+  }
+  primary.push();
+  set_unreported_handler(before);
 }
 
 TEST_F(Nouns, The_host_accesses_memory_of_its_own_that_is_mapped) {

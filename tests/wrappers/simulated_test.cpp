@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulated_device.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::test {
 namespace {
@@ -14,10 +15,7 @@ using testing::Each;
 using testing::HasSubstr;
 
 // scale(data, factor, count): data[i] *= factor * whole, where whole is a variable, 1 at first.
-constexpr const char *kScale = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+constexpr const char *kScale = CUSHIM_PTX_HEADER R"(
 .visible .global .align 4 .f32 whole = 0f3F800000;
 .visible .entry scale(.param .u64 data, .param .f32 factor, .param .u32 count) {
   .reg .pred %p;

@@ -22,22 +22,6 @@ TEST(Stream, Creating_is_one_call_and_destroying_is_one) {
                           "cuStreamCreateWithPriority(&, 1, -5)", "cuStreamDestroy_v2(0x2000)"));
 }
 
-TEST(Stream, Created_in_a_context_that_context_is_current_for_the_call) {
-  Recording recording;
-  { const Stream stream = Stream::create(ContextRef::from_handle(context_handle(0xc1))); }
-  EXPECT_THAT(recording.calls(), ElementsAre("cuCtxPushCurrent_v2(0xc1)", "cuStreamCreate(&, 0)",
-                                             "cuCtxPopCurrent_v2(&)", "cuStreamDestroy_v2(0x1000)"));
-}
-
-TEST(Stream, Created_on_a_device_holds_its_primary_context_until_the_end) {
-  Recording recording;
-  { const Stream stream = Stream::create(Device::from_handle(3), {.priority = -1}); }
-  EXPECT_THAT(recording.calls(),
-              ElementsAre("cuDevicePrimaryCtxRetain(&, 3)", "cuCtxPushCurrent_v2(0xc0)",
-                          "cuStreamCreateWithPriority(&, 0, -1)", "cuCtxPopCurrent_v2(&)",
-                          "cuStreamDestroy_v2(0x1000)", "cuDevicePrimaryCtxRelease_v2(3)"));
-}
-
 TEST(Stream, Its_device_is_that_of_its_context) {
   Recording recording;
   recording.on<Entry::cuCtxGetDevice_v2000>([](CUdevice *device) {

@@ -86,27 +86,10 @@ class OwnedMemory {
  private:
   Address words() const noexcept { return {"memory", static_cast<std::uintptr_t>(address())}; }
 
-  // Calls push, free, pop; without a context, free alone. Sets routine to the call that returned the result.
+  // Frees the memory in its context. Sets routine to the call that returned the result.
   CUresult give_back(const char *&routine) noexcept {
-    Driver &driver = bound_.driver();
-    const ContextRef context = home_.ref();
-    CUresult result = CUDA_SUCCESS;
-    if (!context.is_empty()) {
-      routine = "cuCtxPushCurrent";
-      result = driver.cuCtxPushCurrent(context.handle());
-      if (result != CUDA_SUCCESS) return result;
-    }
     routine = Kind::routine;
-    result = Kind::free(driver, address());
-    if (!context.is_empty()) {
-      CUcontext popped = nullptr;
-      const CUresult pop = driver.cuCtxPopCurrent(&popped);
-      if (result == CUDA_SUCCESS && pop != CUDA_SUCCESS) {
-        routine = "cuCtxPopCurrent";
-        result = pop;
-      }
-    }
-    return result;
+    return home_.run([this] { return Kind::free(driver(), address()); }, routine);
   }
 
   Bound<CUdeviceptr> bound_;

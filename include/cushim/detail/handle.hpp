@@ -9,8 +9,17 @@ namespace cushim {
 inline namespace v1 {
 namespace detail {
 
-// A reference to an object of one kind. Owns nothing. Kind has Handle, the type of the raw handle; kNoun, the
-// name in texts; and Calls<Self>, the functions that the reference and the owner have in common.
+// The base of the kinds of objects that HandleRef refers to. RawHandle is the driver's type;
+// CallsOfBoth<Self> has the functions that the reference and the owner have in common.
+template <class RawHandle, template <class> class CallsOfBoth>
+struct HandleKind {
+  using Handle = RawHandle;
+  template <class Self>
+  using Calls = CallsOfBoth<Self>;
+};
+
+// A reference to an object of one kind. Owns nothing. Kind derives from HandleKind, and has kNoun, the name
+// in texts.
 template <class Kind>
 class HandleRef : public Kind::template Calls<HandleRef<Kind>> {
  public:

@@ -42,6 +42,25 @@ class HomeContext {
   // Releases a retained primary context. Throws Error if that fails.
   void close(Where where) { primary_.close(where); }
 
+  // Runs release() with this context current, and returns the first error. `routine` is the driver call of
+  // release(); if push or pop fails, it is set to that call. Driver calls: push, those of release(), pop; if
+  // the caller named no context, those of release() alone.
+  template <class Release>
+  CUresult run(Release release, const char *&routine) const noexcept {
+    if (context_.is_empty()) return release();
+    Driver &driver = context_.driver();
+    if (const CUresult pushed = driver.cuCtxPushCurrent(context_.handle()); pushed != CUDA_SUCCESS) {
+      routine = "cuCtxPushCurrent";
+      return pushed;
+    }
+    const CUresult released = release();
+    CUcontext popped = nullptr;
+    const CUresult pop = driver.cuCtxPopCurrent(&popped);
+    if (released != CUDA_SUCCESS || pop == CUDA_SUCCESS) return released;
+    routine = "cuCtxPopCurrent";
+    return pop;
+  }
+
  private:
   ContextRef context_;
   PrimaryContext primary_;

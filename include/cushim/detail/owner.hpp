@@ -8,9 +8,13 @@ namespace cushim {
 inline namespace v1 {
 namespace detail {
 
+// Whether the driver needs a current context to destroy an object. The context of creation is one.
+enum class ContextToDestroy : bool { none, any };
+
 // Owns a handle of the driver. Self has destroy(reference), which makes the driver call, and kDestroy, the
 // name of that call. Calls<Self> has the functions that Self shares with its reference type, Ref.
-template <class Self, class Ref, template <class> class Calls>
+template <class Self, class Ref, template <class> class Calls,
+          ContextToDestroy context_to_destroy = ContextToDestroy::none>
 class Owner : public Calls<Self> {
  public:
   // Returns a reference to this object, which must not outlive it. No driver call.
@@ -19,6 +23,8 @@ class Owner : public Calls<Self> {
 
   void swap(Self &other) noexcept { swap_members(other); }
   friend void swap(Self &left, Self &right) noexcept { left.swap(right); }
+  // Returns the text of the reference.
+  friend std::string to_text(const Owner &owner) { return to_text(owner.ref_); }
 
   // Destroys the object now. Throws Error if that fails. Does nothing if this is empty. Driver calls: those
   // that create() names for the end; cuDevicePrimaryCtxRelease if it was created on a device.
@@ -26,7 +32,9 @@ class Owner : public Calls<Self> {
     if (this->is_empty()) return;
     const Ref object = std::exchange(ref_, {});
     HomeContext home = std::move(home_);
-    check(Self::destroy(object), Self::kDestroy, where, object);
+    const char *routine = nullptr;
+    const CUresult result = destroy(object, home, routine);
+    check(result, routine, where, object);
     home.close(where);
   }
 
@@ -50,7 +58,10 @@ class Owner : public Calls<Self> {
     return *this;
   }
   ~Owner() {
-    if (!this->is_empty()) report(Self::destroy(ref()), Self::kDestroy, ref());
+    if (this->is_empty()) return;
+    const char *routine = nullptr;
+    const CUresult result = destroy(ref_, home_, routine);
+    report(result, routine, ref_);
   }
 
   const HomeContext &home() const noexcept { return home_; }
@@ -59,6 +70,14 @@ class Owner : public Calls<Self> {
 
  private:
   friend Creation;
+  // Sets routine to the call that returned the result.
+  static CUresult destroy(const Ref &object, const HomeContext &home, const char *&routine) noexcept {
+    routine = Self::kDestroy;
+    if constexpr (context_to_destroy == ContextToDestroy::any)
+      return home.run([&] { return Self::destroy(object); }, routine);
+    else
+      return Self::destroy(object);
+  }
   void set_home(HomeContext home) noexcept { home_ = std::move(home); }
   void swap_members(Owner &other) noexcept {
     std::swap(ref_, other.ref_);

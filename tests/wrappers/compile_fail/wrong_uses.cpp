@@ -130,6 +130,14 @@ void use(StreamRef stream, Event &event, TimedEvent &timed, IpcEvent &shared, De
   copy(AddressReservation(), host);
 #elif defined(MAPPING_OF_AN_ALLOCATION)
   Mapping::create(buffer.span(), PhysicalMemory());
+#elif defined(SURFACE_OF_A_MIPMAPPED_ARRAY)
+  SurfaceObject::create(Device(), MipmappedArrayRef());
+#elif defined(LINKER_IN_A_STREAM)
+  Linker::create(stream);
+#elif defined(ORDERED_MEMORY_ON_A_DEVICE)
+  StreamBuffer<int>::create(Device(), 4);
+#elif defined(LIBRARY_IN_A_CONTEXT)
+  Library::load(ContextRef(), "");
 #elif defined(SETTING_A_FUNCTION_ATTRIBUTE_THAT_IS_FIXED)
   function.set(function_attribute::num_regs, 4);
 #elif defined(CODE_WITHOUT_AN_END)
