@@ -32,6 +32,16 @@ inline CUmemAllocationProp device_memory(int device = 0) {
   return properties;
 }
 
+// The properties of a memory pool of a device.
+inline CUmemPoolProps pool_of_device(int device = 0,
+                                     CUmemAllocationHandleType exported_as = CU_MEM_HANDLE_TYPE_NONE) {
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.handleTypes = exported_as;
+  properties.location = device_memory(device).location;
+  return properties;
+}
+
 // Access of a device for reading and writing.
 inline CUmemAccessDesc full_access(int device = 0) {
   return {device_memory(device).location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -105,8 +115,31 @@ inline CUstreamBatchMemOpParams write_of_word(CUdeviceptr address, unsigned valu
   operation.writeValue.flags = flags;
   return operation;
 }
+inline CUstreamBatchMemOpParams wait_for_word(CUdeviceptr address, unsigned value, unsigned flags) {
+  CUstreamBatchMemOpParams operation{};
+  operation.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+  operation.waitValue.address = address;
+  operation.waitValue.value = value;
+  operation.waitValue.flags = flags;
+  return operation;
+}
 
 // ---- Launches and nodes ----
+
+// The arguments of a kernel with the parameters .u64 and .u32, as one block of bytes.
+struct PackedArguments {
+  PackedArguments(CUdeviceptr address, unsigned number) : bytes{address, number} {}
+  PackedArguments(const PackedArguments &) = delete;
+  PackedArguments &operator=(const PackedArguments &) = delete;
+
+  struct {
+    CUdeviceptr address;
+    unsigned number;
+  } bytes;
+  std::size_t size = 12;
+  void *extra[5] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                    CU_LAUNCH_PARAM_END};  // the last argument of cuLaunchKernel
+};
 
 // A launch of one thread with one attribute, which must exist as long as the configuration.
 inline CUlaunchConfig launch_of_one_thread(CUstream stream, CUlaunchAttribute &attribute) {
@@ -128,10 +161,21 @@ inline CUDA_KERNEL_NODE_PARAMS node_of_one_thread(CUfunction kernel, void **argu
   return parameters;
 }
 
+// A memset of `count` elements of `element_size` bytes.
+inline CUDA_MEMSET_NODE_PARAMS memset_node(CUdeviceptr to, unsigned value, std::size_t count,
+                                           unsigned element_size) {
+  CUDA_MEMSET_NODE_PARAMS parameters{};
+  parameters.dst = to;
+  parameters.value = value;
+  parameters.elementSize = element_size;
+  parameters.width = count;
+  parameters.height = 1;
+  return parameters;
+}
+
 inline CUDA_MEM_ALLOC_NODE_PARAMS allocation_node(std::size_t bytes) {
   CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  parameters.poolProps = pool_of_device();
   parameters.bytesize = bytes;
   return parameters;
 }

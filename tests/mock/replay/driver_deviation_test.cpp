@@ -9,16 +9,15 @@
 
 #include "driver_of_recording.hpp"
 
+namespace cushim::test {
 namespace {
 
-using cushim::replay::Deviation;
-using cushim::replay::RecordData;
-using cushim::replay::Recording;
+using replay::Deviation;
 using testing::HasSubstr;
 
 TEST_F(DriverOfRecording, Another_number_handle_address_or_byte_is_named) {
   const auto program = [](std::size_t bytes, bool second, unsigned offset, char byte) {
-    return [=](cushim::Driver &driver) {
+    return [=](Driver &driver) {
       make_context(driver);
       CUstream streams[2] = {};
       CUdeviceptr memory = 0;
@@ -55,11 +54,11 @@ TEST_F(DriverOfRecording, Another_number_handle_address_or_byte_is_named) {
 
 TEST_F(DriverOfRecording, Another_call_is_named_and_later_calls_return_the_error_without_a_report) {
   const auto deviation = deviation_of(
-      [](cushim::Driver &driver) {
+      [](Driver &driver) {
         driver.cuInit(0);
         driver.cuCtxGetCurrent(nullptr);
       },
-      [](cushim::Driver &driver) {
+      [](Driver &driver) {
         int count = 0;
         EXPECT_EQ(driver.cuInit(0), CUDA_SUCCESS);
         EXPECT_EQ(driver.cuDeviceGetCount(&count), CUDA_ERROR_UNKNOWN);
@@ -74,28 +73,27 @@ TEST_F(DriverOfRecording, Another_call_is_named_and_later_calls_return_the_error
 
 TEST_F(DriverOfRecording, Arguments_of_ignored_entry_points_are_not_compared) {
   const auto program = [](unsigned char value) {
-    return [=](cushim::Driver &driver) {
+    return [=](Driver &driver) {
       make_context(driver);
       CUdeviceptr memory = 0;
       driver.cuMemAlloc(&memory, 8);
       EXPECT_EQ(driver.cuMemsetD8(memory, value, 8), CUDA_SUCCESS);
     };
   };
-  cushim::replay::Driver driver(Recording::read(record(program(1))), {.ignored = {"cuMemset*"}});
+  replay::Driver driver(Recording::read(record(program(1))), {.ignored = {"cuMemset*"}});
   program(2)(driver);
   EXPECT_EQ(driver.calls_left(), 0U);
 }
 
 TEST_F(DriverOfRecording, A_deviation_fails_the_running_test) {
-  cushim::replay::Driver driver(
-      Recording::read(record([](cushim::Driver &recorded) { recorded.cuInit(0); })));
+  replay::Driver driver(Recording::read(record([](Driver &recorded) { recorded.cuInit(0); })));
   EXPECT_NONFATAL_FAILURE(EXPECT_EQ(driver.driver().cuInit(1), CUDA_ERROR_NOT_SUPPORTED),
                           "at call 0, thread 1: Flags: recorded 0, given 1");
 }
 
 TEST_F(DriverOfRecording, The_end_of_the_recording_is_reported) {
-  const auto deviation = deviation_of([](cushim::Driver &driver) { driver.cuInit(0); },
-                                      [](cushim::Driver &driver) {
+  const auto deviation = deviation_of([](Driver &driver) { driver.cuInit(0); },
+                                      [](Driver &driver) {
                                         driver.cuInit(0);
                                         driver.cuInit(0);
                                       });
@@ -106,7 +104,7 @@ TEST_F(DriverOfRecording, The_end_of_the_recording_is_reported) {
 }
 
 TEST_F(DriverOfRecording, A_truncated_recording_answers_its_calls_and_then_reports_that_it_is_incomplete) {
-  const auto program = [](cushim::Driver &driver) {
+  const auto program = [](Driver &driver) {
     make_context(driver);
     const std::string bytes(300'000, 'x');
     CUdeviceptr memory = 0;
@@ -119,7 +117,7 @@ TEST_F(DriverOfRecording, A_truncated_recording_answers_its_calls_and_then_repor
   const std::size_t calls = part.calls().size();
   ASSERT_GT(calls, 4U);
   ASSERT_LT(calls, 12U);
-  cushim::replay::Driver driver(std::move(part), {.on_deviation = [](const Deviation &) {}});
+  replay::Driver driver(std::move(part), {.on_deviation = [](const Deviation &) {}});
   program(driver);
   ASSERT_TRUE(driver.deviation());
   EXPECT_THAT(driver.deviation()->recorded, testing::AnyOf(HasSubstr("it is not complete"),
@@ -128,7 +126,7 @@ TEST_F(DriverOfRecording, A_truncated_recording_answers_its_calls_and_then_repor
 
 TEST_F(DriverOfRecording, Two_threads_are_matched_by_their_first_call_whatever_their_order) {
   const auto program = [](bool swapped) {
-    return [=](cushim::Driver &driver) {
+    return [=](Driver &driver) {
       make_context(driver);
       const auto allocate = [&] {
         make_context(driver);
@@ -151,14 +149,14 @@ TEST_F(DriverOfRecording, Two_threads_are_matched_by_their_first_call_whatever_t
       second.join();
     };
   };
-  cushim::replay::Driver driver(Recording::read(record(program(false))));
+  replay::Driver driver(Recording::read(record(program(false))));
   program(true)(driver);
   EXPECT_EQ(driver.calls_left(), 0U);
 }
 
 TEST_F(DriverOfRecording, A_thread_that_the_recording_lacks_is_reported) {
-  const auto deviation = deviation_of([](cushim::Driver &driver) { driver.cuInit(0); },
-                                      [](cushim::Driver &driver) {
+  const auto deviation = deviation_of([](Driver &driver) { driver.cuInit(0); },
+                                      [](Driver &driver) {
                                         driver.cuInit(0);
                                         std::thread([&] { driver.cuInit(0); }).join();
                                       });
@@ -168,7 +166,7 @@ TEST_F(DriverOfRecording, A_thread_that_the_recording_lacks_is_reported) {
 
 TEST_F(DriverOfRecording, An_address_that_was_used_again_means_another_object) {
   const auto program = [](bool keeps_first) {
-    return [=](cushim::Driver &driver) {
+    return [=](Driver &driver) {
       make_context(driver);
       CUdeviceptr first = 0, second = 0;
       driver.cuMemAlloc(&first, 4 << 20);
@@ -183,21 +181,20 @@ TEST_F(DriverOfRecording, An_address_that_was_used_again_means_another_object) {
 TEST_F(DriverOfRecording, Export_tables_are_refused) {
   const void *table = nullptr;
   {
-    const cushim::sim::Machine machine;
-    const auto finds = cushim::hook::replace<&cuGetExportTable>(
+    const sim::Machine machine;
+    const auto finds = hook::replace<&cuGetExportTable>(
         machine.driver(), [](const void **, const CUuuid *) { return CUDA_SUCCESS; });
-    const cushim::replay::Recorder recorder(machine.driver(), file_);
+    const replay::Recorder recorder(machine.driver(), file_);
     machine.driver().cuGetExportTable(&table, nullptr);
   }
-  cushim::replay::Driver driver(Recording::read(file_),
-                                {.on_deviation = [](const cushim::replay::Deviation &) {}});
+  replay::Driver driver(Recording::read(file_), {.on_deviation = [](const replay::Deviation &) {}});
   EXPECT_EQ(driver.driver().cuGetExportTable(&table, nullptr), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(driver.deviation().value().recorded,
             "the call returned functions of NVIDIA's driver, which no recording can answer");
 }
 
 TEST_F(DriverOfRecording, Data_that_was_not_recorded_is_reported) {
-  const auto program = [](cushim::Driver &driver) {
+  const auto program = [](Driver &driver) {
     make_context(driver);
     CUdeviceptr memory = 0;
     int number = 1;
@@ -211,3 +208,4 @@ TEST_F(DriverOfRecording, Data_that_was_not_recorded_is_reported) {
 }
 
 }  // namespace
+}  // namespace cushim::test

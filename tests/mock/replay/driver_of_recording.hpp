@@ -9,26 +9,29 @@
 
 #include "recorded.hpp"
 
+namespace cushim::test {
+
 class DriverOfRecording : public Recorded {
  protected:
   // Records a program on the simulated driver and answers it from the recording.
   void expect_equal(const Program &program) {
-    cushim::replay::Driver driver(cushim::replay::Recording::read(record(program)));
+    replay::Driver driver(replay::Recording::read(record(program)));
     program(driver);
     EXPECT_EQ(driver.calls_left(), 0U);
     EXPECT_FALSE(driver.deviation());
   }
 
   // Answers another program from the recording of this one, and returns the deviation.
-  cushim::replay::Deviation deviation_of(const Program &recorded, const Program &given,
-                                         cushim::replay::DriverOptions options = {},
-                                         cushim::replay::RecordData data = cushim::replay::RecordData::full) {
+  replay::Deviation deviation_of(const Program &recorded, const Program &given,
+                                 replay::DriverOptions options = {},
+                                 RecordData data = replay::RecordData::full) {
     int reports = 0;
-    options.on_deviation = [&](const cushim::replay::Deviation &) { ++reports; };
-    cushim::replay::Driver driver(cushim::replay::Recording::read(record(recorded, data)),
-                                  std::move(options));
+    options.on_deviation = [&](const replay::Deviation &) { ++reports; };
+    replay::Driver driver(replay::Recording::read(record(recorded, data)), std::move(options));
     given(driver);
     EXPECT_EQ(reports, 1);
-    return driver.deviation().value_or(cushim::replay::Deviation{});
+    return driver.deviation().value_or(replay::Deviation{});
   }
 };
+
+}  // namespace cushim::test

@@ -14,14 +14,14 @@
 #include "driver_of_recording.hpp"
 #include "support/structures.hpp"
 
+namespace cushim::test {
 namespace {
 
-using cushim::replay::Deviation;
-using cushim::replay::Recording;
+using replay::Deviation;
 
 TEST_F(DriverOfRecording, Gives_values_texts_and_data_as_recorded) {
   std::vector<std::string> names;
-  expect_equal([&](cushim::Driver &driver) {
+  expect_equal([&](Driver &driver) {
     make_context(driver);
     char name[64] = {};
     const char *error = nullptr;
@@ -46,11 +46,11 @@ TEST_F(DriverOfRecording, Gives_values_texts_and_data_as_recorded) {
 }
 
 TEST_F(DriverOfRecording, Answers_the_typed_wrappers) {
-  const auto program = [](cushim::Driver &driver) {
-    const cushim::ScopedDriver scope(driver);
+  const auto program = [](Driver &driver) {
+    const ScopedDriver scope(driver);
     make_context(driver);
-    const cushim::Stream stream = cushim::Stream::create();
-    const cushim::TimedEvent begin = cushim::TimedEvent::create(), end = cushim::TimedEvent::create();
+    const Stream stream = Stream::create();
+    const TimedEvent begin = TimedEvent::create(), end = TimedEvent::create();
     begin.record(stream);
     end.record(stream);
     end.synchronize();
@@ -60,7 +60,7 @@ TEST_F(DriverOfRecording, Answers_the_typed_wrappers) {
 }
 
 TEST_F(DriverOfRecording, Pinned_memory_is_accessible_and_asynchronous_copies_write_it) {
-  expect_equal([](cushim::Driver &driver) {
+  expect_equal([](Driver &driver) {
     make_context(driver);
     void *pinned = nullptr;
     CUdeviceptr memory = 0, alias = 0;
@@ -93,7 +93,7 @@ TEST_F(DriverOfRecording, Pinned_memory_is_accessible_and_asynchronous_copies_wr
 
 #if CUDA_VERSION >= 13000
 TEST_F(DriverOfRecording, Conditional_nodes_have_bodies) {
-  expect_equal([](cushim::Driver &driver) {
+  expect_equal([](Driver &driver) {
     make_context(driver);
     CUcontext context = nullptr;
     CUgraph graph = nullptr;
@@ -103,8 +103,7 @@ TEST_F(DriverOfRecording, Conditional_nodes_have_bodies) {
     CUgraphConditionalHandle handle = 0;
     EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT),
               CUDA_SUCCESS);
-    CUgraphNodeParams conditional =
-        cushim::test::conditional_node(handle, CU_GRAPH_COND_TYPE_SWITCH, 2, context);
+    CUgraphNodeParams conditional = conditional_node(handle, CU_GRAPH_COND_TYPE_SWITCH, 2, context);
     EXPECT_EQ(driver.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &conditional), CUDA_SUCCESS);
     for (int i = 0; i < 2; ++i)
       EXPECT_EQ(driver.cuGraphAddEmptyNode(&node, conditional.conditional.phGraph_out[i], nullptr, 0),
@@ -114,7 +113,7 @@ TEST_F(DriverOfRecording, Conditional_nodes_have_bodies) {
 #endif
 
 TEST_F(DriverOfRecording, Several_attributes_of_memory_are_answered) {
-  expect_equal([](cushim::Driver &driver) {
+  expect_equal([](Driver &driver) {
     make_context(driver);
     CUdeviceptr memory = 0, managed = 0, base = 0;
     CUcontext current = nullptr, context = nullptr;
@@ -144,7 +143,7 @@ TEST_F(DriverOfRecording, Kernels_and_graphs_are_answered_without_running) {
   constexpr const char *kPtx =
       ".version 7.0\n.target sm_52\n.address_size 64\n.global .u32 counter;\n"
       ".visible .entry k(.param .u64 a, .param .u32 b) { ret; }\n";
-  expect_equal([&](cushim::Driver &driver) {
+  expect_equal([&](Driver &driver) {
     make_context(driver);
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
@@ -178,7 +177,7 @@ TEST_F(DriverOfRecording, Bytes_that_a_kernel_wrote_to_pinned_memory_are_there_a
       ".version 7.0\n.target sm_52\n.address_size 64\n"
       ".visible .entry k(.param .u64 a) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; st.global.u32 [%rd1], "
       "42; ret; }\n";
-  expect_equal([&](cushim::Driver &driver) {
+  expect_equal([&](Driver &driver) {
     make_context(driver);
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
@@ -195,20 +194,13 @@ TEST_F(DriverOfRecording, Bytes_that_a_kernel_wrote_to_pinned_memory_are_there_a
 
 TEST_F(DriverOfRecording, Rows_of_host_memory_are_compared_and_written_without_what_is_between_them) {
   const auto program = [](unsigned char value) {
-    return [=](cushim::Driver &driver) {
+    return [=](Driver &driver) {
       make_context(driver);
       CUdeviceptr memory = 0;
       std::vector<unsigned char> bytes(4 * 16, value);
       driver.cuMemAlloc(&memory, 1024);
-      CUDA_MEMCPY2D copy{};
-      copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-      copy.srcHost = bytes.data();
-      copy.srcPitch = 16;
-      copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-      copy.dstDevice = memory;
-      copy.dstPitch = 16;
-      copy.WidthInBytes = 10;
-      copy.Height = 4;
+      CUDA_MEMCPY2D copy = copy_of_plane(memory, bytes.data(), 10, 4);
+      copy.srcPitch = copy.dstPitch = 16;
       if (driver.cuMemcpy2D(&copy) != CUDA_SUCCESS) return;
       std::swap(copy.srcMemoryType, copy.dstMemoryType);
       copy.srcDevice = memory;
@@ -227,7 +219,7 @@ TEST_F(DriverOfRecording, Rows_of_host_memory_are_compared_and_written_without_w
 }
 
 TEST_F(DriverOfRecording, Host_functions_run_before_a_call_that_waits_returns) {
-  expect_equal([](cushim::Driver &driver) {
+  expect_equal([](Driver &driver) {
     make_context(driver);
     std::vector<int> order;
     struct Entry {
@@ -246,7 +238,7 @@ TEST_F(DriverOfRecording, Host_functions_run_before_a_call_that_waits_returns) {
 }
 
 TEST_F(DriverOfRecording, A_host_function_may_release_a_program_that_makes_no_call) {
-  expect_equal([](cushim::Driver &driver) {
+  expect_equal([](Driver &driver) {
     make_context(driver);
     std::atomic<bool> is_released{false};
     driver.cuLaunchHostFunc(
@@ -263,7 +255,7 @@ TEST_F(DriverOfRecording, A_host_function_may_release_a_program_that_makes_no_ca
 }
 
 TEST_F(DriverOfRecording, Looked_up_functions_are_those_of_the_recording) {
-  const auto program = [](cushim::Driver &driver) {
+  const auto program = [](Driver &driver) {
     int version = 0;
     EXPECT_EQ(driver.cuDriverGetVersion(&version), CUDA_SUCCESS);
     EXPECT_EQ(version, driver.version());
@@ -280,7 +272,7 @@ TEST_F(DriverOfRecording, Looked_up_functions_are_those_of_the_recording) {
     EXPECT_EQ(count, 1);
   };
   expect_equal(program);
-  cushim::replay::Driver driver(Recording::read(record(program)));
+  replay::Driver driver(Recording::read(record(program)));
   int count = 0;
   EXPECT_EQ(driver.driver().cuInit(0), CUDA_SUCCESS) << "lookups are not matched";
   EXPECT_EQ(driver.driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
@@ -288,3 +280,4 @@ TEST_F(DriverOfRecording, Looked_up_functions_are_those_of_the_recording) {
 }
 
 }  // namespace
+}  // namespace cushim::test

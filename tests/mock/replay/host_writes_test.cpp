@@ -10,14 +10,11 @@
 
 #include "played.hpp"
 
+namespace cushim::test {
 namespace {
 
-using cushim::Driver;
-using cushim::replay::NotReplayed;
-using cushim::replay::play;
-using cushim::replay::Recording;
-using cushim::sim::Machine;
-using cushim::sim::Schedule;
+using sim::Machine;
+using sim::Schedule;
 using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
@@ -28,7 +25,7 @@ class HostWrites : public Player {
   Recording recorded(Schedule schedule, const Program &program) {
     const Machine machine({.schedule = schedule});
     {
-      const cushim::replay::Recorder recorder(machine.driver(), file_);
+      const replay::Recorder recorder(machine.driver(), file_);
       program(machine.driver());
     }
     return Recording::read(file_);
@@ -39,7 +36,7 @@ class HostWrites : public Player {
       const Machine machine({.schedule = schedule});
       const auto report = play(recording, machine.driver(), {.patience = std::chrono::seconds(5)});
       for (const auto &difference : report.differences)
-        ADD_FAILURE() << cushim::sim::name_of(schedule) << ": "
+        ADD_FAILURE() << sim::name_of(schedule) << ": "
                       << cushim_entry(recording.calls()[difference.call].slot)->symbol << ": "
                       << difference.what << ": " << difference.recorded << ", now " << difference.replayed;
       EXPECT_EQ(report.replayed, recording.calls().size());
@@ -129,7 +126,7 @@ TEST_F(HostWrites, That_release_a_stream_are_made_after_a_wait_for_another_conte
     const CUstream in = stream(driver);
     CUcontext other = nullptr;
     driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
-    EXPECT_EQ(cushim::exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
     std::atomic_ref(*flag).store(5);
     EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
@@ -148,9 +145,9 @@ TEST_F(HostWrites, Are_made_before_a_batch_of_copies) {
     attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
     driver.cuMemAlloc(&to, 4);
     from[1] = 7;
-    EXPECT_EQ(cushim::exact::cuMemcpyBatchAsync_v12080(driver)(&to, &source, &size, 1, &attributes, &index, 1,
-                                                               &failed, in),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        exact::cuMemcpyBatchAsync_v12080(driver)(&to, &source, &size, 1, &attributes, &index, 1, &failed, in),
+        CUDA_SUCCESS);
     driver.cuStreamSynchronize(in);
     driver.cuMemcpyDtoH(&result, to, 4);
     EXPECT_EQ(result, 7U);
@@ -182,11 +179,11 @@ TEST_F(HostWrites, Of_another_thread_that_release_a_call_are_made_while_the_call
     Driver &driver = machine.driver();
     std::atomic<bool> is_waiting{false};
     // Installed before the recorder, so it runs when the recorder has recorded the begin of the call.
-    const auto waits = cushim::hook::before<&cuStreamSynchronize>(driver, [&](CUstream) {
+    const auto waits = hook::before<&cuStreamSynchronize>(driver, [&](CUstream) {
       is_waiting = true;
       is_waiting.notify_all();
     });
-    const cushim::replay::Recorder recorder(driver, file_);
+    const replay::Recorder recorder(driver, file_);
     make_context(driver);
     unsigned *const flag = pinned(driver);
     const CUstream in = stream(driver);
@@ -238,7 +235,7 @@ TEST_F(HostWrites, Of_a_host_function_that_runs_after_the_recording_are_its_own)
   const Machine machine({.schedule = Schedule::deferred});
   unsigned *word = nullptr;
   {
-    const cushim::replay::Recorder recorder(machine.driver(), file_);
+    const replay::Recorder recorder(machine.driver(), file_);
     make_context(machine.driver());
     word = pinned(machine.driver());
     machine.driver().cuLaunchHostFunc(nullptr, set_to_7, word);
@@ -248,3 +245,4 @@ TEST_F(HostWrites, Of_a_host_function_that_runs_after_the_recording_are_its_own)
 }
 
 }  // namespace
+}  // namespace cushim::test

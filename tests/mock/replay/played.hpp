@@ -8,6 +8,12 @@
 
 #include "recorded.hpp"
 
+namespace cushim::test {
+
+using replay::NotReplayed;
+using replay::play;
+using replay::Report;
+
 inline constexpr const char *kAdd =
     ".version 7.0\n.target sm_52\n.address_size 64\n"
     ".visible .entry add(.param .u64 a, .param .u32 b) {\n"
@@ -18,9 +24,9 @@ inline constexpr const char *kAdd =
 class Player : public Recorded {
  protected:
   // Plays on a machine that returns other handles and addresses.
-  static cushim::replay::Report play_elsewhere(const cushim::replay::Recording &recording,
-                                               const std::function<void(cushim::Driver &)> &prepare = {}) {
-    const cushim::sim::Machine machine;
+  static Report play_elsewhere(const Recording &recording,
+                               const std::function<void(Driver &)> &prepare = {}) {
+    const sim::Machine machine;
     CUcontext context = nullptr;
     CUdeviceptr memory = 0;
     machine.driver().cuInit(0);
@@ -30,17 +36,25 @@ class Player : public Recorded {
     CUevent event = nullptr;
     for (int i = 0; i < 3; ++i) machine.driver().cuEventCreate(&event, 0);
     if (prepare) prepare(machine.driver());
-    return cushim::replay::play(recording, machine.driver());
+    return play(recording, machine.driver());
   }
 
-  static void expect_equal(const cushim::replay::Recording &recording) {
-    const cushim::replay::Report report = play_elsewhere(recording);
+  static void expect_equal(const Recording &recording) {
+    const Report report = play_elsewhere(recording);
     EXPECT_EQ(report.replayed, recording.calls().size());
     for (const auto &difference : report.differences)
       ADD_FAILURE() << cushim_entry(recording.calls()[difference.call].slot)->symbol << ": "
                     << difference.what << ": " << difference.recorded << ", now " << difference.replayed;
-    for (const cushim::replay::NotReplayed &one : report.not_replayed)
-      ADD_FAILURE() << one.symbol << ": " << one.reason;
+    for (const NotReplayed &one : report.not_replayed) ADD_FAILURE() << one.symbol << ": " << one.reason;
     EXPECT_FALSE(report.stuck);
   }
+  // Records a program that begins with a current context, and plays the recording.
+  void expect_equal(const Program &program) { expect_equal(recording_of(program)); }
+
+  // Returns "result: CUDA_SUCCESS, now CUDA_ERROR_LAUNCH_FAILED".
+  static std::string text_of(const replay::Difference &difference) {
+    return difference.what + ": " + difference.recorded + ", now " + difference.replayed;
+  }
 };
+
+}  // namespace cushim::test

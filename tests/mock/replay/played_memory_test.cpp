@@ -13,13 +13,8 @@
 #include "played.hpp"
 #include "support/structures.hpp"
 
+namespace cushim::test {
 namespace {
-
-using cushim::Driver;
-using cushim::replay::play;
-using cushim::replay::RecordData;
-using cushim::replay::Recording;
-using cushim::replay::Report;
 
 TEST_F(Player, The_destination_of_an_asynchronous_copy_is_compared_after_it_was_waited_for) {
   const auto program = [](Driver &driver) {
@@ -40,8 +35,8 @@ TEST_F(Player, The_destination_of_an_asynchronous_copy_is_compared_after_it_was_
   for (const RecordData data : {RecordData::full, RecordData::hashes}) {
     const Recording recording = Recording::read(record(program, data));
     expect_equal(recording);
-    const cushim::sim::Machine machine;
-    auto sets = cushim::hook::replace<&cuMemsetD8Async>(
+    const sim::Machine machine;
+    auto sets = hook::replace<&cuMemsetD8Async>(
         machine.driver(), [](const auto &next, CUdeviceptr to, unsigned char, std::size_t size,
                              CUstream stream) { return next(to, 6, size, stream); });
     const Report report = play(recording, machine.driver());
@@ -52,58 +47,40 @@ TEST_F(Player, The_destination_of_an_asynchronous_copy_is_compared_after_it_was_
 }
 
 TEST_F(Player, Copies_of_rows_of_pageable_memory_are_made_with_their_bytes) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     CUdeviceptr memory = 0;
     unsigned char sent[8 * 16], received[8 * 16] = {};
     std::iota(std::begin(sent), std::end(sent), static_cast<unsigned char>(0));
     driver.cuMemAlloc(&memory, 1024);
-    CUDA_MEMCPY2D there{};
-    there.srcMemoryType = CU_MEMORYTYPE_HOST;
-    there.srcHost = sent;
+    CUDA_MEMCPY2D there = copy_of_plane(memory, sent, 10, 6);
     there.srcPitch = 16;
     there.srcXInBytes = 2;
     there.srcY = 1;
-    there.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    there.dstDevice = memory;
     there.dstPitch = 32;
-    there.WidthInBytes = 10;
-    there.Height = 6;
     EXPECT_EQ(driver.cuMemcpy2D(&there), CUDA_SUCCESS);
-    CUDA_MEMCPY3D back{};
-    back.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    back.srcDevice = memory;
+    CUDA_MEMCPY3D back = copy_of_box(received, memory, 10, 3, 2);
     back.srcPitch = 32;
     back.srcHeight = 3;
-    back.dstMemoryType = CU_MEMORYTYPE_HOST;
-    back.dstHost = received;
     back.dstPitch = 16;
     back.dstHeight = 4;
-    back.WidthInBytes = 10;
-    back.Height = 3;
-    back.Depth = 2;
     EXPECT_EQ(driver.cuMemcpy3D(&back), CUDA_SUCCESS);
     EXPECT_EQ(received[5 * 16 + 9], sent[5 * 16 + 11]);
-  }));
+  });
   expect_equal(recording);
-  const cushim::sim::Machine machine;
-  auto changes =
-      cushim::hook::after<&cuMemcpy3D>(machine.driver(), [](CUresult result, const CUDA_MEMCPY3D *copy) {
-        static_cast<unsigned char *>(copy->dstHost)[16] = 200;
-        static_cast<unsigned char *>(copy->dstHost)[15] = 201;  // between rows
-        return result;
-      });
+  const sim::Machine machine;
+  auto changes = hook::after<&cuMemcpy3D>(machine.driver(), [](CUresult result, const CUDA_MEMCPY3D *copy) {
+    static_cast<unsigned char *>(copy->dstHost)[16] = 200;
+    static_cast<unsigned char *>(copy->dstHost)[15] = 201;  // between rows
+    return result;
+  });
   const Report report = play(recording, machine.driver());
   ASSERT_EQ(report.differences.size(), 1U);
-  EXPECT_EQ(report.differences[0].what, "the host memory that it copied to");
-  EXPECT_EQ(report.differences[0].recorded, "byte 10 is 34");
-  EXPECT_EQ(report.differences[0].replayed, "200");
+  EXPECT_EQ(text_of(report.differences[0]), "the host memory that it copied to: byte 10 is 34, now 200");
 }
 
 #if CUDA_VERSION >= 12040
 TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_their_structures_lead_to) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
     CUdeviceptr memory = 0;
@@ -112,7 +89,7 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
     CUgraphExec executable = nullptr;
     CUgraphNode nodes[2] = {};
     CUcontext context = nullptr;
-    unsigned more = 12, sum = 0;
+    unsigned more = 12;
     driver.cuCtxGetCurrent(&context);
     driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     driver.cuModuleLoadData(&module, kAdd);
@@ -122,10 +99,10 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
     void *parameters[] = {&memory, &more};
     CUlaunchAttribute attribute{};
     attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-    const CUlaunchConfig config = cushim::test::launch_of_one_thread(stream, attribute);
+    const CUlaunchConfig config = launch_of_one_thread(stream, attribute);
     EXPECT_EQ(driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr), CUDA_SUCCESS);
-    const CUDA_KERNEL_NODE_PARAMS node = cushim::test::node_of_one_thread(kernel, parameters);
-    CUstreamBatchMemOpParams operation = cushim::test::write_of_word(memory + 4, 77);
+    const CUDA_KERNEL_NODE_PARAMS node = node_of_one_thread(kernel, parameters);
+    CUstreamBatchMemOpParams operation = write_of_word(memory + 4, 77);
     CUDA_BATCH_MEM_OP_NODE_PARAMS operations{};
     operations.ctx = context;
     operations.count = 1;
@@ -136,18 +113,15 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
     EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuGraphLaunch(executable, stream), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
-    driver.cuMemcpyDtoH(&sum, memory, 4);
-    EXPECT_EQ(sum, 24U);
-    driver.cuMemcpyDtoH(&sum, memory + 4, 4);
-    EXPECT_EQ(sum, 77U);
-  })));
+    EXPECT_EQ(word_at(driver, memory), 24U);
+    EXPECT_EQ(word_at(driver, memory + 4), 77U);
+  });
 }
 #endif
 
 #if CUDA_VERSION >= 13000
 TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_structures_lead_to) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
     CUdeviceptr memory = 0;
@@ -155,7 +129,7 @@ TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_struc
     CUgraphExec executable = nullptr;
     CUgraphNode nodes[3] = {};
     CUcontext context = nullptr;
-    unsigned more = 12, sum = 0, *pinned = nullptr;
+    unsigned more = 12, *pinned = nullptr;
     driver.cuCtxGetCurrent(&context);
     driver.cuModuleLoadData(&module, kAdd);
     driver.cuModuleGetFunction(&kernel, module, "add");
@@ -194,18 +168,15 @@ TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_struc
     EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
-    driver.cuMemcpyDtoH(&sum, memory, 4);
-    EXPECT_EQ(sum, 42U);
-    driver.cuMemcpyDtoH(&sum, memory + 4, 4);
-    EXPECT_EQ(sum, 77U);
-  })));
+    EXPECT_EQ(word_at(driver, memory), 42U);
+    EXPECT_EQ(word_at(driver, memory + 4), 77U);
+  });
 }
 #endif
 
 #if CUDA_VERSION >= 13000
 TEST_F(Player, Bodies_of_conditional_nodes_are_filled) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUcontext context = nullptr;
     CUgraph graph = nullptr;
     CUgraphExec executable = nullptr;
@@ -218,15 +189,10 @@ TEST_F(Player, Bodies_of_conditional_nodes_are_filled) {
     CUgraphConditionalHandle handle = 0;
     EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT),
               CUDA_SUCCESS);
-    CUgraphNodeParams conditional = cushim::test::conditional_node(handle, CU_GRAPH_COND_TYPE_IF, 1, context);
+    CUgraphNodeParams conditional = conditional_node(handle, CU_GRAPH_COND_TYPE_IF, 1, context);
     CUgraphNode node = nullptr;
     EXPECT_EQ(driver.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &conditional), CUDA_SUCCESS);
-    CUDA_MEMSET_NODE_PARAMS memset{};
-    memset.dst = memory;
-    memset.value = 7;
-    memset.elementSize = 1;
-    memset.width = 64;
-    memset.height = 1;
+    const CUDA_MEMSET_NODE_PARAMS memset = memset_node(memory, 7, 64, 1);
     EXPECT_EQ(driver.cuGraphAddMemsetNode(&node, conditional.conditional.phGraph_out[0], nullptr, 0, &memset,
                                           context),
               CUDA_SUCCESS);
@@ -235,7 +201,7 @@ TEST_F(Player, Bodies_of_conditional_nodes_are_filled) {
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
     driver.cuMemcpyDtoH(&byte, memory + 63, 1);
     EXPECT_EQ(byte, 7U);
-  })));
+  });
 }
 #endif
 
@@ -249,7 +215,7 @@ TEST_F(Player,
     CUstream stream = nullptr;
     CUevent event = nullptr;
     CUdeviceptr managed = 0, memory = 0;
-    unsigned *pinned = nullptr, more = 1, sum = 0;
+    unsigned *pinned = nullptr, more = 1;
     driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     driver.cuEventCreate(&event, 0);
     driver.cuModuleLoadData(&module, kAdd);
@@ -276,14 +242,13 @@ TEST_F(Player,
       EXPECT_EQ(pinned[0], 10 * i + 1);
       EXPECT_EQ(*shared, 100 * i + 1);
       driver.cuMemcpyDtoD(memory, alias, 4);
-      driver.cuMemcpyDtoH(&sum, memory, 4);
-      EXPECT_EQ(sum, 10 * i + 1);
+      EXPECT_EQ(word_at(driver, memory), 10 * i + 1);
     }
   };
   const Recording recording = Recording::read(record(program));
   expect_equal(recording);
-  const cushim::sim::Machine machine;
-  auto launches = cushim::hook::replace<&cuLaunchKernel>(
+  const sim::Machine machine;
+  auto launches = hook::replace<&cuLaunchKernel>(
       machine.driver(), [](const auto &, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
                            unsigned, unsigned, CUstream, void **, void **) { return CUDA_SUCCESS; });
   const Report report = play(recording, machine.driver());
@@ -295,3 +260,4 @@ TEST_F(Player,
 #endif
 
 }  // namespace
+}  // namespace cushim::test

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recordings played on another simulated machine.
 #include <gmock/gmock.h>
-#include <unistd.h>
-#include <cushim/exact.hpp>
 #include <cushim/mock/hook.hpp>
 #include <cushim/replay/player.hpp>
-#include <cushim/sim/external_semaphore.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -16,20 +12,15 @@
 #include <vector>
 
 #include "played.hpp"
+#include "support/structures.hpp"
 
+namespace cushim::test {
 namespace {
 
-using cushim::Driver;
-using cushim::replay::play;
-using cushim::replay::RecordData;
-using cushim::replay::Recording;
-using cushim::replay::Report;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST_F(Player, Copies_give_the_same_bytes_through_other_addresses) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     std::vector<unsigned char> bytes(100'000);
     std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
     CUdeviceptr memory = 0;
@@ -44,45 +35,37 @@ TEST_F(Player, Copies_give_the_same_bytes_through_other_addresses) {
     driver.cuMemcpy(reinterpret_cast<CUdeviceptr>(bytes.data()), memory, bytes.size());
     driver.cuMemFreeHost(pinned);
     driver.cuMemFree(memory);
-  })));
+  });
 }
 
 TEST_F(Player, Kernels_run_with_the_addresses_of_the_replay) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
     CUdeviceptr memory = 0;
-    unsigned number = 30, more = 12, sum = 0;
+    unsigned number = 30, more = 12;
     driver.cuModuleLoadData(&module, kAdd);
     driver.cuModuleGetFunction(&kernel, module, "add");
     driver.cuMemAlloc(&memory, 4);
     driver.cuMemcpyHtoD(memory, &number, 4);
     void *parameters[] = {&memory, &more};
     EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
-    struct {
-      CUdeviceptr memory;
-      unsigned more;
-    } packed{memory, more};
-    std::size_t size = 12;
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                     CU_LAUNCH_PARAM_END};
-    EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
-    driver.cuMemcpyDtoH(&sum, memory, 4);
-    EXPECT_EQ(sum, 54U);
+    PackedArguments packed(memory, more);
+    EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, packed.extra),
+              CUDA_SUCCESS);
+    EXPECT_EQ(word_at(driver, memory), 54U);
     driver.cuModuleUnload(module);
-  }));
+  });
 #if CUDA_VERSION >= 12040
   expect_equal(recording);
 #else
   EXPECT_THAT(play_elsewhere(recording).not_replayed,
-              testing::ElementsAre(testing::Field(&cushim::replay::NotReplayed::symbol, "cuLaunchKernel")));
+              testing::ElementsAre(testing::Field(&NotReplayed::symbol, "cuLaunchKernel")));
 #endif
 }
 
 TEST_F(Player, Streams_events_graphs_and_host_functions_are_made_again) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUstream stream = nullptr, other = nullptr;
     CUevent event = nullptr;
     CUgraph graph = nullptr;
@@ -112,12 +95,11 @@ TEST_F(Player, Streams_events_graphs_and_host_functions_are_made_again) {
     driver.cuEventDestroy(event);
     driver.cuStreamDestroy(stream);
     driver.cuStreamDestroy(stream == nullptr ? nullptr : other);
-  })));
+  });
 }
 
 TEST_F(Player, Attributes_of_pointers_are_compared_by_what_they_mean) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     CUdeviceptr memory = 0, managed = 0, base = 0, alone = 0;
     CUcontext context = nullptr;
     unsigned type = 0;
@@ -137,10 +119,10 @@ TEST_F(Player, Attributes_of_pointers_are_compared_by_what_they_mean) {
     void *range_values[] = {&is_read_mostly};
     std::size_t size = sizeof is_read_mostly;
     EXPECT_EQ(driver.cuMemRangeGetAttributes(range_values, &size, of_range, 1, managed, 4096), CUDA_SUCCESS);
-  }));
+  });
   expect_equal(recording);
-  const cushim::sim::Machine machine;
-  auto changes = cushim::hook::after<&cuPointerGetAttributes>(
+  const sim::Machine machine;
+  auto changes = hook::after<&cuPointerGetAttributes>(
       machine.driver(), [](CUresult, unsigned, CUpointer_attribute *, void **values, CUdeviceptr) {
         *static_cast<unsigned *>(values[0]) = CU_MEMORYTYPE_HOST;
       });
@@ -150,56 +132,8 @@ TEST_F(Player, Attributes_of_pointers_are_compared_by_what_they_mean) {
   EXPECT_EQ(report.differences[0].replayed, "value 0: 1");
 }
 
-TEST_F(Player, Imports_of_external_semaphores_are_reported_with_the_calls_that_need_them) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
-    const cushim::sim::ExternalSemaphore timeline(cushim::sim::ExternalSemaphore::Type::timeline);
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
-    description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
-    description.handle.fd = timeline.new_descriptor();
-    CUexternalSemaphore semaphore = nullptr;
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
-    signal.params.fence.value = 1;
-    EXPECT_EQ(driver.cuImportExternalSemaphore(&semaphore, &description), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, nullptr), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
-  }));
-  const Report report = play_elsewhere(recording);
-  EXPECT_THAT(report.differences, IsEmpty());
-  ASSERT_EQ(report.not_replayed.size(), 2U);
-  EXPECT_EQ(report.not_replayed[0].symbol, "cuImportExternalSemaphore");
-  EXPECT_EQ(report.not_replayed[0].reason, "it needs a file descriptor of another interface");
-  EXPECT_EQ(report.not_replayed[1].symbol, "cuSignalExternalSemaphoresAsync");
-  EXPECT_THAT(report.not_replayed[1].reason, HasSubstr("is unknown"));
-}
-
-TEST_F(Player, Handles_for_other_processes_are_exported_and_imports_are_reported) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
-    CUmemPoolProps properties{};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    CUmemoryPool pool = nullptr, imported = nullptr;
-    int descriptor = -1;
-    EXPECT_EQ(driver.cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuMemPoolExportToShareableHandle(&descriptor, pool,
-                                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-              CUDA_SUCCESS);
-    driver.cuMemPoolImportFromShareableHandle(
-        &imported, reinterpret_cast<void *>(static_cast<std::intptr_t>(descriptor)),
-        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    close(descriptor);
-  }));
-  const Report report = play_elsewhere(recording);
-  EXPECT_THAT(report.differences, IsEmpty());
-  ASSERT_EQ(report.not_replayed.size(), 1U);
-  EXPECT_EQ(report.not_replayed[0].symbol, "cuMemPoolImportFromShareableHandle");
-}
-
 TEST_F(Player, The_function_of_a_host_node_is_not_compared) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     int data = 0;
     const CUDA_HOST_NODE_PARAMS host{.fn = [](void *) {}, .userData = &data};
     CUDA_HOST_NODE_PARAMS found{};
@@ -208,14 +142,13 @@ TEST_F(Player, The_function_of_a_host_node_is_not_compared) {
     EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuGraphAddHostNode(&node, graph, nullptr, 0, &host), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuGraphHostNodeGetParams(node, &found), CUDA_SUCCESS);
-  }));
+  });
   EXPECT_THAT(play_elsewhere(recording).differences, IsEmpty());
 }
 
 #if CUDA_VERSION >= 12000
 TEST_F(Player, Tensor_maps_are_encoded_at_an_aligned_address) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUtensorMap map{};
     CUdeviceptr memory = 0;
     driver.cuMemAlloc(&memory, 4096);
@@ -228,39 +161,13 @@ TEST_F(Player, Tensor_maps_are_encoded_at_an_aligned_address) {
                     CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                 CUDA_SUCCESS);
     }
-  })));
-}
-#endif
-
-#if CUDA_VERSION >= 12080
-TEST_F(Player, Batches_of_copies_of_pageable_memory_are_not_made) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
-    char from[16] = {};
-    CUdeviceptr to = 0;
-    std::size_t failed = 0;
-    CUstream stream = nullptr;
-    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-    driver.cuMemAlloc(&to, sizeof from);
-    CUDA_MEMCPY3D_BATCH_OP copy{};
-    copy.src.type = copy.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
-    copy.src.op.ptr.ptr = reinterpret_cast<CUdeviceptr>(from);
-    copy.dst.op.ptr.ptr = to;
-    copy.extent = {sizeof from, 1, 1};
-    copy.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    EXPECT_EQ(cushim::exact::cuMemcpy3DBatchAsync_v12080(driver)(1, &copy, &failed, 0, stream), CUDA_SUCCESS);
-    driver.cuStreamSynchronize(stream);
-  }));
-  const Report report = play_elsewhere(recording);
-  ASSERT_EQ(report.not_replayed.size(), 1U);
-  EXPECT_EQ(report.not_replayed[0].reason, "the memory of src is unknown");
+  });
 }
 #endif
 
 #if CUDA_VERSION >= 12000
 TEST_F(Player, Tensor_maps_of_several_dimensions_are_encoded_with_all_of_them) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUtensorMap map{};
     CUdeviceptr memory = 0;
     driver.cuMemAlloc(&memory, 1 << 20);
@@ -279,7 +186,7 @@ TEST_F(Player, Tensor_maps_of_several_dimensions_are_encoded_with_all_of_them) {
                                              CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
                                              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
               CUDA_SUCCESS);
-  })));
+  });
 }
 #endif
 
@@ -288,10 +195,10 @@ TEST_F(Player, Tensor_maps_of_several_dimensions_are_encoded_with_all_of_them) {
 class OneHandleForFunctions {
  public:
   explicit OneHandleForFunctions(Driver &driver)
-      : found_(cushim::hook::after<&cuModuleGetFunction>(
+      : found_(hook::after<&cuModuleGetFunction>(
             driver, [this](CUresult, CUfunction *function, CUmodule,
                            const char *) { newest_ = std::exchange(*function, handle()); })),
-        attribute_(cushim::hook::replace<&cuFuncGetAttribute>(
+        attribute_(hook::replace<&cuFuncGetAttribute>(
             driver, [this](const auto &next, int *value, CUfunction_attribute which, CUfunction) {
               return next(value, which, newest_);
             })) {}
@@ -300,15 +207,15 @@ class OneHandleForFunctions {
 
  private:
   CUfunction newest_ = nullptr;
-  cushim::hook::Hook found_, attribute_;
+  hook::Hook found_, attribute_;
 };
 
 TEST_F(Player, A_function_may_have_the_handle_of_one_of_an_unloaded_module) {
-  const cushim::sim::Machine machine;
+  const sim::Machine machine;
   Driver &recorded = machine.driver();
   const OneHandleForFunctions one_handle(recorded);
   {
-    const cushim::replay::Recorder recorder(recorded, file_);
+    const replay::Recorder recorder(recorded, file_);
     make_context(recorded);
     for (int i = 1; i < 4; ++i) {
       const std::string ptx =
@@ -330,15 +237,15 @@ TEST_F(Player, A_function_may_have_the_handle_of_one_of_an_unloaded_module) {
 
 #if CUDA_VERSION >= 12000
 TEST_F(Player, A_function_may_have_the_value_of_the_handle_of_a_kernel) {
-  const cushim::sim::Machine machine;
+  const sim::Machine machine;
   Driver &recorded = machine.driver();
   const OneHandleForFunctions one_handle(recorded);
-  const auto kernel_found = cushim::hook::after<&cuLibraryGetKernel>(
-      recorded, [&](CUresult, CUkernel *kernel, CUlibrary, const char *) {
+  const auto kernel_found =
+      hook::after<&cuLibraryGetKernel>(recorded, [&](CUresult, CUkernel *kernel, CUlibrary, const char *) {
         *kernel = reinterpret_cast<CUkernel>(OneHandleForFunctions::handle());
       });
   {
-    const cushim::replay::Recorder recorder(recorded, file_);
+    const replay::Recorder recorder(recorded, file_);
     make_context(recorded);
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
@@ -358,8 +265,7 @@ TEST_F(Player, A_function_may_have_the_value_of_the_handle_of_a_kernel) {
 #endif
 
 TEST_F(Player, Threads_have_threads_with_their_own_current_context) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUcontext current = nullptr;
     std::thread([&] {
       driver.cuCtxGetCurrent(&current);
@@ -369,125 +275,8 @@ TEST_F(Player, Threads_have_threads_with_their_own_current_context) {
     driver.cuCtxGetCurrent(&current);
     driver.cuCtxSetCurrent(nullptr);
     std::thread([&] { driver.cuCtxGetDevice(nullptr); }).join();
-  })));
-}
-
-TEST_F(Player, The_first_call_with_another_result_is_named) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
-    CUdeviceptr memory = 0;
-    driver.cuMemAlloc(&memory, 64);
-    driver.cuMemsetD8(memory, 1, 64);
-    driver.cuMemFree(memory);
-  }));
-  const cushim::sim::Machine machine;
-  auto fails = cushim::hook::replace<&cuMemsetD8>(
-      machine.driver(), [](CUdeviceptr, unsigned char, std::size_t) { return CUDA_ERROR_LAUNCH_FAILED; });
-  const Report report = play(recording, machine.driver());
-  ASSERT_EQ(report.differences.size(), 1U);
-  EXPECT_EQ(report.differences[0].call, 4U);
-  EXPECT_EQ(report.differences[0].what, "result");
-  EXPECT_EQ(report.differences[0].recorded, "CUDA_SUCCESS");
-  EXPECT_EQ(report.differences[0].replayed, "CUDA_ERROR_LAUNCH_FAILED");
-}
-
-TEST_F(Player, A_value_and_a_byte_that_differ_are_named) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
-    CUdeviceptr memory = 0;
-    int count = 0;
-    char bytes[8] = {};
-    driver.cuDeviceGetCount(&count);
-    driver.cuMemAlloc(&memory, 8);
-    driver.cuMemsetD8(memory, 5, 8);
-    driver.cuMemcpyDtoH(bytes, memory, 8);
-  }));
-  const cushim::sim::Machine machine;
-  auto counts = cushim::hook::after<&cuDeviceGetCount>(machine.driver(), [](CUresult result, int *count) {
-    *count = 7;
-    return result;
   });
-  auto copies = cushim::hook::after<&cuMemcpyDtoH>(machine.driver(),
-                                                   [](CUresult result, void *to, CUdeviceptr, std::size_t) {
-                                                     static_cast<char *>(to)[3] = 6;
-                                                     return result;
-                                                   });
-  const Report report = play(recording, machine.driver());
-  ASSERT_EQ(report.differences.size(), 2U);
-  EXPECT_EQ(report.differences[0].what, "count");
-  EXPECT_EQ(report.differences[0].recorded, "1");
-  EXPECT_EQ(report.differences[0].replayed, "7");
-  EXPECT_EQ(report.differences[1].recorded, "byte 3 is 5");
-  EXPECT_EQ(report.differences[1].replayed, "6");
-  EXPECT_THAT(play(recording, machine.driver(), {.ignored = {"cuDeviceGet*", "cuMemcpyDtoH"}}).differences,
-              IsEmpty());
-}
-
-TEST_F(Player, Calls_whose_memory_was_not_recorded_are_listed_with_the_reason) {
-  const Report report = play_elsewhere(Recording::read(record(
-      [](Driver &driver) {
-        make_context(driver);
-        CUdeviceptr memory = 0;
-        char bytes[8] = {};
-        driver.cuMemAlloc(&memory, 8);
-        for (int i = 0; i < 3; ++i) driver.cuMemcpyHtoD(memory, bytes, 8);
-        driver.cuMemsetD8(memory, 5, 8);
-        driver.cuMemcpyDtoH(bytes, memory, 8);
-      },
-      RecordData::hashes)));
-  EXPECT_THAT(report.differences, IsEmpty()) << "the hash of the bytes that were read";
-  ASSERT_EQ(report.not_replayed.size(), 1U);
-  EXPECT_EQ(report.not_replayed[0].symbol, "cuMemcpyHtoD_v2");
-  EXPECT_EQ(report.not_replayed[0].count, 3U);
-  EXPECT_THAT(report.not_replayed[0].reason, HasSubstr("not recorded"));
-}
-
-TEST_F(Player, A_handle_of_a_call_that_failed_here_is_unknown) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
-    CUevent event = nullptr;
-    driver.cuEventCreate(&event, 0);
-    driver.cuEventRecord(event, nullptr);
-  }));
-  const cushim::sim::Machine machine;
-  auto fails = cushim::hook::replace<&cuEventCreate>(
-      machine.driver(), [](CUevent *, unsigned) { return CUDA_ERROR_OUT_OF_MEMORY; });
-  const Report report = play(recording, machine.driver());
-  EXPECT_EQ(report.differences.size(), 1U);
-  ASSERT_EQ(report.not_replayed.size(), 1U);
-  EXPECT_EQ(report.not_replayed[0].reason, "its event is unknown");
-}
-
-TEST_F(Player, A_context_that_a_function_of_an_export_table_made_current_is_made_current) {
-  {
-    const cushim::sim::Machine machine;
-    Driver &driver = machine.driver();
-    CUcontext context = nullptr, current = nullptr;
-    const void *table = nullptr;
-    // Installed before the recorder, so the recorder does not see the calls inside.
-    auto finds = cushim::hook::replace<&cuGetExportTable>(
-        driver, [](const void **, const CUuuid *) { return CUDA_SUCCESS; });
-    auto hidden =
-        cushim::hook::before<&cuDeviceGetCount>(driver, [&](int *) { driver.cuCtxSetCurrent(context); });
-    const cushim::replay::Recorder recorder(driver, file_);
-    driver.cuInit(0);
-    driver.cuDevicePrimaryCtxRetain(&context, 0);
-    driver.cuGetExportTable(&table, nullptr);
-    int count = 0;
-    driver.cuDeviceGetCount(&count);
-    driver.cuCtxGetCurrent(&current);
-    EXPECT_EQ(current, context);
-    std::thread([&] {
-      driver.cuDeviceGetCount(&count);
-      CUdeviceptr memory = 0;
-      EXPECT_EQ(driver.cuMemAlloc(&memory, 64), CUDA_SUCCESS);
-    }).join();
-  }
-  const Recording recording = Recording::read(file_);
-  const cushim::sim::Machine machine;
-  const Report report = play(recording, machine.driver());
-  ASSERT_EQ(report.differences.size(), 1U);
-  EXPECT_STREQ(cushim_entry(recording.calls()[report.differences[0].call].slot)->symbol, "cuGetExportTable");
 }
 
 }  // namespace
+}  // namespace cushim::test

@@ -14,24 +14,43 @@
 
 #include "support/folder.hpp"
 
+namespace cushim::test {
+
+using replay::RecordData;
+using replay::Recording;
+
 class Recorded : public testing::Test {
  protected:
-  using Program = std::function<void(cushim::Driver &driver)>;
+  using Program = std::function<void(Driver &driver)>;
 
   // Returns the recording's file.
-  std::string record(const Program &program,
-                     cushim::replay::RecordData data = cushim::replay::RecordData::full) {
-    const cushim::sim::Machine machine;
-    const cushim::replay::Recorder recorder(machine.driver(), file_, data);
+  std::string record(const Program &program, RecordData data = replay::RecordData::full) {
+    const sim::Machine machine;
+    const replay::Recorder recorder(machine.driver(), file_, data);
     program(machine.driver());
     return file_;
   }
+  // Records a program that begins with a current context. Returns the recording.
+  Recording recording_of(const Program &program, RecordData data = RecordData::full) {
+    return Recording::read(record(
+        [&](Driver &driver) {
+          make_context(driver);
+          program(driver);
+        },
+        data));
+  }
 
-  static void make_context(cushim::Driver &driver) {
+  static void make_context(Driver &driver) {
     CUcontext context = nullptr;
     EXPECT_EQ(driver.cuInit(0), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
+  }
+
+  static unsigned word_at(Driver &driver, CUdeviceptr address) {
+    unsigned word = 0;
+    EXPECT_EQ(driver.cuMemcpyDtoH(&word, address, sizeof word), CUDA_SUCCESS);
+    return word;
   }
 
   static std::string bytes_of(const std::string &file) {
@@ -42,3 +61,5 @@ class Recorded : public testing::Test {
   const Folder folder_;
   const std::string file_ = folder_.path("program.record");
 };
+
+}  // namespace cushim::test

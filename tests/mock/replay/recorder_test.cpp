@@ -14,13 +14,11 @@
 #include "recorded.hpp"
 #include "recording_format.hpp"
 
+namespace cushim::test {
 namespace {
 
-using cushim::Driver;
-using cushim::replay::Item;
-using cushim::replay::RecordData;
-using cushim::replay::RecordedCall;
-using cushim::replay::Recording;
+using replay::Item;
+using replay::RecordedCall;
 using testing::HasSubstr;
 
 class Recorder : public Recorded {
@@ -41,11 +39,10 @@ class Recorder : public Recorded {
 
 TEST_F(Recorder, A_call_has_its_arguments_result_and_the_object_that_it_wrote) {
   CUdeviceptr memory = 0;
-  const Recording recording = Recording::read(record([&](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([&](Driver &driver) {
     EXPECT_EQ(driver.cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemAlloc(nullptr, 1), CUDA_ERROR_INVALID_VALUE);
-  }));
+  });
   EXPECT_EQ(recording.process(), getpid());
   EXPECT_EQ(recording.calls().size(), 5U);
   const RecordedCall &call = call_of(recording, "cuMemAlloc_v2");
@@ -79,7 +76,7 @@ TEST_F(Recorder, Copied_memory_is_recorded_in_full_by_its_hash_or_not_at_all) {
     ASSERT_EQ(written.size(), 1U);
     EXPECT_TRUE(written[0].is_hash);
     EXPECT_EQ(written[0].size, sent.size());
-    const std::uint64_t hash = cushim::replay::hash_of_data(sent);
+    const std::uint64_t hash = replay::hash_of_data(sent);
     EXPECT_EQ(written[0].bytes, std::string_view(reinterpret_cast<const char *>(&hash), sizeof hash));
   }
   {
@@ -91,8 +88,7 @@ TEST_F(Recorder, Copied_memory_is_recorded_in_full_by_its_hash_or_not_at_all) {
 
 TEST_F(Recorder, Bytes_of_an_asynchronous_copy_are_recorded_with_the_call_that_waited_for_it) {
   std::string received(5, '\0'), other(5, '\0');
-  const Recording recording = Recording::read(record([&](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([&](Driver &driver) {
     CUdeviceptr memory = 0;
     CUstream stream = nullptr;
     driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
@@ -101,7 +97,7 @@ TEST_F(Recorder, Bytes_of_an_asynchronous_copy_are_recorded_with_the_call_that_w
     driver.cuMemcpyDtoHAsync(received.data(), memory, 5, stream);
     driver.cuMemcpyDtoHAsync(other.data(), memory, 5, nullptr);
     driver.cuStreamSynchronize(stream);
-  }));
+  });
   const RecordedCall &waited = call_of(recording, "cuStreamSynchronize");
   ASSERT_EQ(waited.after.size(), 1U) << "of this stream alone";
   EXPECT_EQ(waited.after[0].completed, call_of(recording, "cuMemcpyDtoHAsync_v2").begin);
@@ -110,8 +106,7 @@ TEST_F(Recorder, Bytes_of_an_asynchronous_copy_are_recorded_with_the_call_that_w
 
 TEST_F(Recorder, An_event_and_the_context_complete_asynchronous_copies_too) {
   std::string received[3] = {std::string(5, '\0'), std::string(5, '\0'), std::string(5, '\0')};
-  const Recording recording = Recording::read(record([&](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([&](Driver &driver) {
     CUdeviceptr memory = 0;
     CUstream stream = nullptr;
     CUevent event = nullptr;
@@ -125,7 +120,7 @@ TEST_F(Recorder, An_event_and_the_context_complete_asynchronous_copies_too) {
     driver.cuMemcpyDtoHAsync(received[2].data(), memory, 5, nullptr);
     driver.cuEventSynchronize(event);
     driver.cuCtxSynchronize();
-  }));
+  });
   const RecordedCall &event = call_of(recording, "cuEventSynchronize");
   ASSERT_EQ(event.after.size(), 1U) << "only the copy before the event";
   EXPECT_EQ(event.after[0].completed, call_of(recording, "cuMemcpyDtoHAsync_v2").begin);
@@ -134,18 +129,17 @@ TEST_F(Recorder, An_event_and_the_context_complete_asynchronous_copies_too) {
 
 TEST_F(Recorder, The_context_of_another_stream_completes_no_copy) {
   std::string received(5, '\0');
-  const Recording recording = Recording::read(record([&](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([&](Driver &driver) {
     CUcontext other = nullptr;
     CUdeviceptr memory = 0;
     CUstream stream = nullptr;
     driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     driver.cuMemAlloc(&memory, 5);
     driver.cuMemcpyDtoHAsync(received.data(), memory, 5, stream);
-    EXPECT_EQ(cushim::exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
     driver.cuCtxSynchronize();
     driver.cuStreamSynchronize(stream);
-  }));
+  });
   EXPECT_TRUE(call_of(recording, "cuCtxSynchronize").after.empty());
   EXPECT_EQ(call_of(recording, "cuStreamSynchronize").after.size(), 1U);
 }
@@ -153,21 +147,19 @@ TEST_F(Recorder, The_context_of_another_stream_completes_no_copy) {
 TEST_F(Recorder, Large_data_spans_blocks) {
   std::vector<std::uint32_t> sent(1'000'000);
   for (std::uint32_t i = 0; i < sent.size(); ++i) sent[i] = i * 2654435761U;
-  const Recording recording = Recording::read(record([&](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([&](Driver &driver) {
     CUdeviceptr memory = 0;
     driver.cuMemAlloc(&memory, 4 * sent.size());
     driver.cuMemcpyHtoD(memory, sent.data(), 4 * sent.size());
     driver.cuMemFree(memory);
-  }));
+  });
   EXPECT_EQ(bytes_of_item(call_of(recording, "cuMemcpyHtoD_v2").before, 1),
             std::string_view(reinterpret_cast<const char *>(sent.data()), 4 * sent.size()));
   EXPECT_TRUE(recording.is_complete());
 }
 
 TEST_F(Recorder, Arrays_have_all_their_elements) {
-  const Recording recording = Recording::read(record([&](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([&](Driver &driver) {
     CUgraph graph = nullptr;
     CUgraphNode nodes[3] = {};
     std::size_t count = 2;
@@ -176,7 +168,7 @@ TEST_F(Recorder, Arrays_have_all_their_elements) {
     driver.cuGraphAddEmptyNode(&nodes[1], graph, nullptr, 0);
     driver.cuGraphAddEmptyNode(&nodes[2], graph, nodes, 2);
     driver.cuGraphGetRootNodes(graph, nodes, &count);
-  }));
+  });
   const RecordedCall *with_dependencies = nullptr;
   for (const RecordedCall &call : recording.calls())
     if (cushim_entry(call.slot)->base == std::string_view("cuGraphAddEmptyNode")) with_dependencies = &call;
@@ -208,8 +200,7 @@ TEST_F(Recorder, Parameters_of_a_kernel_are_recorded) {
   constexpr const char *kPtx =
       ".version 7.0\n.target sm_52\n.address_size 64\n"
       ".visible .entry k(.param .u64 a, .param .u32 b) { ret; }\n";
-  const Recording recording = Recording::read(record([&](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([&](Driver &driver) {
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
     EXPECT_EQ(driver.cuModuleLoadData(&module, kPtx), CUDA_SUCCESS);
@@ -218,7 +209,7 @@ TEST_F(Recorder, Parameters_of_a_kernel_are_recorded) {
     std::uint32_t b = 7;
     void *parameters[] = {&a, &b};
     EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
-  }));
+  });
   EXPECT_EQ(bytes_of_item(call_of(recording, "cuModuleLoadData").after, 1),
             std::string_view(kPtx, std::strlen(kPtx) + 1));
 #if CUDA_VERSION >= 12040
@@ -231,13 +222,13 @@ TEST_F(Recorder, Parameters_of_a_kernel_are_recorded) {
 TEST_F(Recorder, Parameters_of_a_CUkernel_are_recorded_if_the_driver_does_not_take_it_for_a_function) {
   constexpr const char *kPtx =
       ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u32 a) { ret; }\n";
-  const cushim::sim::Machine machine;
+  const sim::Machine machine;
   Driver &driver = machine.driver();
-  const auto refuses = cushim::hook::replace<&cuFuncGetParamInfo>(
+  const auto refuses = hook::replace<&cuFuncGetParamInfo>(
       driver,
       [](CUfunction, std::size_t, std::size_t *, std::size_t *) { return CUDA_ERROR_INVALID_HANDLE; });
   {
-    const cushim::replay::Recorder recorder(driver, file_);
+    const replay::Recorder recorder(driver, file_);
     make_context(driver);
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
@@ -257,22 +248,21 @@ TEST_F(Recorder, Parameters_of_a_CUkernel_are_recorded_if_the_driver_does_not_ta
 #endif
 
 TEST_F(Recorder, A_recording_is_written_in_words_as_a_trace_is) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     CUdeviceptr memory = 0;
     driver.cuMemAlloc(&memory, 4096);
     driver.cuMemsetD8(memory + 16, 7, 100);
-  }));
+  });
   std::ostringstream text;
-  cushim::trace::write_text(recording.trace(), text);
+  trace::write_text(recording.trace(), text);
   EXPECT_THAT(text.str(), HasSubstr("[1] cuMemAlloc_v2(dptr -> memory#1, bytesize=4096) = CUDA_SUCCESS"));
   EXPECT_THAT(text.str(),
               HasSubstr("[1] cuMemsetD8_v2(dstDevice=memory#1 + 16, uc=7, N=100) = CUDA_SUCCESS"));
 }
 
 TEST_F(Recorder, A_child_of_fork_adds_nothing_and_the_recording_can_be_flushed_more_than_once) {
-  const cushim::sim::Machine machine;
-  cushim::replay::Recorder recorder(machine.driver(), file_);
+  const sim::Machine machine;
+  replay::Recorder recorder(machine.driver(), file_);
   machine.driver().cuInit(0);
   recorder.flush();
   EXPECT_EQ(Recording::read(file_).calls().size(), 1U);
@@ -293,3 +283,4 @@ TEST_F(Recorder, A_child_of_fork_adds_nothing_and_the_recording_can_be_flushed_m
 }
 
 }  // namespace
+}  // namespace cushim::test

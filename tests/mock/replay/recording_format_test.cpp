@@ -7,13 +7,12 @@
 
 #include "recorded.hpp"
 
+namespace cushim::test {
 namespace {
 
-using cushim::Driver;
-using cushim::replay::BlockHeader;
-using cushim::replay::FileHeader;
-using cushim::replay::Recording;
-using cushim::replay::RecordingError;
+using replay::BlockHeader;
+using replay::FileHeader;
+using replay::RecordingError;
 
 class Format : public Recorded {
  protected:
@@ -45,17 +44,16 @@ class Format : public Recorded {
   // Writes a block of one thread with this piece, and the end mark.
   static std::string with_piece(std::string_view file, std::string_view piece) {
     std::string bytes(file.substr(0, sizeof(FileHeader)));
-    BlockHeader header{.magic = cushim::replay::kBlockMagic,
+    BlockHeader header{.magic = replay::kBlockMagic,
                        .size = static_cast<std::uint32_t>(piece.size()),
                        .stored = static_cast<std::uint32_t>(piece.size()),
                        .thread = 1};
     append(bytes, header, piece);
-    append(bytes, {.magic = cushim::replay::kEndMagic}, "");
+    append(bytes, {.magic = replay::kEndMagic}, "");
     return bytes;
   }
   static void append(std::string &bytes, BlockHeader header, std::string_view stored) {
-    header.checksum =
-        cushim::replay::hash(stored, cushim::replay::hash(cushim::replay::checked_part(header)));
+    header.checksum = replay::hash(stored, replay::hash(replay::checked_part(header)));
     bytes.append(reinterpret_cast<const char *>(&header), sizeof header).append(stored);
   }
 };
@@ -113,10 +111,10 @@ TEST_F(Format, Hostile_numbers_are_errors_and_allocate_nothing) {
 
 TEST_F(Format, A_block_that_is_larger_than_allowed_or_of_an_absurd_thread_is_refused) {
   std::string bytes = some_bytes().substr(0, sizeof(FileHeader));
-  append(bytes, {.magic = cushim::replay::kBlockMagic, .size = 4, .stored = 4, .thread = 1U << 31}, "abcd");
+  append(bytes, {.magic = replay::kBlockMagic, .size = 4, .stored = 4, .thread = 1U << 31}, "abcd");
   EXPECT_EQ(offset_of_error(bytes), sizeof(FileHeader));
   bytes.resize(sizeof(FileHeader));
-  append(bytes, {.magic = cushim::replay::kBlockMagic, .size = 1U << 30, .stored = 4, .thread = 1}, "abcd");
+  append(bytes, {.magic = replay::kBlockMagic, .size = 1U << 30, .stored = 4, .thread = 1}, "abcd");
   EXPECT_EQ(offset_of_error(bytes), sizeof(FileHeader));
   EXPECT_THROW(Recording::from_bytes(some_bytes(), 1000), RecordingError) << "more than the reader accepts";
 }
@@ -134,3 +132,4 @@ TEST_F(Format, Another_version_of_the_format_is_named) {
 }
 
 }  // namespace
+}  // namespace cushim::test

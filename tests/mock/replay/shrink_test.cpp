@@ -10,28 +10,27 @@
 
 #include "recorded.hpp"
 
+namespace cushim::test {
 namespace {
 
-using cushim::Driver;
-using cushim::replay::PlayOptions;
-using cushim::replay::Recording;
-using cushim::replay::shrink;
-using cushim::replay::ShrinkError;
-using cushim::replay::Shrunk;
+using replay::PlayOptions;
+using replay::shrink;
+using replay::ShrinkError;
+using replay::Shrunk;
 using testing::HasSubstr;
 
 class Shrink : public Recorded {
  protected:
-  using Prepare = std::function<cushim::hook::Hook(Driver &)>;
+  using Prepare = std::function<hook::Hook(Driver &)>;
 
-  static Shrunk shrink_on_new_machines(const Recording &recording, cushim::replay::ShrinkOptions options = {},
+  static Shrunk shrink_on_new_machines(const Recording &recording, replay::ShrinkOptions options = {},
                                        const Prepare &prepare = {}) {
     return shrink(
         recording,
         [&](const PlayOptions &play_options) {
-          const cushim::sim::Machine machine;
-          const cushim::hook::Hook hook = prepare ? prepare(machine.driver()) : cushim::hook::Hook();
-          return cushim::replay::play(recording, machine.driver(), play_options);
+          const sim::Machine machine;
+          const hook::Hook hook = prepare ? prepare(machine.driver()) : hook::Hook();
+          return replay::play(recording, machine.driver(), play_options);
         },
         options);
   }
@@ -83,8 +82,7 @@ TEST_F(Shrink, Only_the_calls_that_lead_to_an_error_are_kept) {
 }
 
 TEST_F(Shrink, A_difference_of_a_value_is_kept_with_the_calls_that_lead_to_it) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     CUdeviceptr memory = 0, other = 0;
     unsigned char received[4] = {};
     int count = 0;
@@ -94,9 +92,9 @@ TEST_F(Shrink, A_difference_of_a_value_is_kept_with_the_calls_that_lead_to_it) {
     driver.cuMemsetD8(other, 5, 4);
     driver.cuMemsetD8(memory, 7, 4);
     driver.cuMemcpyDtoH(received, memory, 4);
-  }));
+  });
   const auto prepare = [](Driver &driver) {
-    return cushim::hook::replace<&cuMemsetD8>(
+    return hook::replace<&cuMemsetD8>(
         driver, [](const auto &next, CUdeviceptr to, unsigned char value, std::size_t bytes) {
           return next(to, value == 7 ? 8 : value, bytes);
         });
@@ -117,25 +115,23 @@ TEST_F(Shrink, A_difference_of_a_value_is_kept_with_the_calls_that_lead_to_it) {
 }
 
 TEST_F(Shrink, Calls_of_two_threads_that_need_their_own_context_stay_on_two_threads) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     std::thread([&] {
       CUdeviceptr memory = 0;
       EXPECT_EQ(driver.cuMemAlloc(&memory, 1), CUDA_ERROR_INVALID_CONTEXT);
     }).join();
-  }));
+  });
   const Shrunk all = shrink_on_new_machines(recording);
   EXPECT_TRUE(all.is_on_one_thread) << "without a context on any thread";
   EXPECT_EQ(symbols_of(recording, all), (std::vector<std::string>{"cuInit", "cuMemAlloc_v2"}));
 }
 
 TEST_F(Shrink, A_recording_without_differences_and_errors_or_another_call_is_refused) {
-  const Recording recording = Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  const Recording recording = recording_of([](Driver &driver) {
     CUcontext context = nullptr;
     driver.cuCtxGetCurrent(&context);
-  }));
-  const auto refusal = [&](cushim::replay::ShrinkOptions options) -> std::string {
+  });
+  const auto refusal = [&](replay::ShrinkOptions options) -> std::string {
     try {
       shrink_on_new_machines(recording, std::move(options));
     } catch (const ShrinkError &error) {
@@ -149,3 +145,4 @@ TEST_F(Shrink, A_recording_without_differences_and_errors_or_another_call_is_ref
 }
 
 }  // namespace
+}  // namespace cushim::test

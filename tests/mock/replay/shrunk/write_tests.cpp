@@ -67,14 +67,8 @@ void copy_and_launch(Driver &driver, CUdeviceptr memory, CUstream stream) {
   driver.cuGraphAddKernelNode(&node, graph, nullptr, 0, &launch);
   driver.cuGraphDestroy(graph);
 #endif
-  struct {
-    CUdeviceptr memory;
-    unsigned number;
-  } packed{memory, number};
-  std::size_t size = 12;
-  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                   CU_LAUNCH_PARAM_END};
-  driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra);
+  cushim::test::PackedArguments packed(memory, number);
+  driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, packed.extra);
   driver.cuMemcpyHtoD(memory + 8, sent, sizeof sent);
   const std::string uniform(1000, 'x');
   driver.cuMemcpyHtoD(memory + 100, uniform.data(), uniform.size());
@@ -96,12 +90,7 @@ void make_graph(Driver &driver, CUdeviceptr memory, CUstream stream, CUcontext c
   CUgraphExec executable = nullptr;
   CUgraphNode nodes[3] = {}, found[3] = {};
   std::size_t count = 3;
-  CUDA_MEMSET_NODE_PARAMS set{};
-  set.dst = memory;
-  set.value = 7;
-  set.elementSize = 1;
-  set.width = 64;
-  set.height = 1;
+  const CUDA_MEMSET_NODE_PARAMS set = cushim::test::memset_node(memory, 7, 64, 1);
   driver.cuGraphCreate(&graph, 0);
   driver.cuGraphAddEmptyNode(&nodes[0], graph, nullptr, 0);
   driver.cuGraphAddMemsetNode(&nodes[1], graph, nodes, 1, &set, context);
