@@ -8,8 +8,8 @@
 namespace conformance {
 namespace {
 
-// The parameters of a map of 64 x 8 32-bit elements. Statements name the entry points that they ask, so the
-// members that pass the parameters have these names.
+// The parameters of a map of 64 x 8 32-bit elements. Its member functions have the names of the entry points
+// that they call, because the text of a statement must contain the name of the entry point.
 class TensorMaps : public OnModule {
  public:
   void SetUp() override {

@@ -10,7 +10,8 @@ namespace {
 
 enum : u32 { combine_and = 1, combine_or = 2, combine_xor = 3, combine_negated = 4, combine_second = 8 };
 
-// Stores the result of a comparison; setp with a second predicate stores both.
+// Stores the result of a comparison in a predicate. A setp with two predicates stores the negated result in
+// the second. Both are combined with a third predicate first, if the instruction has one.
 inline const Op *store_compared(Warp &w, const Op *op, u32 bits) {
   const u32 mask = w.mask;
   if (op->extra != 0) [[unlikely]] {

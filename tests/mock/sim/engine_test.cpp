@@ -148,7 +148,7 @@ TEST_P(EngineIn, Abandons_the_held_operations_of_an_owner_and_runs_those_of_othe
   EXPECT_EQ(streams.tails[1]->fault, CUDA_SUCCESS);
 }
 
-TEST(EngineOrder, Of_deferred_work_is_that_of_submission_among_what_is_waited_for) {
+TEST(EngineOrder, Is_that_of_submission_for_deferred_work_that_is_waited_for) {
   Streams streams(Schedule::deferred, 3);
   std::string order;
   const auto note = [&order](char name) { return Operation{.run = [&order, name] { order += name; }}; };
@@ -192,14 +192,14 @@ void use(Allocation &allocation, const Work &work) {
   allocation.add_user(work);
 }
 
-TEST(UsersOfMemory, Of_one_stream_are_its_last_one) {
+TEST(UsersOfMemory, Of_one_stream_are_its_last_operation) {
   Streams streams(Schedule::stepped);
   Allocation allocation;
   for (int i = 0; i < 1000; ++i) use(allocation, streams.submit(0));
   EXPECT_EQ(allocation.users.size(), 1u);
 }
 
-TEST(UsersOfMemory, Of_many_streams_are_few_of_each_and_the_last) {
+TEST(UsersOfMemory, Of_many_streams_are_a_few_operations_of_each_with_its_last_one) {
   constexpr std::size_t kStreams = 64;
   Streams streams(Schedule::stepped, kStreams);
   Allocation allocation;
