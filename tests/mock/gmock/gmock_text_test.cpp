@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that the GoogleMock in use still has the phrases by which cushim distinguishes GoogleMock's reports
-// (mock/gmock/gmock_failures.cpp).
+// (mock/gmock/gmock_text.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
