@@ -9,18 +9,15 @@
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
 
-#include <stdexcept>
 #include <string>
 
+#include "need.hpp"
 #include "two_threads.hpp"
 
 namespace {
 
 using cushim::driver;
-
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
+using cushim::bench::need;
 
 struct Checked {
   explicit Checked(const std::string &words) : checkers(machine.driver(), words) {

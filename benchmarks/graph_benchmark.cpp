@@ -9,25 +9,22 @@
 #include <cushim/sim/machine.hpp>
 
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "need.hpp"
 #include "summary.hpp"
 
 namespace {
 
 using cushim::driver;
 using cushim::ScopedDriver;
+using cushim::bench::need;
 using cushim::sim::Machine;
 using cushim::sim::Schedule;
 
 constexpr std::size_t kLittle = 1'000, kMuch = 100'000;
 constexpr std::size_t kForks = 8;  // streams of a fork
-
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
 
 double seconds_of(const std::function<void()> &work) {
   const auto processor_seconds = [] {

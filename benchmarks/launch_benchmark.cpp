@@ -12,19 +12,16 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
+#include "need.hpp"
 #include "summary.hpp"
 
 namespace {
 
 using cushim::driver;
+using cushim::bench::need;
 using cushim::sim::Machine;
-
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
 
 // The real driver, if there is one with a GPU. Open until the process exits, because its threads run until
 // then.

@@ -16,10 +16,12 @@
 #include <string>
 
 #include "child.hpp"
+#include "need.hpp"
 #include "summary.hpp"
 
 namespace {
 
+using cushim::bench::need;
 using cushim::sim::Machine;
 using cushim::sim::Schedule;
 
@@ -72,10 +74,6 @@ BENCHMARK(processor<with_context>)->Name("processor/context")->Apply(each_in_mil
 // ---- Calls of the library's exported functions, and of a machine in this process ----
 
 using cushim::Driver;
-
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
 
 // A driver, its current context, and a completed event of that context.
 struct Side {

@@ -14,15 +14,12 @@
 #include <cstring>
 #include <functional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace cushim::bench {
+#include "need.hpp"
 
-inline void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
+namespace cushim::bench {
 
 // A machine with a current context, a stream and memory.
 struct Running {

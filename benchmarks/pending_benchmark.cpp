@@ -12,17 +12,18 @@
 
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "need.hpp"
 #include "summary.hpp"
 
 namespace {
 
 using cushim::driver;
 using cushim::ScopedDriver;
+using cushim::bench::need;
 using cushim::sim::Gate;
 using cushim::sim::Machine;
 using cushim::sim::Schedule;
@@ -30,10 +31,6 @@ using cushim::sim::Schedule;
 constexpr std::size_t kLittle = 1'000, kMuch = 1'000'000;
 constexpr Schedule kSchedules[] = {Schedule::eager, Schedule::deferred, Schedule::seeded, Schedule::stepped,
                                    Schedule::background};
-
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
 
 struct Running {
   explicit Running(Schedule schedule, std::size_t count = 0)

@@ -10,23 +10,20 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "need.hpp"
 #include "two_threads.hpp"
 
 namespace {
 
 using cushim::driver;
 using cushim::ScopedDriver;
+using cushim::bench::need;
 using cushim::sim::Machine;
 using cushim::sim::Options;
 using cushim::sim::Schedule;
-
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
 
 void enter(int device) {
   CUcontext context = nullptr;

@@ -9,19 +9,17 @@
 
 #include <cstddef>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "need.hpp"
 
 namespace {
 
 using cushim::driver;
+using cushim::bench::need;
 
 constexpr std::size_t kGranule = 2 << 20;
-
-void need(CUresult code) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error("a call answered " + std::to_string(code));
-}
 
 CUmemAllocationProp properties() {
   CUmemAllocationProp made = {};

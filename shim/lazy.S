@@ -105,6 +105,19 @@ bind:
         .cfi_endproc
         .size   cushim_lazy_stubs, . - cushim_lazy_stubs
 
+        /* Stores or loads all registers that can have arguments: stp and str, or ldp and ldr. */
+        .macro  arguments pair, single
+        \pair   x0, x1, [sp, #16]
+        \pair   x2, x3, [sp, #32]
+        \pair   x4, x5, [sp, #48]
+        \pair   x6, x7, [sp, #64]
+        \single x8, [sp, #80]
+        \pair   q0, q1, [sp, #96]
+        \pair   q2, q3, [sp, #128]
+        \pair   q4, q5, [sp, #160]
+        \pair   q6, q7, [sp, #192]
+        .endm
+
         .balign 16
         .type   bind, %function
 bind:
@@ -114,27 +127,11 @@ bind:
         .cfi_offset 29, -224
         .cfi_offset 30, -216
         mov     x29, sp
-        stp     x0, x1, [sp, #16]
-        stp     x2, x3, [sp, #32]
-        stp     x4, x5, [sp, #48]
-        stp     x6, x7, [sp, #64]
-        str     x8, [sp, #80]
-        stp     q0, q1, [sp, #96]
-        stp     q2, q3, [sp, #128]
-        stp     q4, q5, [sp, #160]
-        stp     q6, q7, [sp, #192]
+        arguments stp, str
         mov     w0, w16
         bl      cushim_bind
         mov     x16, x0
-        ldp     x0, x1, [sp, #16]
-        ldp     x2, x3, [sp, #32]
-        ldp     x4, x5, [sp, #48]
-        ldp     x6, x7, [sp, #64]
-        ldr     x8, [sp, #80]
-        ldp     q0, q1, [sp, #96]
-        ldp     q2, q3, [sp, #128]
-        ldp     q4, q5, [sp, #160]
-        ldp     q6, q7, [sp, #192]
+        arguments ldp, ldr
         ldp     x29, x30, [sp], #224
         .cfi_restore 29
         .cfi_restore 30

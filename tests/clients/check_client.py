@@ -90,6 +90,15 @@ def need_python_package(python, package):
         skip(f"the Python package {package} is not installed; tools/dev clients installs it")
 
 
+def run_python(folder, python, package, client, *more, **environment):
+    """Runs a client in Python, which needs a package. Its output must have the line that all clients in Python print at
+    their end, and each pattern of `more`. Returns the report."""
+    need_python_package(python, package)
+    output, report = run([python, HERE / client], folder, **environment)
+    need_output(output, r"(?m)^all is as it should be$", *more)
+    return report
+
+
 def llvm_omp_device_info(folder, _):
     output, report = run([program("llvm-omp-device-info", "llvm-omp-device-info-14")], folder)
     need_output(output, r"(?s)NVIDIA H200.*NVIDIA H200", r"Number of Multiprocessors:\s+132")
@@ -188,41 +197,32 @@ def ffmpeg_filters(folder, _):
 
 
 def cuda_bindings(folder, python):
-    need_python_package(python, "cuda.bindings")
-    output, report = run([python, HERE / "bindings_client.py"], folder)
-    need_output(output, r"(?m)^all is as it should be$")
+    report = run_python(folder, python, "cuda.bindings", "bindings_client.py")
     need_calls(report, cuMemAlloc=1, cuMemcpyHtoDAsync=1, cuMemcpyDtoHAsync=1, cuEventElapsedTime=1, cuStreamCreate=1)
     need_nothing_missing(report)
 
 
 def cuda_core(folder, python):
-    need_python_package(python, "cuda.core")
-    output, report = run([python, HERE / "core_client.py"], folder)
-    need_output(output, r"(?m)^all is as it should be$")
+    report = run_python(folder, python, "cuda.core", "core_client.py")
     need_calls(report, cuStreamCreateWithPriority=1, cuEventRecord=2, cuEventElapsedTime=1, cuDeviceGetAttribute=100,
                cuMemcpyAsync=1, cuDevicePrimaryCtxRetain=1)
 
 
 def cuda_core_ipc(folder, python):
-    need_python_package(python, "cuda.core")
-    output, report = run([python, HERE / "core_ipc_client.py"], folder)
-    need_output(output, r"(?m)^all is as it should be$")
+    report = run_python(folder, python, "cuda.core", "core_ipc_client.py")
     need_calls(report, cuIpcGetMemHandle=1, cuIpcGetEventHandle=1, cuEventRecord=1, cuMemPoolExportPointer=1)
     need_nothing_missing(report)
 
 
 def numba_cuda(folder, python):
-    need_python_package(python, "numba_cuda")
-    output, report = run([python, HERE / "numba_client.py"], folder, NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
-    need_output(output, r"(?m)^all is as it should be$", r"2/2 devices are supported")
+    report = run_python(folder, python, "numba_cuda", "numba_client.py", r"2/2 devices are supported",
+                        NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
     need_calls(report, cuMemAlloc=2, cuMemcpyHtoD=1, cuMemcpyDtoHAsync=1, cuEventElapsedTime=1, cuStreamCreate=1)
     need_nothing_missing(report)
 
 
 def pycuda(folder, python):
-    need_python_package(python, "pycuda")
-    output, report = run([python, HERE / "pycuda_client.py"], folder)
-    need_output(output, r"(?m)^all is as it should be$")
+    report = run_python(folder, python, "pycuda", "pycuda_client.py")
     need_calls(report, cuCtxCreate=1, cuMemAlloc=1, cuMemcpyHtoDAsync=1, cuMemcpyDtoHAsync=1, cuEventElapsedTime=1,
                cuMemAllocManaged=1, cuMemAllocPitch=1, cuModuleLoadDataEx=1)
     if report["not_implemented"] not in ([], ["cuModuleLoadDataEx"]):
@@ -230,23 +230,18 @@ def pycuda(folder, python):
 
 
 def cuda_core_kernels(folder, python):
-    need_python_package(python, "cuda.core")
-    output, report = run([python, HERE / "core_kernels_client.py"], folder)
-    need_output(output, r"(?m)^all is as it should be$")
+    report = run_python(folder, python, "cuda.core", "core_kernels_client.py")
     need_ptx(report, "NVRTC", "nvJitLink", "nvJitLink")
 
 
 def numba_kernels(folder, python):
-    need_python_package(python, "numba_cuda")
-    output, report = run([python, HERE / "numba_kernels_client.py"], folder, NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
-    need_output(output, r"(?m)^all is as it should be$")
+    report = run_python(folder, python, "numba_cuda", "numba_kernels_client.py",
+                        NUMBA_CUDA_DRIVER=f"{folder}/libcuda.so.1")
     need_ptx(report, "nvJitLink", "nvJitLink", "nvJitLink")
 
 
 def pycuda_kernels(folder, python):
-    need_python_package(python, "pycuda")
-    output, report = run([python, HERE / "pycuda_kernels_client.py"], folder)
-    need_output(output, r"(?m)^all is as it should be$")
+    report = run_python(folder, python, "pycuda", "pycuda_kernels_client.py")
     need_ptx(report, "ptxas")
 
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "graphs.hpp"
+#include "support/ptx_header.hpp"
+#include "support/structures.hpp"
 
 #if CONFORMANCE_HAS_GRAPHS
 
@@ -12,10 +14,7 @@ namespace conformance {
 
 // set: sets the value of a handle. count_down: decrements a word and sets the handle to it. add: adds to a
 // word.
-inline constexpr const char *kConditionalCode = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+inline constexpr const char *kConditionalCode = CUSHIM_PTX_HEADER R"(
 .extern .func cudaGraphSetConditional (.param .b64 handle, .param .b32 value);
 .visible .entry set(.param .u64 handle, .param .u32 value) {
   .reg .u64 h; .reg .u32 v;
@@ -70,13 +69,7 @@ class GraphConditions : public OnGraph {
 
   CUgraphNodeParams parameters_of(CUgraphConditionalHandle handle, CUgraphConditionalNodeType type,
                                   unsigned size) const {
-    CUgraphNodeParams parameters{};
-    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    parameters.conditional.handle = handle;
-    parameters.conditional.type = type;
-    parameters.conditional.size = size;
-    parameters.conditional.ctx = context;
-    return parameters;
+    return cushim::test::conditional_node(handle, type, size, context);
   }
   struct Node {
     CUgraphNode node = nullptr;
@@ -105,12 +98,7 @@ class GraphConditions : public OnGraph {
     return made;
   }
   CUDA_KERNEL_NODE_PARAMS launch_of(const char *name, std::vector<void *> &arguments) {
-    CUDA_KERNEL_NODE_PARAMS parameters{};
-    parameters.func = function(name);
-    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-    parameters.kernelParams = arguments.data();
-    return parameters;
+    return cushim::test::node_of_one_thread(function(name), arguments.data());
   }
   CUfunction function(const char *name) {
     CUfunction found = nullptr;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "graphs_launches.hpp"
+#include "support/structures.hpp"
 
 #if CONFORMANCE_HAS_GRAPHS
 
@@ -17,8 +18,7 @@ TEST_F(GraphLaunches, Run_the_nodes) {
   const CUgraphNode b = write(g, to, 5, {a});
   calling(g, &calls, {b});
   const CUgraphExec e = executable(g);
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 5u);
+  expect_run(e, to, 5u);
   EXPECT_VALUE(byte_at(to + 4), 1u);
   EXPECT_VALUE(calls, 1);
   EXPECT_ANSWER(run(e), CUDA_SUCCESS);
@@ -50,8 +50,7 @@ TEST_F(GraphLaunches, Do_not_change_with_the_graph) {
   const CUgraphExec e = executable(g);
   const CUDA_MEMSET_NODE_PARAMS wanted = set_parameters(to, 2);
   NEED(driver().cuGraphMemsetNodeSetParams(node, &wanted));
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 1u);
+  expect_run(e, to, 1u);
 }
 TEST_F(GraphLaunches, Continue_after_the_graph_is_destroyed) {
   const CUdeviceptr to = memory();
@@ -59,8 +58,7 @@ TEST_F(GraphLaunches, Continue_after_the_graph_is_destroyed) {
   set(g, to, 3);
   const CUgraphExec e = executable(g);
   NEED(driver().cuGraphDestroy(g));
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 3u);
+  expect_run(e, to, 3u);
 }
 TEST_F(GraphLaunches, Continue_after_the_executable_graph_is_destroyed) {
   const CUdeviceptr to = memory();
@@ -156,10 +154,7 @@ TEST_F(GraphLaunches, Wait_for_events) {
 }
 TEST_F(GraphLaunches, Allocate_memory) {
   const CUgraph g = graph();
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  parameters.bytesize = 1024;
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = cushim::test::allocation_node(1024);
   NEED(driver().cuGraphAddMemAllocNode(&node_out, g, nullptr, 0, &parameters));
   const CUgraphNode setting = set(g, parameters.dptr, 7, 1024, {node_out});
   auto *const to = static_cast<unsigned char *>(pinned());
@@ -173,10 +168,7 @@ TEST_F(GraphLaunches, Allocate_memory) {
 }
 TEST_F(GraphLaunches, Of_a_graph_that_does_not_free_its_memory) {
   const CUgraph g = graph();
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  parameters.bytesize = 1024;
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = cushim::test::allocation_node(1024);
   NEED(driver().cuGraphAddMemAllocNode(&node_out, g, nullptr, 0, &parameters));
   const CUgraphExec e = executable(g);
   EXPECT_ANSWER(run(e), CUDA_SUCCESS);
@@ -256,8 +248,7 @@ TEST_F(GraphLaunches, A_memset_node_of_an_executable_graph) {
   const CUgraphExec e = executable(g);
   CUDA_MEMSET_NODE_PARAMS wanted = set_parameters(to, 2);
   EXPECT_ANSWER(driver().cuGraphExecMemsetNodeSetParams(e, node, &wanted, context), CUDA_SUCCESS);
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 2u);
+  expect_run(e, to, 2u);
   wanted.width = 4;
   EXPECT_ANSWER(driver().cuGraphExecMemsetNodeSetParams(e, node, &wanted, context), CUDA_SUCCESS);
   wanted.height = 2;
@@ -277,8 +268,7 @@ TEST_F(GraphLaunches, A_memcpy_node_of_an_executable_graph) {
   const CUgraphExec e = executable(g);
   const CUDA_MEMCPY3D wanted = copy_parameters(to, from + 64, 64);
   EXPECT_ANSWER(driver().cuGraphExecMemcpyNodeSetParams(e, node, &wanted, context), CUDA_SUCCESS);
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 4u);
+  expect_run(e, to, 4u);
 }
 TEST_F(GraphLaunches, A_host_node_of_an_executable_graph) {
   int first = 0, second = 0;
@@ -302,8 +292,7 @@ TEST_F(GraphLaunches, A_kernel_node_of_an_executable_graph) {
   NEED(driver().cuGraphKernelNodeGetParams(node, &wanted));
   wanted.kernelParams = arguments;
   EXPECT_ANSWER(driver().cuGraphExecKernelNodeSetParams(e, node, &wanted), CUDA_SUCCESS);
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 6u);
+  expect_run(e, to, 6u);
 }
 TEST_F(GraphLaunches, A_node_of_another_graph_is_not_in_the_executable_graph) {
   const CUdeviceptr to = memory();
@@ -326,11 +315,9 @@ TEST_F(GraphLaunches, A_disabled_node_does_nothing) {
   EXPECT_ANSWER(driver().cuGraphNodeSetEnabled(e, node, 0), CUDA_SUCCESS);
   NEED(driver().cuGraphNodeGetEnabled(e, node, &is_enabled));
   EXPECT_VALUE(is_enabled, 0u);
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 0u);
+  expect_run(e, to, 0u);
   EXPECT_ANSWER(driver().cuGraphNodeSetEnabled(e, node, 1), CUDA_SUCCESS);
-  EXPECT_ANSWER(run(e), CUDA_SUCCESS);
-  EXPECT_VALUE(byte_at(to), 1u);
+  expect_run(e, to, 1u);
   EXPECT_ANSWER(driver().cuGraphNodeSetEnabled(e, node, 2), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuGraphNodeSetEnabled(e, nothing, 0), CUDA_ERROR_INVALID_VALUE);
 }

@@ -17,6 +17,11 @@ class GraphLaunches : public OnGraph {
     NEED(driver().cuMemcpyDtoH(&value, address, 1));
     return value;
   }
+  // Expects that a launch of the executable graph `e` writes `value` to `to`.
+  void expect_run(CUgraphExec e, CUdeviceptr to, unsigned value) {
+    EXPECT_ANSWER(run(e), CUDA_SUCCESS);
+    EXPECT_VALUE(byte_at(to), value);
+  }
   // Allocates 4096 bytes of zeros.
   CUdeviceptr zeros() {
     const CUdeviceptr address = memory();

@@ -73,6 +73,16 @@ class IpcFreedMemory : public WithIpc<OnDevice> {
     child.send(Request{});
     EXPECT_EQ(child.wait(), 0);
   }
+  // Frees both. Expects that freed memory is not opened although other memory is kept, which is in other
+  // blocks.
+  static void expect_separate_blocks(Part &large, Part &kept) {
+    free(large);
+    Child child("importer_of_parts");
+    EXPECT_ANSWER(open(child, large), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_ANSWER(open(child, kept), CUDA_SUCCESS);
+    end(child);
+    free(kept);
+  }
 };
 
 TEST_F(IpcFreedMemory, Is_opened_while_its_block_has_other_memory) {
@@ -185,23 +195,13 @@ TEST_F(IpcFreedMemory, Excludes_larger_memory_at_its_bytes) {
 TEST_F(IpcFreedMemory, Of_two_mebibytes_has_its_own_block) {
   CUSHIM_IN_A_FRESH_PROCESS();
   Part large = exported(2 << 20), kept = exported();
-  free(large);
-  Child child("importer_of_parts");
-  EXPECT_ANSWER(open(child, large), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(open(child, kept), CUDA_SUCCESS);
-  end(child);
-  free(kept);
+  expect_separate_blocks(large, kept);
 }
 TEST_F(IpcFreedMemory, Of_three_mebibytes_shares_no_block) {
   CUSHIM_IN_A_FRESH_PROCESS();
   Part large = exported(3 << 20), kept = exported();
   EXPECT_VALUE(kept.here / (2 << 20) == (large.here + (3 << 20) - 1) / (2 << 20), false);
-  free(large);
-  Child child("importer_of_parts");
-  EXPECT_ANSWER(open(child, large), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_ANSWER(open(child, kept), CUDA_SUCCESS);
-  end(child);
-  free(kept);
+  expect_separate_blocks(large, kept);
 }
 TEST_F(IpcFreedMemory, Of_less_than_two_mebibytes_is_in_one_block) {
   CUSHIM_IN_A_FRESH_PROCESS();

@@ -247,12 +247,7 @@ class MemOpBatches : public MemOps {
     return cushim::test::write_of_word(at, value, flags);
   }
   static CUstreamBatchMemOpParams wait(CUdeviceptr at, unsigned value, unsigned flags) {
-    CUstreamBatchMemOpParams made{};
-    made.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    made.waitValue.address = at;
-    made.waitValue.value = value;
-    made.waitValue.flags = flags;
-    return made;
+    return cushim::test::wait_for_word(at, value, flags);
   }
   static CUstreamBatchMemOpParams other(unsigned operation, unsigned flags = 0) {
     CUstreamBatchMemOpParams made{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multicast objects of one process. The expected answers follow the documentation: none has been recorded.
 #include "multicast.hpp"
+#include "support/structures.hpp"
 
 #if CUDA_VERSION >= 12010
 
@@ -79,18 +80,9 @@ TEST_F(MulticastObjects, Take_rows_and_slices) {
   const CUdeviceptr at = grant(map(range(2 * kGranule), 2 * kGranule, handle), 2 * kGranule);
   const std::vector<unsigned char> bytes{1, 2, 3, 4, 5, 6, 7, 8};
   put_device(own, std::vector<unsigned char>(8, 0));
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = bytes.data();
-  copy.srcPitch = 2;
-  copy.srcHeight = 2;
-  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = at;
-  copy.dstPitch = 2;
-  copy.dstHeight = 2;
-  copy.WidthInBytes = 1;
-  copy.Height = 2;
-  copy.Depth = 2;
+  CUDA_MEMCPY3D copy = cushim::test::copy_of_box(at, bytes.data(), 1, 2, 2);
+  copy.srcPitch = copy.srcHeight = 2;
+  copy.dstPitch = copy.dstHeight = 2;
   EXPECT_ANSWER(driver().cuMemcpy3D(&copy), CUDA_SUCCESS);
   EXPECT_VALUE(take_device(own, 8) == (std::vector<unsigned char>{1, 0, 3, 0, 5, 0, 7, 0}), true);
   EXPECT_ANSWER(driver().cuMemsetD2D8(at, 4, 9, 2, 2), CUDA_SUCCESS);

@@ -91,6 +91,14 @@ class UnretainedPrimaryContexts : public Initialized {
     EXPECT_VALUE(active, expected_active);
     EXPECT_VALUE(flags, expected_flags);
   }
+  void expect_end_with_the_second_release() {
+    EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+    NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EXPECT_VALUE(active, 1);
+    EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+    NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EXPECT_VALUE(active, 0);
+  }
 
   unsigned flags = 1000;
   int active = -1;
@@ -158,12 +166,7 @@ TEST_F(UnretainedPrimaryContexts, Are_counted) {
   NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
   NEED(driver().cuDevicePrimaryCtxRetain(&other, 0));
   EXPECT_VALUE(one == other, true);
-  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 1);
-  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 0);
+  expect_end_with_the_second_release();
   EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
 }
 
@@ -192,12 +195,7 @@ TEST_F(UnretainedPrimaryContexts, Of_a_reset_are_active_from_the_next_retain_to_
   NEED(driver().cuDevicePrimaryCtxRetain(&one, 0));
   NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
   EXPECT_VALUE(active, 1);
-  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 1);
-  EXPECT_ANSWER(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
-  NEED(driver().cuDevicePrimaryCtxGetState(0, &flags, &active));
-  EXPECT_VALUE(active, 0);
+  expect_end_with_the_second_release();
 }
 
 // A primary context that ends stays current, and is usable again after another retain.

@@ -83,6 +83,29 @@ End an_end(Walk &w, unsigned k, std::size_t x, std::size_t y, std::size_t z) {
           fmt::format("a[{}] at {}, {}, {}", k, x, y, z)};
 }
 
+// Returns a CUDA_MEMCPY2D or CUDA_MEMCPY3D of rows between two ends.
+template <class Copy>
+Copy copy_between(const End &from, const End &to, std::size_t width, std::size_t height) {
+  Copy copy{};
+  copy.srcMemoryType = from.type;
+  copy.srcHost = from.host;
+  copy.srcDevice = from.device;
+  copy.srcArray = from.array;
+  copy.srcPitch = from.pitch;
+  copy.srcXInBytes = from.x;
+  copy.srcY = from.y;
+  copy.dstMemoryType = to.type;
+  copy.dstHost = to.host;
+  copy.dstDevice = to.device;
+  copy.dstArray = to.array;
+  copy.dstPitch = to.pitch;
+  copy.dstXInBytes = to.x;
+  copy.dstY = to.y;
+  copy.WidthInBytes = width;
+  copy.Height = height;
+  return copy;
+}
+
 void copy_box(Walk &w) {
   const unsigned k = a_usable_array(w);
   if (k == kNone) return;
@@ -124,27 +147,11 @@ void copy_box(Walk &w) {
   }
   const bool is_read = w.dice.once_in(2);
   const End &from = is_read ? array_end : other, &to = is_read ? other : array_end;
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = from.type;
-  copy.srcHost = from.host;
-  copy.srcDevice = from.device;
-  copy.srcArray = from.array;
-  copy.srcPitch = from.pitch;
+  auto copy = copy_between<CUDA_MEMCPY3D>(from, to, width, height);
   copy.srcHeight = from.height;
-  copy.srcXInBytes = from.x;
-  copy.srcY = from.y;
   copy.srcZ = from.z;
-  copy.dstMemoryType = to.type;
-  copy.dstHost = to.host;
-  copy.dstDevice = to.device;
-  copy.dstArray = to.array;
-  copy.dstPitch = to.pitch;
   copy.dstHeight = to.height;
-  copy.dstXInBytes = to.x;
-  copy.dstY = to.y;
   copy.dstZ = to.z;
-  copy.WidthInBytes = width;
-  copy.Height = height;
   copy.Depth = depth;
   const unsigned level = w.dice.once_in(40) ? 1 : 0;
   copy.srcLOD = level;
@@ -152,23 +159,7 @@ void copy_box(Walk &w) {
                                        to.text, width, height, depth, pitch, high, level);
   w.finish();
   if (is_flat) {
-    CUDA_MEMCPY2D flat{};
-    flat.srcMemoryType = from.type;
-    flat.srcHost = from.host;
-    flat.srcDevice = from.device;
-    flat.srcArray = from.array;
-    flat.srcPitch = from.pitch;
-    flat.srcXInBytes = from.x;
-    flat.srcY = from.y;
-    flat.dstMemoryType = to.type;
-    flat.dstHost = to.host;
-    flat.dstDevice = to.device;
-    flat.dstArray = to.array;
-    flat.dstPitch = to.pitch;
-    flat.dstXInBytes = to.x;
-    flat.dstY = to.y;
-    flat.WidthInBytes = width;
-    flat.Height = height;
+    const auto flat = copy_between<CUDA_MEMCPY2D>(from, to, width, height);
     const Argument<const CUDA_MEMCPY2D *> argument{&flat, text};
     switch (w.dice.below(3)) {
       case 0:

@@ -160,11 +160,7 @@ CUmemAllocationProp physical_properties() {
 }
 
 CUmemPoolProps pool_properties() {
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  return properties;
+  return cushim::test::pool_of_device(0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 }
 
 CUmemLocation location_of_device() {

@@ -9,14 +9,9 @@
 
 #include "failing.hpp"
 
+namespace cushim::mock {
 namespace {
 
-using cushim::Driver;
-using cushim::ScopedDriver;
-using cushim::mock::Gives;
-using cushim::mock::GivesText;
-using cushim::mock::MockDriver;
-using cushim::mock::Returns;
 using testing::_;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -105,10 +100,10 @@ TEST(Expectation, One_set_before_the_driver_is_current_holds_afterwards) {
   int count = 0;
   {
     const ScopedDriver scope(mock);
-    EXPECT_EQ(cushim::driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuDeviceGetCount(&count), CUDA_SUCCESS);
   }
   EXPECT_EQ(count, 4);
-  EXPECT_NE(&cushim::current_driver(), &mock.driver());
+  EXPECT_NE(&current_driver(), &mock.driver());
 }
 
 TEST(Expectation, The_typed_wrappers_make_their_calls_on_the_mock) {
@@ -118,8 +113,8 @@ TEST(Expectation, The_typed_wrappers_make_their_calls_on_the_mock) {
   EXPECT_CALL(mock, cuEventCreate(_, CU_EVENT_DISABLE_TIMING)).WillOnce(Gives(kEvent));
   EXPECT_CALL(mock, cuEventRecord(kEvent, kStream));
   EXPECT_CALL(mock, cuEventDestroy(kEvent));
-  const cushim::Event event = cushim::Event::create();
-  event.record(cushim::StreamRef(kStream));
+  const Event event = Event::create();
+  event.record(StreamRef(kStream));
 }
 
 TEST(Expectation, A_missing_call_fails_the_test_at_the_end_with_its_name) {
@@ -340,3 +335,4 @@ TEST(GivesText, Text_is_cut_to_the_buffer) {
 }
 
 }  // namespace
+}  // namespace cushim::mock

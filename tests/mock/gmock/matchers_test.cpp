@@ -6,16 +6,9 @@
 
 #include "failing.hpp"
 
+namespace cushim::mock {
 namespace {
 
-using cushim::mock::Fails;
-using cushim::mock::HasFlags;
-using cushim::mock::KernelParameters;
-using cushim::mock::MockDriver;
-using cushim::mock::Returns;
-using cushim::mock::Succeeds;
-using cushim::mock::WaitsForValue32;
-using cushim::mock::WritesValue32;
 using testing::_;
 using testing::HasSubstr;
 using testing::Not;
@@ -38,8 +31,8 @@ TEST(Matchers, Succeeds_prints_what_was_wrong) {
 TEST(Matchers, Fails_takes_the_error_that_a_wrapper_throws) {
   MockDriver mock;
   EXPECT_CALL(mock, cuEventCreate).WillRepeatedly(Returns(CUDA_ERROR_OUT_OF_MEMORY));
-  EXPECT_THAT([&] { cushim::Event::create({}, mock); }, Fails(CUDA_ERROR_OUT_OF_MEMORY));
-  EXPECT_THAT([&] { cushim::Event::create({}, mock); }, Not(Fails(CUDA_ERROR_NO_DEVICE)));
+  EXPECT_THAT([&] { Event::create({}, mock); }, Fails(CUDA_ERROR_OUT_OF_MEMORY));
+  EXPECT_THAT([&] { Event::create({}, mock); }, Not(Fails(CUDA_ERROR_NO_DEVICE)));
 }
 
 TEST(Matchers, Operations_of_a_batch) {
@@ -84,3 +77,4 @@ TEST(Matchers, KernelParameters_explain_the_difference) {
 }
 
 }  // namespace
+}  // namespace cushim::mock

@@ -6,11 +6,9 @@
 #include "failing.hpp"
 #include "per_thread.hpp"
 
+namespace cushim::mock {
 namespace {
 
-using cushim::Driver;
-using cushim::mock::MockDriver;
-using cushim::mock::Returns;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -99,3 +97,4 @@ TEST(OlderDriver, Expecting_a_later_entry_point_fails_the_test_at_once) {
 }
 
 }  // namespace
+}  // namespace cushim::mock

@@ -9,16 +9,11 @@
 #include <string>
 #include <vector>
 
+namespace cushim::mock {
 namespace {
 
-using cushim::Driver;
-using cushim::Entry;
-using cushim::mock::Gives;
-using cushim::mock::MockDriver;
-using cushim::mock::Returns;
 using testing::ElementsAre;
 using testing::HasSubstr;
-namespace hook = cushim::hook;
 
 const CUevent kEvent = reinterpret_cast<CUevent>(0x7f10);
 
@@ -139,7 +134,7 @@ TEST_F(Hooks, Calls_of_existing_objects_run_a_new_hook) {
   EXPECT_CALL(mock_, cuEventCreate).WillOnce(Gives(kEvent));
   EXPECT_CALL(mock_, cuEventQuery(kEvent));
   EXPECT_CALL(mock_, cuEventDestroy(kEvent));
-  const cushim::Event event = cushim::Event::create({}, driver_);
+  const Event event = Event::create({}, driver_);
   int queries = 0;
   const auto counted = hook::before<&cuEventQuery>(driver_, [&](CUevent) { ++queries; });
   EXPECT_TRUE(event.is_done());
@@ -233,3 +228,4 @@ TEST(HookAndMock, None_can_be_installed_on_a_mock_that_has_ended) {
 }
 
 }  // namespace
+}  // namespace cushim::mock

@@ -4,14 +4,8 @@
 
 #include <numeric>
 
-namespace cushim::ptx {
+namespace cushim::ptx::testing {
 namespace {
-
-using testing::computed;
-using testing::Loaded;
-using testing::numbers;
-using testing::thread_kernel;
-using testing::with_header;
 
 TEST(Execution, DivergentBranchesReconverge) {
   const auto in = numbers(64);
@@ -190,7 +184,7 @@ TEST(Execution, ABarrierReducesPredicates) {
 }
 
 TEST(Execution, BlocksThatWaitForALaterBlockGoOn) {
-  if (testing::kFindsRaces) GTEST_SKIP() << "blocks wait for plain stores of others";
+  if (kFindsRaces) GTEST_SKIP() << "blocks wait for plain stores of others";
   Loaded loaded(with_header(R"(
 .visible .entry k(.param .u64 count) {
   .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<4>;
@@ -257,10 +251,7 @@ TEST(Execution, AnAccessOutOfBoundsNamesThreadAndLine) {
   Loaded loaded(
       thread_kernel("mov.u64 %rd4, 64;\n @%p1 ld.global.u32 %r4, [%rd4];\n setp.eq.u32 %p1, %r1, 5;\n"
                     "@%p1 ld.global.u32 %r3, [%rd4];"));
-  const auto in = loaded.memory.add(numbers(64)), out = loaded.memory.add(256);
-  LaunchShape shape;
-  shape.block.x = 64;
-  const LaunchResult result = loaded.run("k", shape, in, out);
+  const LaunchResult result = run_threads(loaded, 64);
   EXPECT_EQ(result.fault.kind, FaultKind::illegal_address);
   EXPECT_EQ(result.fault.thread.x, 5u);
   EXPECT_EQ(result.fault.address, 64u);
@@ -276,10 +267,7 @@ TEST(Execution, AMisalignedAccessIsAFault) {
 
 TEST(Execution, ATrapIsAFault) {
   Loaded loaded(thread_kernel("setp.eq.u32 %p1, %r1, 3; @%p1 trap; mov.u32 %r3, 0;"));
-  const auto in = loaded.memory.add(numbers(64)), out = loaded.memory.add(256);
-  LaunchShape shape;
-  shape.block.x = 64;
-  const LaunchResult result = loaded.run("k", shape, in, out);
+  const LaunchResult result = run_threads(loaded, 64);
   EXPECT_EQ(result.fault.kind, FaultKind::trap);
   EXPECT_EQ(result.fault.thread.x, 3u);
 }
@@ -304,4 +292,4 @@ TEST(Execution, AnUnknownInstructionIsRefusedWithItsLine) {
 }
 
 }  // namespace
-}  // namespace cushim::ptx
+}  // namespace cushim::ptx::testing

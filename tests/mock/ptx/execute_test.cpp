@@ -3,14 +3,8 @@
 
 #include "thread_kernel.hpp"
 
-namespace cushim::ptx {
+namespace cushim::ptx::testing {
 namespace {
-
-using testing::computed;
-using testing::Loaded;
-using testing::numbers;
-using testing::thread_kernel;
-using testing::with_header;
 
 // Measured on an H200, driver 580.159.
 TEST(Execution, AFusedMultiplyAddGivesZeroForTheNanOfElementsOutsideOfATensor) {
@@ -357,4 +351,4 @@ TEST(Execution, TheAddressOfAConstantIsInConstantAndNotInGlobalMemory) {
 }
 
 }  // namespace
-}  // namespace cushim::ptx
+}  // namespace cushim::ptx::testing

@@ -35,6 +35,14 @@ inline std::vector<std::uint32_t> numbers(std::size_t count) {
   return values;
 }
 
+// Runs thread_kernel() in one block of this number of threads, which read numbers().
+inline LaunchResult run_threads(Loaded &loaded, std::uint32_t threads) {
+  const auto in = loaded.memory.add(numbers(threads)), out = loaded.memory.add(4 * threads);
+  LaunchShape shape;
+  shape.block.x = threads;
+  return loaded.run("k", shape, in, out);
+}
+
 // Returns the results of thread_kernel() for `in`, one thread per value.
 inline std::vector<std::uint32_t> computed(std::string_view body, const std::vector<std::uint32_t> &in,
                                            std::string_view before = {}) {

@@ -28,20 +28,11 @@ CUfunction function(const char *parameters = "") {
   return found;
 }
 
-CUDA_KERNEL_NODE_PARAMS one_thread() {
-  CUDA_KERNEL_NODE_PARAMS made{};
-  made.func = function();
-  made.gridDimX = made.gridDimY = made.gridDimZ = 1;
-  made.blockDimX = made.blockDimY = made.blockDimZ = 1;
-  return made;
-}
+CUDA_KERNEL_NODE_PARAMS one_thread() { return test::node_of_one_thread(function(), nullptr); }
 
 CUDA_MEMSET_NODE_PARAMS rows_at(CUdeviceptr to) {
-  CUDA_MEMSET_NODE_PARAMS made{};
-  made.dst = to;
+  CUDA_MEMSET_NODE_PARAMS made = test::memset_node(to, 0, 16, 4);
   made.pitch = 128;
-  made.elementSize = 4;
-  made.width = 16;
   made.height = 2;
   return made;
 }
@@ -121,10 +112,7 @@ TEST(ArgumentChecks, Nodes_need_unused_bytes_that_are_0) {
 TEST(ArgumentChecks, Allocations_of_graphs_need_reserved_bytes_that_are_0_and_handle_types_of_the_system) {
   const Running running;
   const CUgraph graph = make_graph();
-  CUDA_MEM_ALLOC_NODE_PARAMS with{};
-  with.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  with.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  with.bytesize = 4096;
+  CUDA_MEM_ALLOC_NODE_PARAMS with = test::allocation_node(4096);
   CUgraphNode node = nullptr;
   with.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   EXPECT_EQ(driver().cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &with), CUDA_ERROR_NOT_SUPPORTED);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of stream capture that an H200 (driver 580) showed in random programs.
 #include "graph_calls.hpp"
+#include "support/ptx_header.hpp"
+#include "support/structures.hpp"
 
 #if CUDA_VERSION >= 12030
 
@@ -10,10 +12,7 @@ namespace {
 constexpr CUstreamCaptureMode kGlobal = CU_STREAM_CAPTURE_MODE_GLOBAL;
 constexpr CUstreamCaptureMode kRelaxed = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-constexpr const char *kPtx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+constexpr const char *kPtx = CUSHIM_PTX_HEADER R"(
 .visible .entry nothing(.param .u64 to, .param .u32 value) { ret; }
 )";
 
@@ -154,12 +153,7 @@ TEST_F(Captures, Of_launches_keep_their_attributes_and_the_priority_of_the_strea
   CUlaunchAttribute domain{};
   domain.id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
   domain.value.memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
-  CUlaunchConfig config{};
-  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-  config.hStream = stream;
-  config.attrs = &domain;
-  config.numAttrs = 1;
+  const CUlaunchConfig config = test::launch_of_one_thread(stream, domain);
   CUdeviceptr to = 0;
   unsigned value = 0;
   void *parameters[] = {&to, &value};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditional nodes whose kernels are C functions (cushim/sim/kernels.h).
 #include "graph_calls.hpp"
+#include "support/ptx_header.hpp"
 #include "support/structures.hpp"
 
 #if CUDA_VERSION >= 13000
@@ -8,10 +9,7 @@
 namespace cushim::sim {
 namespace {
 
-const char *const kPtx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+const char *const kPtx = CUSHIM_PTX_HEADER R"(
 .visible .entry count_down(.param .u64 handle, .param .u64 counter) { ret; }
 )";
 
@@ -29,11 +27,9 @@ struct Loop {
     CUmodule module = nullptr;
     need(driver().cuModuleLoadData(&module, kPtx));
     void *arguments[] = {&condition, &counter};
-    CUDA_KERNEL_NODE_PARAMS parameters{};
-    need(driver().cuModuleGetFunction(&parameters.func, module, "count_down"));
-    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-    parameters.kernelParams = arguments;
+    CUfunction kernel = nullptr;
+    need(driver().cuModuleGetFunction(&kernel, module, "count_down"));
+    const CUDA_KERNEL_NODE_PARAMS parameters = test::node_of_one_thread(kernel, arguments);
     CUgraphNode node = nullptr;
     need(driver().cuGraphAddKernelNode(&node, body, nullptr, 0, &parameters));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditional nodes of graphs, with kernels in C++.
 #include "graph_calls.hpp"
+#include "support/ptx_header.hpp"
 #include "support/structures.hpp"
 
 #if CUDA_VERSION >= 13000
@@ -16,10 +17,7 @@
 namespace cushim::sim {
 namespace {
 
-const char *const kPtx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+const char *const kPtx = CUSHIM_PTX_HEADER R"(
 .visible .entry count_down(.param .u64 handle, .param .u64 counter) { ret; }
 .visible .entry add(.param .u64 to, .param .u32 value) { ret; }
 )";
@@ -53,11 +51,7 @@ struct WithKernels : RunningWithReports {
     CUgraphConditionalHandle handle = make_handle(graph, 1);
     CUdeviceptr counter = words + 4, to = words;
     unsigned one = 1;
-    CUDA_MEMSET_NODE_PARAMS start{};
-    start.dst = counter;
-    start.value = rounds;
-    start.elementSize = 4;
-    start.width = start.height = 1;
+    const CUDA_MEMSET_NODE_PARAMS start = test::memset_node(counter, rounds, 1, 4);
     CUgraphNode started = nullptr;
     need(driver().cuGraphAddMemsetNode(&started, graph, nullptr, 0, &start, context()));
     const CUgraph body = add_node(graph, handle, CU_GRAPH_COND_TYPE_WHILE, {started});
@@ -141,11 +135,7 @@ TEST_P(ConditionalNodesOfEachSchedule, Keep_their_memory_until_the_last_round) {
   const CUgraph graph = make_graph();
   const CUgraph body = with.add_loop(graph, 20);
   const CUdeviceptr memory = with.memory();
-  CUDA_MEMSET_NODE_PARAMS set{};
-  set.dst = memory;
-  set.elementSize = 1;
-  set.width = 4096;
-  set.height = 1;
+  const CUDA_MEMSET_NODE_PARAMS set = test::memset_node(memory, 0, 4096, 1);
   CUgraphNode node = nullptr;
   need(driver().cuGraphAddMemsetNode(&node, body, nullptr, 0, &set, WithKernels::context()));
   const CUgraphExec executable = instantiate(graph);
@@ -330,11 +320,9 @@ TEST(ConditionalNodes, Do_not_outlive_their_context_while_they_run) {
   *counter = 30;
   CUdeviceptr address = reinterpret_cast<CUdeviceptr>(counter);
   void *arguments[] = {&handle, &address};
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  need(driver().cuModuleGetFunction(&parameters.func, module, "count_down"));
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-  parameters.kernelParams = arguments;
+  CUfunction kernel = nullptr;
+  need(driver().cuModuleGetFunction(&kernel, module, "count_down"));
+  const CUDA_KERNEL_NODE_PARAMS parameters = test::node_of_one_thread(kernel, arguments);
   CUgraphNode node = nullptr;
   need(driver().cuGraphAddKernelNode(&node, body, nullptr, 0, &parameters));
   need(driver().cuGraphLaunch(instantiate(graph), with.stream()));

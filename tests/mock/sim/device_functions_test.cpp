@@ -3,16 +3,14 @@
 #include <string>
 
 #include "support/machine_fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::sim {
 namespace {
 
 // allocate: stores a new address in `to` for each thread; release: frees it; fails: a failed assertion of a
 // thread.
-const std::string kPtx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+const std::string kPtx = CUSHIM_PTX_HEADER R"(
 .extern .func (.param .b64 address) malloc (.param .b64 size);
 .extern .func free (.param .b64 address);
 .extern .func __assertfail (.param .b64 message, .param .b64 file, .param .b32 line, .param .b64 function, .param .b64 size);

@@ -3,16 +3,14 @@
 #include "kernels/device_runtime.hpp"
 
 #include "support/machine_fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::sim {
 namespace {
 
 // Each block stores 1 for itself, synchronizes with the grid, and adds the words of all blocks. Stores for
 // each block the sum and the error of the synchronization.
-const std::string kMeet = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+const std::string kMeet = CUSHIM_PTX_HEADER R"(
 .extern .func (.param .b64 result) cudaCGGetIntrinsicHandle (.param .b32 scope);
 .extern .func (.param .b32 result) cudaCGSynchronize (.param .b64 handle, .param .b32 flags);
 .visible .entry meet(.param .u64 words, .param .u64 sums) {

@@ -36,10 +36,7 @@ struct GraphContexts : ::testing::Test {
     return made;
   }
   void add_set(CUgraph graph, int context) const {
-    CUDA_MEMSET_NODE_PARAMS parameters{};
-    parameters.dst = memory;
-    parameters.elementSize = 4;
-    parameters.width = parameters.height = 1;
+    const CUDA_MEMSET_NODE_PARAMS parameters = test::memset_node(memory, 0, 1, 4);
     CUgraphNode made = nullptr;
     need(driver().cuGraphAddMemsetNode(&made, graph, nullptr, 0, &parameters, contexts[context]));
   }
@@ -60,6 +57,17 @@ struct GraphContexts : ::testing::Test {
   Running running;
   CUdeviceptr memory;
   CUcontext contexts[2] = {};
+  // Expects that neither an update nor set_parameters() changes the context of a node of `graph`. The node of
+  // `other` is in the second context; set_parameters() sets those of the node in a context.
+  template <class SetParameters>
+  static void expect_one_context(CUgraph graph, CUgraph other, CUgraphExecUpdateResult of_update,
+                                 SetParameters set_parameters) {
+    const CUgraphExec executable = instantiate(graph);
+    EXPECT_EQ(update(executable, other), of_update);
+    EXPECT_EQ(set_parameters(executable, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(set_parameters(executable, 0), CUDA_SUCCESS);
+  }
+
   CUfunction kernels[2] = {};
   CUstreamBatchMemOpParams operation;
 };
@@ -78,22 +86,22 @@ TEST_F(GraphContexts, Of_kernels_stay_the_same) {
   const CUgraph graph = make_graph(), other = make_graph();
   const CUgraphNode node = add_kernel(graph, 0);
   add_kernel(other, 1);
-  const CUgraphExec executable = instantiate(graph);
-  EXPECT_EQ(update(executable, other), CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE);
-  const CUDA_KERNEL_NODE_PARAMS before = launch_in(0), after = launch_in(1);
-  EXPECT_EQ(driver().cuGraphExecKernelNodeSetParams(executable, node, &after), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver().cuGraphExecKernelNodeSetParams(executable, node, &before), CUDA_SUCCESS);
+  expect_one_context(graph, other, CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE,
+                     [&](CUgraphExec executable, int context) {
+                       const CUDA_KERNEL_NODE_PARAMS launch = launch_in(context);
+                       return driver().cuGraphExecKernelNodeSetParams(executable, node, &launch);
+                     });
 }
 
 TEST_F(GraphContexts, Of_operations_on_memory_stay_the_same) {
   const CUgraph graph = make_graph(), other = make_graph();
   const CUgraphNode node = add_write(graph, 0);
   add_write(other, 1);
-  const CUgraphExec executable = instantiate(graph);
-  EXPECT_EQ(update(executable, other), CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
-  const CUDA_BATCH_MEM_OP_NODE_PARAMS before = write_in(0), after = write_in(1);
-  EXPECT_EQ(driver().cuGraphExecBatchMemOpNodeSetParams(executable, node, &after), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver().cuGraphExecBatchMemOpNodeSetParams(executable, node, &before), CUDA_SUCCESS);
+  expect_one_context(graph, other, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
+                     [&](CUgraphExec executable, int context) {
+                       const CUDA_BATCH_MEM_OP_NODE_PARAMS write = write_in(context);
+                       return driver().cuGraphExecBatchMemOpNodeSetParams(executable, node, &write);
+                     });
 }
 
 TEST_F(GraphContexts, Are_one_in_a_graph_that_devices_launch) {

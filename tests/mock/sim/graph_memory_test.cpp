@@ -145,8 +145,7 @@ TEST(GraphMemory, Comes_from_nodes_of_the_generic_call) {
   const CUgraph graph = make_graph();
   CUgraphNodeParams parameters{};
   parameters.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
-  parameters.alloc.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  parameters.alloc.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  parameters.alloc.poolProps = test::pool_of_device();
   parameters.alloc.bytesize = 64;
   CUgraphNode made = nullptr, freeing = nullptr;
   need(driver().cuGraphAddNode(&made, graph, nullptr, nullptr, 0, &parameters));

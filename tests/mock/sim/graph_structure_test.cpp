@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "graph_calls.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -18,11 +19,7 @@ CUgraphNode add_empty(CUgraph graph, const Nodes &after = {}) {
 // Adds a node that sets a word.
 CUgraphNode add_set(CUgraph graph, CUdeviceptr to, unsigned value, const Nodes &after = {},
                     std::size_t height = 1) {
-  CUDA_MEMSET_NODE_PARAMS parameters{};
-  parameters.dst = to;
-  parameters.value = value;
-  parameters.elementSize = 4;
-  parameters.width = 1;
+  CUDA_MEMSET_NODE_PARAMS parameters = test::memset_node(to, value, 1, 4);
   parameters.height = height;
   parameters.pitch = 16;
   CUcontext context = nullptr;

@@ -5,6 +5,7 @@
 
 #include "graph_calls.hpp"
 #include "support/folder.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -12,11 +13,7 @@ namespace {
 // Adds a node that sets a word.
 CUgraphNode add_set(CUgraph graph, CUdeviceptr to, unsigned value,
                     const std::vector<CUgraphNode> &after = {}) {
-  CUDA_MEMSET_NODE_PARAMS parameters{};
-  parameters.dst = to;
-  parameters.value = value;
-  parameters.elementSize = 4;
-  parameters.width = parameters.height = 1;
+  const CUDA_MEMSET_NODE_PARAMS parameters = test::memset_node(to, value, 1, 4);
   CUcontext context = nullptr;
   CUgraphNode made = nullptr;
   need(driver().cuCtxGetCurrent(&context));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/machine_fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -14,10 +15,7 @@ namespace {
 constexpr std::uint64_t kBlock = 2 << 20;
 
 // store() writes 7 to a word.
-constexpr const char *kKernel = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+constexpr const char *kKernel = CUSHIM_PTX_HEADER R"(
 .visible .entry store(.param .u64 to)
 {
   .reg .u64 %to;

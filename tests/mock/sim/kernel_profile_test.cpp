@@ -7,15 +7,13 @@
 #include <string>
 
 #include "support/machine_fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::sim {
 namespace {
 
 // gather: each thread loads 4 bytes at stride * tid; nothing: returns.
-const std::string kPtx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+const std::string kPtx = CUSHIM_PTX_HEADER R"(
 .file 1 "gather.cu"
 .visible .entry gather(.param .u64 from, .param .u32 stride) {
   .reg .u64 a; .reg .u32 t, s; .reg .pred p;

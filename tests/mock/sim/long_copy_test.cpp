@@ -53,15 +53,22 @@ class Stop {
   std::atomic<bool> is_reached_{false}, may_go_on_{false};
 };
 
+// Makes the primary context of device 0 current, and creates two streams in it.
+CUcontext begin(Driver &on, CUstream &first, CUstream &second) {
+  CUcontext context = nullptr;
+  on.cuInit(0);
+  on.cuDevicePrimaryCtxRetain(&context, 0);
+  on.cuCtxSetCurrent(context);
+  EXPECT_EQ(on.cuStreamCreate(&first, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  EXPECT_EQ(on.cuStreamCreate(&second, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  return context;
+}
+
 // One thread copies to the device and is blocked in the copy. The test runs in another thread.
 class LongCopy : public ::testing::Test {
  protected:
   LongCopy() {
-    on.cuInit(0);
-    on.cuDevicePrimaryCtxRetain(&context, 0);
-    on.cuCtxSetCurrent(context);
-    EXPECT_EQ(on.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-    EXPECT_EQ(on.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    context = begin(on, stream, other);
     EXPECT_EQ(on.cuMemAllocHost(&host, kSize), CUDA_SUCCESS);
     EXPECT_EQ(on.cuMemAlloc(&device, kSize), CUDA_SUCCESS);
     std::memset(host, 1, kSize);
@@ -176,14 +183,9 @@ TEST(ALongCopy, Is_no_deadlock_for_a_wait_for_the_work_behind_it) {
   Machine machine({.devices = "small", .schedule = Schedule::background});
   Driver &on = machine.driver();
   constexpr std::size_t size = 64 << 20;
-  CUcontext context = nullptr;
   CUstream copying = nullptr, waiting = nullptr;
   CUdeviceptr from = 0, to = 0, word = 0;
-  on.cuInit(0);
-  on.cuDevicePrimaryCtxRetain(&context, 0);
-  on.cuCtxSetCurrent(context);
-  EXPECT_EQ(on.cuStreamCreate(&copying, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-  EXPECT_EQ(on.cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  begin(on, copying, waiting);
   EXPECT_EQ(on.cuMemAlloc(&from, size), CUDA_SUCCESS);
   EXPECT_EQ(on.cuMemAlloc(&to, size), CUDA_SUCCESS);
   EXPECT_EQ(on.cuMemAlloc(&word, 4), CUDA_SUCCESS);

@@ -11,6 +11,7 @@
 
 #include "support/machine_fixture.hpp"
 #include "support/mapped_memory.hpp"
+#include "support/structures.hpp"
 
 #if CUDA_VERSION >= 12010
 
@@ -166,15 +167,9 @@ TEST(Multicast, Copies_and_memsets_write_to_the_memory_of_each_device) {
 TEST(Multicast, Copies_of_rows_and_slices_write_to_the_memory_of_each_device) {
   const Bound bound;
   const Words words{7, 8, 9, 10};
-  CUDA_MEMCPY2D rows{};
-  rows.srcMemoryType = CU_MEMORYTYPE_HOST;
-  rows.srcHost = words.data();
+  CUDA_MEMCPY2D rows = test::copy_of_plane(bound.at, words.data(), 4, 2);
   rows.srcPitch = 8;
-  rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  rows.dstDevice = bound.at;
   rows.dstPitch = 12;
-  rows.WidthInBytes = 4;
-  rows.Height = 2;
   EXPECT_EQ(driver().cuMemcpy2D(&rows), CUDA_SUCCESS);
   for (const int device : {0, 1}) {
     const unsigned old = 1 + static_cast<unsigned>(device);
@@ -183,14 +178,8 @@ TEST(Multicast, Copies_of_rows_and_slices_write_to_the_memory_of_each_device) {
   const CUdeviceptr source = bound.running.memory();
   need(driver().cuMemsetD32(source, 21, 1));
   need(driver().cuMemsetD32(source + 4, 22, 1));
-  CUDA_MEMCPY3D slices{};
-  slices.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-  slices.srcDevice = source;
+  CUDA_MEMCPY3D slices = test::copy_of_box(bound.at + 4, source, 4, 1, 2);
   slices.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  slices.dstDevice = bound.at + 4;
-  slices.WidthInBytes = 4;
-  slices.Height = 1;
-  slices.Depth = 2;
   slices.dstPitch = 4;
   slices.dstHeight = 2;
   EXPECT_EQ(driver().cuMemcpy3DAsync(&slices, nullptr), CUDA_SUCCESS);
@@ -202,14 +191,7 @@ TEST(Multicast, Copies_of_rows_and_slices_write_to_the_memory_of_each_device) {
 TEST(Multicast, A_copy_node_of_a_graph_writes_to_the_memory_of_each_device) {
   const Bound bound;
   const Words words{7, 8, 9, 10};
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = words.data();
-  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = bound.at;
-  copy.WidthInBytes = 8;
-  copy.Height = 2;
-  copy.Depth = 1;
+  const CUDA_MEMCPY3D copy = test::copy_of_box(bound.at, words.data(), 8, 2);
   CUcontext context = nullptr;
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
@@ -268,9 +250,7 @@ TEST(Multicast, Reports_memory_of_a_pool_for_an_object_that_can_be_exported) {
   Reporting machine;
   const auto handle = object(1, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   need(driver().cuMulticastAddDevice(handle, 0));
-  CUmemPoolProps properties = {};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  const CUmemPoolProps properties = test::pool_of_device();
   CUmemoryPool pool = nullptr;
   CUdeviceptr memory = 0;
   need(driver().cuMemPoolCreate(&pool, &properties));

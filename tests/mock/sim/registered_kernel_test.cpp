@@ -10,15 +10,13 @@
 #include <gmock/gmock.h>
 #include "support/cubin.hpp"
 #include "support/machine_fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::sim {
 namespace {
 
 // A module whose PTX does nothing, so that what happens is done by registered kernels.
-const std::string kPtx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+const std::string kPtx = CUSHIM_PTX_HEADER R"(
 .visible .entry saxpy(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y) { ret; }
 .visible .entry sums(.param .u64 from, .param .u64 to) { ret; }
 .visible .entry nothing() { ret; }

@@ -162,11 +162,8 @@ constexpr const char *kCode = R"(.version 8.0
 
 TEST(SparseArrays, Are_read_by_textures_and_written_by_surfaces) {
   const Running running;
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = shape.Height = 1024;
-  shape.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-  shape.NumChannels = 1;
-  shape.Flags = CUDA_ARRAY3D_SPARSE;
+  const CUDA_ARRAY3D_DESCRIPTOR shape =
+      test::array_shape(1024, 1024, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, CUDA_ARRAY3D_SPARSE);
   CUDA_RESOURCE_DESC resource = {};
   resource.resType = CU_RESOURCE_TYPE_ARRAY;
   need(driver().cuArray3DCreate(&resource.res.array.hArray, &shape));

@@ -7,19 +7,14 @@
 #include <string>
 
 #include "support/machine_fixture.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::sim {
 namespace {
 
 CUarray line(CUarray_format format = CU_AD_FORMAT_FLOAT, unsigned channels = 1, std::size_t height = 0,
              std::size_t depth = 0, unsigned flags = CUDA_ARRAY3D_SURFACE_LDST) {
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = 8;
-  shape.Height = height;
-  shape.Depth = depth;
-  shape.Format = format;
-  shape.NumChannels = channels;
-  shape.Flags = flags;
+  const CUDA_ARRAY3D_DESCRIPTOR shape = test::array_shape(8, height, depth, format, channels, flags);
   CUarray made = nullptr;
   need(driver().cuArray3DCreate(&made, &shape));
   return made;
@@ -245,16 +240,19 @@ TEST(Textures, Need_reserved_members_that_are_0_and_views_with_extents_of_32_bit
   EXPECT_EQ(driver().cuTexObjectCreate(&made, &resource, &sampling, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
+// A mipmapped array of floats, 8 wide.
+CUDA_RESOURCE_DESC levels(unsigned count, std::size_t height = 0) {
+  const CUDA_ARRAY3D_DESCRIPTOR shape = test::array_shape(8, height, 0, CU_AD_FORMAT_FLOAT);
+  CUDA_RESOURCE_DESC made = {};
+  made.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  need(driver().cuMipmappedArrayCreate(&made.res.mipmap.hMipmappedArray, &shape, count));
+  return made;
+}
+
 // Measured on an H200, driver 580.
 TEST(Textures, Of_mipmapped_arrays_are_read_with_normalized_coordinates_without_the_flag_for_them) {
   const Running running;
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = 8;
-  shape.Format = CU_AD_FORMAT_FLOAT;
-  shape.NumChannels = 1;
-  CUDA_RESOURCE_DESC resource = {};
-  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-  need(driver().cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 1));
+  const CUDA_RESOURCE_DESC resource = levels(1);
   CUarray level = nullptr;
   need(driver().cuMipmappedArrayGetLevel(&level, resource.res.mipmap.hMipmappedArray, 0));
   const float values[8] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -266,13 +264,7 @@ TEST(Textures, Of_mipmapped_arrays_are_read_with_normalized_coordinates_without_
 
 TEST(Textures, Of_levels_have_views_of_more_levels_than_there_are) {
   const Running running;
-  CUDA_ARRAY3D_DESCRIPTOR shape = {};
-  shape.Width = shape.Height = 8;
-  shape.Format = CU_AD_FORMAT_FLOAT;
-  shape.NumChannels = 1;
-  CUDA_RESOURCE_DESC resource = {};
-  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-  need(driver().cuMipmappedArrayCreate(&resource.res.mipmap.hMipmappedArray, &shape, 2));
+  const CUDA_RESOURCE_DESC resource = levels(2, 8);
   CUDA_TEXTURE_DESC sampling = {};
   sampling.flags = CU_TRSF_NORMALIZED_COORDINATES;
   CUDA_RESOURCE_VIEW_DESC view = {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/machine_fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -75,10 +76,7 @@ TEST(VirtualTime, A_copy_between_devices_takes_its_links_time_or_goes_by_way_of_
 
 // Returns the nanoseconds of a launch of one block that adds 4 * `turns` numbers one after the other.
 double kernel_time(const Options &options, unsigned turns) {
-  constexpr const char *ptx = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+  constexpr const char *ptx = CUSHIM_PTX_HEADER R"(
 .visible .entry turn(.param .u32 turns) {
   .reg .u32 i; .reg .f32 x; .reg .pred p;
   ld.param.u32 i, [turns];

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "../fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::check {
 namespace {
@@ -45,10 +46,7 @@ TEST_F(Named, They_see_calls_of_the_last_destructors_of_a_thread) {
 }
 
 // Stores a word.
-constexpr const char *kStore = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+constexpr const char *kStore = CUSHIM_PTX_HEADER R"(
 .visible .entry store(.param .u64 to)
 {
   .reg .u64 %d0;

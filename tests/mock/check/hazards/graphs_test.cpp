@@ -271,10 +271,7 @@ TEST_F(GraphHazards, Memory_that_a_node_allocates_needs_an_edge_to_its_users) {
   for (const bool is_ordered : {false, true}) {
     Hazards own(driver());
     need(driver().cuGraphCreate(&graph_, 0));
-    CUDA_MEM_ALLOC_NODE_PARAMS allocation{};
-    allocation.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    allocation.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    allocation.bytesize = kSize;
+    CUDA_MEM_ALLOC_NODE_PARAMS allocation = test::allocation_node(kSize);
     CUgraphNode allocate = nullptr, free = nullptr;
     need(driver().cuGraphAddMemAllocNode(&allocate, graph_, nullptr, 0, &allocation));
     const CUgraphNode set = add_memset(allocation.dptr, {allocate});

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels in the hazard checker: each defect with its corrected twin.
 #include "hazards_found.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::check {
 namespace {
 
 // set() writes `count` numbers from `to + first` on; copy() reads as many from `from` and writes them to
 // `to`.
-constexpr const char *kKernels = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+constexpr const char *kKernels = CUSHIM_PTX_HEADER R"(
 .visible .entry set(.param .u64 to, .param .u32 first, .param .u32 value)
 {
   .reg .u32 %r<4>;

@@ -66,6 +66,28 @@ class Rule : public ::testing::TestWithParam<Version> {
     EXPECT_EQ(found, is_corrected() ? Rules{} : Rules{rule});
   }
 
+  // Sets memory in the stream `user` after it was freed in the order of the stream `a`; the corrected program
+  // frees it last.
+  void expect_use_after_free(const char *words, CUstream user) const {
+    cushim::check::Checkers checkers(driver(), words);
+    CUdeviceptr memory = 0;
+    NEED(cuMemAllocAsync(&memory, 256, a));
+    if (user != a) {
+      NEED(cuStreamSynchronize(a));
+    }
+    if (!is_corrected()) {
+      NEED(cuMemFreeAsync(memory, a));
+    }
+    const CUresult answer = driver().cuMemsetD8Async(memory, 1, 256, user);
+    EXPECT_EQ(answer, is_corrected() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    if (user != a) order_if_corrected(user, a);
+    if (is_corrected()) {
+      NEED(cuMemFreeAsync(memory, a));
+    }
+    NEED(cuCtxSynchronize());
+    expect_if_broken("use-after-free", checkers.finish());
+  }
+
   CUstream a = nullptr, b = nullptr;
   CUevent event = nullptr;
   std::uint32_t *pinned = nullptr;
@@ -100,41 +122,13 @@ TEST_P(Rule, Memory_is_freed_in_stream_order_after_its_last_use) {
 
 // There is one finding, whichever of the two checkers sees the call first.
 TEST_P(Rule, Memory_freed_in_stream_order_is_not_used_by_another_stream) {
-  for (const char *const words : {"hazards", "hazards,misuse", "misuse,hazards"}) {
-    cushim::check::Checkers checkers(driver(), words);
-    CUdeviceptr memory = 0;
-    NEED(cuMemAllocAsync(&memory, 256, a));
-    NEED(cuStreamSynchronize(a));
-    if (!is_corrected()) {
-      NEED(cuMemFreeAsync(memory, a));
-    }
-    const CUresult answer = driver().cuMemsetD8Async(memory, 1, 256, b);
-    EXPECT_EQ(answer, is_corrected() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-    order_if_corrected(b, a);
-    if (is_corrected()) {
-      NEED(cuMemFreeAsync(memory, a));
-    }
-    NEED(cuCtxSynchronize());
-    expect_if_broken("use-after-free", checkers.finish());
-  }
+  for (const char *const words : {"hazards", "hazards,misuse", "misuse,hazards"})
+    expect_use_after_free(words, b);
 }
 
 TEST_P(Rule, Memory_freed_in_stream_order_is_not_used_by_the_same_stream) {
-  for (const char *const words : {"misuse", "hazards,misuse", "misuse,hazards"}) {
-    cushim::check::Checkers checkers(driver(), words);
-    CUdeviceptr memory = 0;
-    NEED(cuMemAllocAsync(&memory, 256, a));
-    if (!is_corrected()) {
-      NEED(cuMemFreeAsync(memory, a));
-    }
-    const CUresult answer = driver().cuMemsetD8Async(memory, 1, 256, a);
-    EXPECT_EQ(answer, is_corrected() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-    if (is_corrected()) {
-      NEED(cuMemFreeAsync(memory, a));
-    }
-    NEED(cuCtxSynchronize());
-    expect_if_broken("use-after-free", checkers.finish());
-  }
+  for (const char *const words : {"misuse", "hazards,misuse", "misuse,hazards"})
+    expect_use_after_free(words, a);
 }
 
 // Writes without synchronization, in a program that is wrong because a driver may read concurrently. The

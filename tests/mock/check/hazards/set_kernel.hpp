@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/ptx_header.hpp"
+
 namespace hazards {
 
 // PTX of the kernel set(to): thread i writes i to the i-th of the 4-byte numbers at `to`.
-inline constexpr const char *kSetKernel = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+inline constexpr const char *kSetKernel = CUSHIM_PTX_HEADER R"(
 .visible .entry set(.param .u64 to)
 {
   .reg .u32 %r<2>;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/machine_fixture.hpp"
+#include "support/ptx_header.hpp"
 
 namespace cushim::check {
 namespace {
@@ -19,10 +20,7 @@ using Names = std::vector<std::string>;
 
 // read() and write() access the word at an index. race() writes the thread's index to the word of its block,
 // or to that of its thread. meet() has a barrier, before which threads from `first` on exit.
-constexpr const char *kKernels = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+constexpr const char *kKernels = CUSHIM_PTX_HEADER R"(
 .file 1 "kernels.cu"
 .visible .entry read(.param .u64 p, .param .u32 index)
 {

@@ -5,6 +5,7 @@
 #include <cushim/check/leaks.hpp>
 
 #include "../fixture.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::check {
 
@@ -14,9 +15,7 @@ class Leaked : public OnDevice {
 };
 
 inline CUmemoryPool new_pool() {
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  const CUmemPoolProps properties = test::pool_of_device();
   CUmemoryPool pool = nullptr;
   need(driver().cuMemPoolCreate(&pool, &properties));
   return pool;

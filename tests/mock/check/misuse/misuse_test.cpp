@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../fixture.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::check {
 namespace {
@@ -242,10 +243,7 @@ TEST_F(Misused, Memory_of_a_graph_at_an_address_that_was_freed_is_alive) {
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;
   need(driver().cuGraphCreate(&graph, 0));
-  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-  parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  parameters.bytesize = 4096;
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters = test::allocation_node(4096);
   std::vector<CUdeviceptr> freed;
   for (int i = 0; i < 4; ++i) freed.push_back(memory(32 << 20));
   for (const CUdeviceptr address : freed) need(driver().cuMemFree(address));

@@ -13,6 +13,8 @@
 
 #include "pair.hpp"
 #include "support/mapped_memory.hpp"
+#include "support/ptx_header.hpp"
+#include "support/structures.hpp"
 
 namespace cushim::processes {
 namespace {
@@ -171,10 +173,8 @@ TEST(ExportedMemory, Of_a_numa_node_is_read_and_written_by_the_host_of_another_p
 
 TEST(ExportedMemory, Of_a_pool_of_a_numa_node_leaves_no_file_descriptor) {
   const CUstream stream = begin();
-  CUmemPoolProps of = {};
-  of.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  CUmemPoolProps of = test::pool_of_device(0, kFile);
   of.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
-  of.handleTypes = kFile;
   const auto share = [&] {
     CUmemoryPool pool = nullptr, imported = nullptr;
     CUdeviceptr at = 0, there = 0;
@@ -206,10 +206,7 @@ TEST(ExportedMemory, Of_a_pool_of_a_numa_node_leaves_no_file_descriptor) {
 #endif
 
 // waits: sets the first word, waits for the second one for at most 10 s, and stores it in the third word.
-const char *const kWaitingKernel = R"(
-.version 7.8
-.target sm_52
-.address_size 64
+const char *const kWaitingKernel = CUSHIM_PTX_HEADER R"(
 .visible .entry waits(.param .u64 words) {
   .reg .u64 at, now, end; .reg .u32 x; .reg .pred more;
   ld.param.u64 at, [words];
@@ -229,10 +226,7 @@ again:
 
 TEST(ExportedMemory, Of_a_pool_is_exported_while_a_kernel_runs) {
   const CUstream stream = begin();
-  CUmemPoolProps of = {};
-  of.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  of.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  of.handleTypes = kFile;
+  const CUmemPoolProps of = test::pool_of_device(0, kFile);
   CUmemoryPool pool = nullptr;
   int file = -1;
   need(driver().cuMemPoolCreate(&pool, &of));

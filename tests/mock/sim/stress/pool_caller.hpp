@@ -36,10 +36,7 @@ class PoolCaller : protected RandomCaller {
   // ---- Pools ----
 
   void make_pool() {
-    CUmemPoolProps properties = {};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.location.id = static_cast<int>(random() % 2);
+    const CUmemPoolProps properties = test::pool_of_device(static_cast<int>(random() % 2));
     CUmemoryPool made = nullptr;
     if (!check(d().cuMemPoolCreate(&made, &properties))) return;
     if (const auto replaced = world_.pools.put(random(), number_of(made)); replaced != 0)
