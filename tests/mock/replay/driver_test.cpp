@@ -179,11 +179,8 @@ TEST_F(DriverOfRecording, Bytes_that_a_kernel_wrote_to_pinned_memory_are_there_a
       "42; ret; }\n";
   expect_equal([&](Driver &driver) {
     make_context(driver);
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
     void *pinned = nullptr;
-    driver.cuModuleLoadData(&module, kPtx);
-    driver.cuModuleGetFunction(&kernel, module, "k");
+    const CUfunction kernel = kernel_of(driver, kPtx, "k");
     driver.cuMemHostAlloc(&pinned, 64, CU_MEMHOSTALLOC_DEVICEMAP);
     void *parameters[] = {&pinned};
     EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);

@@ -81,8 +81,6 @@ TEST_F(Player, Copies_of_rows_of_pageable_memory_are_made_with_their_bytes) {
 #if CUDA_VERSION >= 12040
 TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_their_structures_lead_to) {
   expect_equal([](Driver &driver) {
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
     CUdeviceptr memory = 0;
     CUstream stream = nullptr;
     CUgraph graph = nullptr;
@@ -92,8 +90,7 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
     unsigned more = 12;
     driver.cuCtxGetCurrent(&context);
     driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-    driver.cuModuleLoadData(&module, kAdd);
-    driver.cuModuleGetFunction(&kernel, module, "add");
+    const CUfunction kernel = kernel_of(driver, kAdd, "add");
     driver.cuMemAlloc(&memory, 64);
     driver.cuMemsetD8(memory, 0, 64);
     void *parameters[] = {&memory, &more};
@@ -122,8 +119,6 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
 #if CUDA_VERSION >= 13000
 TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_structures_lead_to) {
   expect_equal([](Driver &driver) {
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
     CUdeviceptr memory = 0;
     CUgraph graph = nullptr;
     CUgraphExec executable = nullptr;
@@ -131,8 +126,7 @@ TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_struc
     CUcontext context = nullptr;
     unsigned more = 12, *pinned = nullptr;
     driver.cuCtxGetCurrent(&context);
-    driver.cuModuleLoadData(&module, kAdd);
-    driver.cuModuleGetFunction(&kernel, module, "add");
+    const CUfunction kernel = kernel_of(driver, kAdd, "add");
     driver.cuMemAlloc(&memory, 64);
     driver.cuMemAllocHost(reinterpret_cast<void **>(&pinned), 4096);
     pinned[0] = 30;
@@ -210,16 +204,13 @@ TEST_F(Player,
        Memory_that_the_host_writes_between_calls_is_written_and_what_a_kernel_wrote_there_is_compared) {
   const auto program = [](Driver &driver) {
     make_context(driver);
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
     CUstream stream = nullptr;
     CUevent event = nullptr;
     CUdeviceptr managed = 0, memory = 0;
     unsigned *pinned = nullptr, more = 1;
     driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     driver.cuEventCreate(&event, 0);
-    driver.cuModuleLoadData(&module, kAdd);
-    driver.cuModuleGetFunction(&kernel, module, "add");
+    const CUfunction kernel = kernel_of(driver, kAdd, "add");
     driver.cuMemAlloc(&memory, 64);
     driver.cuMemHostAlloc(reinterpret_cast<void **>(&pinned), 4096, CU_MEMHOSTALLOC_DEVICEMAP);
     driver.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL);

@@ -47,6 +47,15 @@ class Recorded : public testing::Test {
     EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
   }
 
+  // Loads PTX into a module, which is unloaded with the context. Returns a kernel of it.
+  static CUfunction kernel_of(Driver &driver, const char *ptx, const char *name) {
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    EXPECT_EQ(driver.cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, name), CUDA_SUCCESS);
+    return kernel;
+  }
+
   static unsigned word_at(Driver &driver, CUdeviceptr address) {
     unsigned word = 0;
     EXPECT_EQ(driver.cuMemcpyDtoH(&word, address, sizeof word), CUDA_SUCCESS);

@@ -201,10 +201,7 @@ TEST_F(Recorder, Parameters_of_a_kernel_are_recorded) {
       ".version 7.0\n.target sm_52\n.address_size 64\n"
       ".visible .entry k(.param .u64 a, .param .u32 b) { ret; }\n";
   const Recording recording = recording_of([&](Driver &driver) {
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
-    EXPECT_EQ(driver.cuModuleLoadData(&module, kPtx), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "k"), CUDA_SUCCESS);
+    const CUfunction kernel = kernel_of(driver, kPtx, "k");
     std::uint64_t a = 0x1122334455667788;
     std::uint32_t b = 7;
     void *parameters[] = {&a, &b};

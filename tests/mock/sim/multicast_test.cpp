@@ -250,7 +250,7 @@ TEST(Multicast, Reports_memory_of_a_pool_for_an_object_that_can_be_exported) {
   Reporting machine;
   const auto handle = object(1, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   need(driver().cuMulticastAddDevice(handle, 0));
-  const CUmemPoolProps properties = test::pool_of_device();
+  CUmemPoolProps properties = test::pool_of_device();
   CUmemoryPool pool = nullptr;
   CUdeviceptr memory = 0;
   need(driver().cuMemPoolCreate(&pool, &properties));
