@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what a recording adds to a call of the simulated driver, its size, and its replay: a mix of 8
-// calls without data, as a program makes them in a loop, a million in all. Compare the times with and without
-// a Recorder. Processor times, compression and writing included.
+// Measures the time that recording adds to a call of the simulated driver, the size of the recording, and the
+// time of its replay. The program repeats 8 calls without data, a million calls in all. Compare the times
+// with and without a Recorder. Times are processor times, and include compression and writing.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -4,8 +4,8 @@
 namespace cushim::ptx::execute {
 namespace {
 
-// With more entries, a clock orders its owner after all accesses of the grid up to the latest of their times:
-// races may then be missed, but joins of thousands of blocks stay cheap.
+// A clock with more entries is replaced by its latest time: all accesses of the grid up to that time count as
+// ordered before its owner. Races may then be missed, but joins of thousands of blocks stay cheap.
 constexpr std::size_t most_entries = 4096;
 
 }  // namespace

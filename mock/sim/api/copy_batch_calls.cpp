@@ -86,8 +86,9 @@ Stream &stream_of_copies(Call &call, CUstream handle) {
   return stream;
 }
 
-// Returns make(index), which sets `index` to the number of the copy that causes an error. The program's index
-// (`place`) is also written on success, but not if the stream is null: INVALID_VALUE.
+// Returns make(index), which sets `index` to the number of the copy that causes an error. Writes the
+// program's index (`place`) on success, too. Throws INVALID_VALUE for the null stream, and then writes
+// nothing.
 template <class Make>
 CUresult with_index_of_error(Call &call, CUstream stream, std::size_t *place, Make make) {
   require(!is_null_stream(call, stream));
@@ -109,7 +110,7 @@ struct Copies {
 
 struct Attributes {
   const CUmemcpyAttributes *attributes;
-  const std::size_t *first;  // the copy from which on each applies
+  const std::size_t *first;  // attributes[i] applies to the copies from index first[i] on
   std::size_t count;
 };
 

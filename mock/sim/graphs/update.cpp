@@ -58,7 +58,7 @@ bool has_same_attributes(const Command &before, const Command &after) {
 struct Part {
   std::span<const std::uint32_t> sinks;
   std::size_t node_count = 0;
-  std::uint32_t begin = Pairing::kNone;  // of a child graph: FlatGraph::Child::begin, not one of the nodes
+  std::uint32_t begin = Pairing::kNone;  // index of the empty node before the nodes of a child graph
 };
 
 Part all_of(const FlatGraph &graph) { return {graph.sinks, graph.node_count}; }
