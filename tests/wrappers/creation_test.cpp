@@ -14,9 +14,10 @@ using testing::IsEmpty;
 // The context in which the driver ends an object.
 enum class Ended { anywhere, in_its_context };
 
-// How one noun is created in a context or on a device, and the driver calls of its beginning and its end.
+// How one noun is created, and the driver calls of its beginning and its end.
 struct Creation {
   const char *name;
+  std::function<void()> in_current;  // creates the object in the current context, and ends it; empty: cannot
   std::function<void()> in_context;  // creates the object in context_c1(), and ends it
   std::function<void()> on_device;   // the same on device_3()
   std::string beginning;
@@ -25,94 +26,105 @@ struct Creation {
 };
 void PrintTo(const Creation &creation, std::ostream *out) { *out << creation.name; }
 
+// Calls create() for the current context, create(place) for a context and for a device.
 template <class Create>
 Creation creation(const char *name, Create create, const char *beginning, const char *end,
                   Ended ended = Ended::anywhere) {
-  return {name, [create] { create(context_c1()); }, [create] { create(device_3()); }, beginning, end, ended};
+  std::function<void()> in_current;
+  if constexpr (std::is_invocable_v<Create>) in_current = create;
+  return {name, in_current, [create] { create(context_c1()); }, [create] { create(device_3()); }, beginning,
+          end,  ended};
 }
 
 const Creation kCreations[] = {
     creation(
-        "event", [](auto place) { Event::create(place, EventFlags::blocking_sync); }, "cuEventCreate(&, 3)",
-        "cuEventDestroy_v2(0x1000)"),
+        "event", [](auto... place) { Event::create(place..., EventFlags::blocking_sync); },
+        "cuEventCreate(&, 3)", "cuEventDestroy_v2(0x1000)"),
     creation(
         "imported_event", [](auto place) { event::ipc::import(place, event::ipc::handle_t{}); },
         "cuIpcOpenEventHandle(&, {})", "cuEventDestroy_v2(0x1000)"),
     creation(
-        "stream", [](auto place) { Stream::create(place, {.priority = -1}); },
+        "stream", [](auto... place) { Stream::create(place..., {.priority = -1}); },
         "cuStreamCreateWithPriority(&, 0, -1)", "cuStreamDestroy_v2(0x1000)"),
     creation(
-        "device_memory", [](auto place) { DeviceBuffer<int>::create(place, 4); }, "cuMemAlloc_v2(&, 16)",
-        "cuMemFree_v2(0x1000)", Ended::in_its_context),
+        "device_memory", [](auto... place) { DeviceBuffer<int>::create(place..., 4); },
+        "cuMemAlloc_v2(&, 16)", "cuMemFree_v2(0x1000)", Ended::in_its_context),
     creation(
-        "pinned_memory", [](auto place) { PinnedBuffer<int>::create(place, 4, PinnedFlags::portable); },
+        "pinned_memory", [](auto... place) { PinnedBuffer<int>::create(place..., 4, PinnedFlags::portable); },
         "cuMemHostAlloc(&, 16, 1)", "cuMemFreeHost(0x1000)", Ended::in_its_context),
     creation(
         "registered_memory",
-        [](auto place) {
+        [](auto... place) {
           auto *const memory = reinterpret_cast<int *>(0x8000);
-          RegisteredBuffer<int>::create(place, std::span(memory, 4), RegisterFlags::read_only);
+          RegisteredBuffer<int>::create(place..., std::span(memory, 4), RegisterFlags::read_only);
         },
         "cuMemHostRegister_v2(0x8000, 16, 8)", "cuMemHostUnregister(0x8000)", Ended::in_its_context),
     creation(
-        "managed_memory", [](auto place) { ManagedBuffer<int>::create(place, 4, MemoryAttachment::host); },
+        "managed_memory",
+        [](auto... place) { ManagedBuffer<int>::create(place..., 4, MemoryAttachment::host); },
         "cuMemAllocManaged(&, 16, 2)", "cuMemFree_v2(0x1000)", Ended::in_its_context),
     creation(
-        "pitched_memory", [](auto place) { PitchedBuffer<int>::create(place, 4, 5); },
+        "pitched_memory", [](auto... place) { PitchedBuffer<int>::create(place..., 4, 5); },
         "cuMemAllocPitch_v2(&, &, 16, 5, 4)", "cuMemFree_v2(0x1000)", Ended::in_its_context),
     creation(
-        "imported_memory", [](auto place) { memory::ipc::import(place, memory::ipc::handle_t{}); },
+        "imported_memory", [](auto... place) { memory::ipc::import(place..., memory::ipc::handle_t{}); },
         "cuIpcOpenMemHandle_v2(&, {}, 1)", "cuIpcCloseMemHandle(0xa000)", Ended::in_its_context),
     creation(
-        "array", [](auto place) { Array::create(place, {.width = 4}); }, "cuArrayCreate_v2(&, &)",
+        "array", [](auto... place) { Array::create(place..., {.width = 4}); }, "cuArrayCreate_v2(&, &)",
         "cuArrayDestroy(0x1000)"),
     creation(
-        "mipmapped_array", [](auto place) { MipmappedArray::create(place, {.width = 4}, 2); },
+        "mipmapped_array", [](auto... place) { MipmappedArray::create(place..., {.width = 4}, 2); },
         "cuMipmappedArrayCreate(&, &, 2)", "cuMipmappedArrayDestroy(0x1000)"),
     creation(
-        "texture_of_an_array", [](auto place) { TextureObject::create(place, array()); },
+        "texture_of_an_array", [](auto... place) { TextureObject::create(place..., array()); },
         "cuTexObjectCreate(&, &, &, null)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
     creation(
-        "texture_of_a_mipmapped_array", [](auto place) { TextureObject::create(place, mipmaps()); },
+        "texture_of_a_mipmapped_array", [](auto... place) { TextureObject::create(place..., mipmaps()); },
         "cuTexObjectCreate(&, &, &, null)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
     creation(
         "texture_with_a_view",
-        [](auto place) { TextureObject::create(place, mipmaps(), {}, CUDA_RESOURCE_VIEW_DESC{}); },
+        [](auto... place) { TextureObject::create(place..., mipmaps(), {}, CUDA_RESOURCE_VIEW_DESC{}); },
         "cuTexObjectCreate(&, &, &, &)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
     creation(
-        "texture_of_memory", [](auto place) { TextureObject::create(place, kDevice, ArrayFormat::signed32); },
+        "texture_of_memory",
+        [](auto... place) { TextureObject::create(place..., kDevice, ArrayFormat::signed32); },
         "cuTexObjectCreate(&, &, &, null)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
     creation(
-        "surface", [](auto place) { SurfaceObject::create(place, array()); }, "cuSurfObjectCreate(&, &)",
-        "cuSurfObjectDestroy(0x1000)", Ended::in_its_context),
+        "surface", [](auto... place) { SurfaceObject::create(place..., array()); },
+        "cuSurfObjectCreate(&, &)", "cuSurfObjectDestroy(0x1000)", Ended::in_its_context),
     creation(
-        "external_memory", [](auto place) { ExternalMemory::import(place, 5, 4096, DedicatedMemory::yes); },
+        "external_memory",
+        [](auto... place) { ExternalMemory::import(place..., 5, 4096, DedicatedMemory::yes); },
         "cuImportExternalMemory(&, &)", "cuDestroyExternalMemory(0x1000)"),
     creation(
-        "external_buffer", [](auto place) { external_memory().buffer<int>(place, 0, 4); },
+        "external_buffer", [](auto... place) { external_memory().buffer<int>(place..., 0, 4); },
         "cuExternalMemoryGetMappedBuffer(&, 0x61, &)", "cuMemFree_v2(0x1000)", Ended::in_its_context),
     creation(
-        "external_array", [](auto place) { external_memory().array(place, 0, {.width = 4}); },
+        "external_array", [](auto... place) { external_memory().array(place..., 0, {.width = 4}); },
         "cuExternalMemoryGetMappedMipmappedArray(&, 0x61, &)", "cuMipmappedArrayDestroy(0x1000)"),
     creation(
-        "binary_semaphore", [](auto place) { ExternalSemaphore::import_binary(place, 5); },
+        "binary_semaphore", [](auto... place) { ExternalSemaphore::import_binary(place..., 5); },
         "cuImportExternalSemaphore(&, &)", "cuDestroyExternalSemaphore(0x1000)"),
     creation(
-        "timeline_semaphore", [](auto place) { ExternalSemaphore::import_timeline(place, 5); },
+        "timeline_semaphore", [](auto... place) { ExternalSemaphore::import_timeline(place..., 5); },
         "cuImportExternalSemaphore(&, &)", "cuDestroyExternalSemaphore(0x1000)"),
     creation(
         "module",
-        [](auto place) { Module::load(place, CodeImage::from_address(reinterpret_cast<void *>(0x8000))); },
+        [](auto... place) {
+          Module::load(place..., CodeImage::from_address(reinterpret_cast<void *>(0x8000)));
+        },
         "cuModuleLoadDataEx(&, 0x8000, 5, &, &)", "cuModuleUnload(0x1000)"),
     creation(
-        "module_of_a_file", [](auto place) { Module::load_file(place, "file"); }, "cuModuleLoad(&, \"file\")",
-        "cuModuleUnload(0x1000)"),
+        "module_of_a_file", [](auto... place) { Module::load_file(place..., "file"); },
+        "cuModuleLoad(&, \"file\")", "cuModuleUnload(0x1000)"),
     creation(
-        "linker", [](auto place) { Linker::create(place); }, "cuLinkCreate_v2(5, &, &, &)",
+        "linker", [](auto... place) { Linker::create(place...); }, "cuLinkCreate_v2(5, &, &, &)",
         "cuLinkDestroy(0x1000)"),
     creation(
         "executable_graph",
-        [](auto place) { GraphExec::instantiate(place, graph(), InstantiateFlags::auto_free_on_launch); },
+        [](auto... place) {
+          GraphExec::instantiate(place..., graph(), InstantiateFlags::auto_free_on_launch);
+        },
         "cuGraphInstantiateWithFlags(&, 0x90, 0x1)", "cuGraphExecDestroy(0x1000)"),
 };
 
@@ -143,6 +155,16 @@ class Created : public testing::TestWithParam<Creation> {
     return calls;
   }
 };
+
+TEST_P(Created, In_the_current_context_takes_one_call_and_its_end_another) {
+  if (!GetParam().in_current) {
+    EXPECT_STREQ(GetParam().name, "imported_event");
+    return;
+  }
+  GetParam().in_current();
+  EXPECT_EQ(recording.calls(), (Calls{GetParam().beginning, GetParam().end}));
+  EXPECT_THAT(recording.live(), IsEmpty());
+}
 
 TEST_P(Created, In_a_given_context_makes_it_current_for_the_call) {
   GetParam().in_context();

@@ -14,12 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Event, Creating_is_one_call_and_destroying_is_one) {
-  Recording recording;
-  { const Event event = Event::create(); }
-  EXPECT_THAT(recording.calls(), ElementsAre("cuEventCreate(&, 2)", "cuEventDestroy_v2(0x1000)"));
-}
-
 TEST(Event, Its_type_and_flags_decide_the_flags_of_creation) {
   Recording recording;
   { const Event event = Event::create(EventFlags::blocking_sync); }

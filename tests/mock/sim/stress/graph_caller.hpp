@@ -71,7 +71,7 @@ class GraphCaller : private PoolCaller {
   void keep(CUgraphNode made) { world_.nodes.put(random(), number_of(made)); }
   CUDA_MEMSET_NODE_PARAMS memset_parameters() {
     const CUdeviceptr to = memory();
-    return test::memset_node(to, 0, 1 + random() % kSmall, 1);
+    return cushim::test::memset_node(to, 0, 1 + random() % kSmall, 1);
   }
   CUDA_MEMCPY3D copy_parameters() {
     CUDA_MEMCPY3D parameters = {};
@@ -131,7 +131,7 @@ class GraphCaller : private PoolCaller {
   }
   // Adds a node that allocates memory, and often one that frees it.
   CUresult add_memory(CUgraphNode &made, CUgraph to, const CUgraphNode *after, std::size_t count) {
-    CUDA_MEM_ALLOC_NODE_PARAMS parameters = test::allocation_node(kSmall);
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters = cushim::test::allocation_node(kSmall);
     const CUresult code = d().cuGraphAddMemAllocNode(&made, to, after, count, &parameters);
     if (code != CUDA_SUCCESS) return code;
     graph_memory_.push_back(parameters.dptr);

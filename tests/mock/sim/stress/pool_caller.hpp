@@ -36,7 +36,7 @@ class PoolCaller : protected RandomCaller {
   // ---- Pools ----
 
   void make_pool() {
-    const CUmemPoolProps properties = test::pool_of_device(static_cast<int>(random() % 2));
+    const CUmemPoolProps properties = cushim::test::pool_of_device(static_cast<int>(random() % 2));
     CUmemoryPool made = nullptr;
     if (!check(d().cuMemPoolCreate(&made, &properties))) return;
     if (const auto replaced = world_.pools.put(random(), number_of(made)); replaced != 0)
