@@ -280,6 +280,9 @@ inline const Operation kOperations[] = {
        linker.complete();
      }},
     {"linker, closed", [] { Linker::create().close(); }},
+    {"linker on a device, closed", [] { Linker::create(device()).close(); }},
+    {"texture on a device", [] { TextureObject::create(device(), array()).options(); }},
+    {"surface in a context, closed", [] { SurfaceObject::create(context(), array()).close(); }},
     {"launches",
      [] {
        launch(function(), {}, stream(), 1);
