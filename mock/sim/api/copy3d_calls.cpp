@@ -92,7 +92,9 @@ namespace {
 
 // ---- Two dimensions ----
 
-CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY2D &with) {
+// Returns the members that all structures of copies have.
+template <class Copied>
+CUDA_MEMCPY3D rows_of(const Copied &with) {
   CUDA_MEMCPY3D made{};
   made.srcXInBytes = with.srcXInBytes;
   made.srcY = with.srcY;
@@ -110,6 +112,11 @@ CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY2D &with) {
   made.dstPitch = with.dstPitch;
   made.WidthInBytes = with.WidthInBytes;
   made.Height = with.Height;
+  return made;
+}
+
+CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY2D &with) {
+  CUDA_MEMCPY3D made = rows_of(with);
   made.Depth = 1;
   return made;
 }
@@ -132,29 +139,13 @@ CUresult async_2d(Call &call, const CUDA_MEMCPY2D *copied, CUstream stream) {
 CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY3D &with) { return with; }
 
 CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY3D_PEER &with) {
-  CUDA_MEMCPY3D made{};
-  made.srcXInBytes = with.srcXInBytes;
-  made.srcY = with.srcY;
+  CUDA_MEMCPY3D made = rows_of(with);
   made.srcZ = with.srcZ;
   made.srcLOD = with.srcLOD;
-  made.srcMemoryType = with.srcMemoryType;
-  made.srcHost = with.srcHost;
-  made.srcDevice = with.srcDevice;
-  made.srcArray = with.srcArray;
-  made.srcPitch = with.srcPitch;
   made.srcHeight = with.srcHeight;
-  made.dstXInBytes = with.dstXInBytes;
-  made.dstY = with.dstY;
   made.dstZ = with.dstZ;
   made.dstLOD = with.dstLOD;
-  made.dstMemoryType = with.dstMemoryType;
-  made.dstHost = with.dstHost;
-  made.dstDevice = with.dstDevice;
-  made.dstArray = with.dstArray;
-  made.dstPitch = with.dstPitch;
   made.dstHeight = with.dstHeight;
-  made.WidthInBytes = with.WidthInBytes;
-  made.Height = with.Height;
   made.Depth = with.Depth;
   return made;
 }

@@ -7,12 +7,9 @@
 
 #include "unmodified.h"
 
+namespace cushim::mock {
 namespace {
 
-using cushim::ScopedDriver;
-using cushim::mock::Gives;
-using cushim::mock::MockDriver;
-using cushim::mock::Returns;
 using testing::_;
 
 const CUfunction kFunction = reinterpret_cast<CUfunction>(0x10);
@@ -38,8 +35,8 @@ TEST(DropIn, Arguments_on_the_stack_arrive) {
 TEST(DropIn, Hooks_reach_unmodified_code) {
   MockDriver mock;
   const ScopedDriver scope(mock);
-  const auto out_of_memory = cushim::hook::replace<&cuMemAlloc>(
-      mock, [](CUdeviceptr *, size_t) { return CUDA_ERROR_OUT_OF_MEMORY; });
+  const auto out_of_memory =
+      hook::replace<&cuMemAlloc>(mock, [](CUdeviceptr *, size_t) { return CUDA_ERROR_OUT_OF_MEMORY; });
   CUdeviceptr pointer = 0;
   EXPECT_EQ(unmodified_alloc(&pointer, 1024), CUDA_ERROR_OUT_OF_MEMORY);
 }
@@ -57,3 +54,4 @@ TEST(DropIn, The_address_of_a_function_can_be_taken_and_follows_the_current_driv
 }
 
 }  // namespace
+}  // namespace cushim::mock
