@@ -108,6 +108,15 @@ Stream &find_stream(Call &call, CUstream handle) {
   return *stream;
 }
 
+[[gnu::always_inline]] inline Event &find_event(Call &call, CUevent handle) {
+  Event *const event = call.system.handles.find<Event>(handle);
+  if (event == nullptr) [[unlikely]] {
+    call.report_misuse(handle, Kind::event);
+    fail(CUDA_ERROR_INVALID_HANDLE);
+  }
+  return *event;
+}
+
 }  // namespace
 
 Stream &Call::stream(CUstream handle) { return require_healthy(captured_stream(handle)); }
@@ -120,16 +129,9 @@ Stream &Call::captured_stream(CUstream handle) {
   return stream;
 }
 
-Event &Call::event(CUevent handle) { return require_healthy(event_despite_fault(handle)); }
+Event &Call::event(CUevent handle) { return require_healthy(find_event(*this, handle)); }
 
-Event &Call::event_despite_fault(CUevent handle) {
-  Event *const event = system.handles.find<Event>(handle);
-  if (event == nullptr) {
-    report_misuse(handle, Kind::event);
-    fail(CUDA_ERROR_INVALID_HANDLE);
-  }
-  return *event;
-}
+Event &Call::event_despite_fault(CUevent handle) { return find_event(*this, handle); }
 
 Work Call::work_of(Event &event) {
   if (event.shared == nullptr) return event.record;

@@ -51,7 +51,7 @@ struct Call {
   static constexpr int kNoSlot = -1;
 
   // `slot`: of the entry point; kNoSlot: not a call of one.
-  Call(System &system, const char *name, bool per_thread, int slot = kNoSlot)
+  [[gnu::always_inline]] Call(System &system, const char *name, bool per_thread, int slot = kNoSlot)
       : system(system), lock(system.mutex, std::defer_lock), name(name), slot(slot), per_thread(per_thread) {
     // In a child of fork(), a thread that does not exist there may hold the lock; the child has one thread.
     if (!is_forked_child.load(std::memory_order_relaxed)) lock.lock();

@@ -27,7 +27,7 @@ inline constinit std::atomic<bool> is_over{false};
 
 // Returns the error that the real driver returns before it reads the arguments; CUDA_SUCCESS if there is
 // none.
-inline CUresult admit(const System &system, std::size_t slot) {
+[[gnu::always_inline]] inline CUresult admit(const System &system, std::size_t slot) {
   if (!system.is_initialized.load(std::memory_order_acquire) ||
       is_forked_child.load(std::memory_order_relaxed))
     return CUDA_ERROR_NOT_INITIALIZED;

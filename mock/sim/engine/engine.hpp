@@ -32,7 +32,7 @@ namespace cushim::sim {
 
 class Engine {
  public:
-  using Lock = std::unique_lock<mock::Mutex>;
+  using Lock = mock::MutexLock;
 
   Engine(mock::Mutex &mutex, const Options &options);
   // Ends the engine's threads. Discards operations that have not run.

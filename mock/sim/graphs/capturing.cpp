@@ -148,6 +148,7 @@ void require_no_capture(const System &system, const Context &context, std::uintp
 }
 
 void require_no_strict_capture(Call &call) {
+  if (call.system.captures.empty()) return;
   const Thread &thread = call.thread();
   if (thread.capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return;
   invalidate_if(call.system, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, [&](const Capture &capture) {

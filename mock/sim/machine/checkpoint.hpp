@@ -21,12 +21,17 @@ class Checkpoint {
     if (state == State::running) state_.notify_all();
   }
   // Returns at once in a child of fork(), which no call would unlock.
-  void wait_until_unlocked() const noexcept {
-    for (State now = state(); now != State::running && process_ == getpid(); now = state())
-      [[unlikely]] state_.wait(now, std::memory_order_acquire);
+  [[gnu::always_inline]] void wait_until_unlocked() const noexcept {
+    if (state() != State::running) [[unlikely]]
+      wait();
   }
 
  private:
+  [[gnu::cold]] void wait() const noexcept {
+    for (State now = state(); now != State::running && process_ == getpid(); now = state())
+      state_.wait(now, std::memory_order_acquire);
+  }
+
   std::atomic<State> state_{State::running};
   std::atomic<pid_t> process_{0};  // that changed the state
 };

@@ -6,6 +6,7 @@
 #endif
 
 #include <atomic>
+#include <mutex>
 
 namespace cushim::mock {
 
@@ -54,6 +55,34 @@ class Mutex {
   [[gnu::cold]] void wake_one() noexcept;
 
   std::atomic<int> state_{kFree};
+};
+
+// Holds a mutex during its life, as std::unique_lock does, whose functions GCC does not inline.
+class MutexLock {
+ public:
+  [[gnu::always_inline]] explicit MutexLock(Mutex &mutex) noexcept : MutexLock(mutex, std::defer_lock) {
+    lock();
+  }
+  MutexLock(Mutex &mutex, std::defer_lock_t) noexcept : mutex_(mutex) {}  // does not take the mutex
+  MutexLock(const MutexLock &) = delete;
+  MutexLock &operator=(const MutexLock &) = delete;
+  [[gnu::always_inline]] ~MutexLock() {
+    if (is_held_) mutex_.unlock();
+  }
+
+  [[gnu::always_inline]] void lock() noexcept {
+    mutex_.lock();
+    is_held_ = true;
+  }
+  [[gnu::always_inline]] void unlock() noexcept {
+    is_held_ = false;
+    mutex_.unlock();
+  }
+  bool owns_lock() const noexcept { return is_held_; }
+
+ private:
+  Mutex &mutex_;
+  bool is_held_ = false;
 };
 
 }  // namespace cushim::mock
