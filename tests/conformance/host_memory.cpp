@@ -2,6 +2,9 @@
 // Page-locked host memory that the driver allocates.
 #include <cushim/memory.hpp>
 
+#include <utility>
+#include <vector>
+
 #include "conformance.hpp"
 
 namespace conformance {
@@ -23,14 +26,22 @@ STATEMENT(HostMemory, The_flag_16_is_refused, driver().cuMemHostAlloc(&host, 409
 STATEMENT(HostMemory, All_flags_are_refused, driver().cuMemHostAlloc(&host, 4096, ~0u),
           CUDA_ERROR_INVALID_VALUE)
 
+// Frees the test's pinned memory and destroys its context.
+void end_context(OnDevice &test) {
+  driver().cuMemFreeHost(std::exchange(test.host, nullptr));
+  driver().cuCtxDestroy(std::exchange(test.context_out, nullptr));
+}
+
 const bool flags_kept = [] {
   for (unsigned flags = 0; flags < 8; ++flags) {
     ADD_TEST(HostMemory, "Is_allocated_with_flags_" + std::to_string(flags), [flags](OnDevice &test) {
+      // In another context the memory may share a chunk with memory that other tests have not freed.
+      NEED(driver().cuCtxCreate_v2(&test.context_out, 0, 0));
       EXPECT_ANSWER(driver().cuMemHostAlloc(&test.host, 4096, flags), CUDA_SUCCESS);
       EXPECT_ANSWER(driver().cuMemHostGetFlags(&test.flags, test.host), CUDA_SUCCESS);
-      // Always mapped, because addressing is unified. On some machines the portable flag reads back only with
-      // write-combined.
+      // Always mapped, because addressing is unified.
       EXPECT_VALUE(test.flags, flags | CU_MEMHOSTALLOC_DEVICEMAP);
+      end_context(test);
     });
     ADD_TEST(HostMemory, "Has_one_address_for_both_sides_with_flags_" + std::to_string(flags),
              [flags](OnDevice &test) {
@@ -40,6 +51,24 @@ const bool flags_kept = [] {
                EXPECT_VALUE(at == address_of(test.host), true);
              });
   }
+  ADD_TEST(HostMemory, "Has_the_portable_flag_of_the_first_memory_in_its_chunk", [](OnDevice &test) {
+    struct Row {
+      unsigned flags, read;
+    };
+    NEED(driver().cuCtxCreate_v2(&test.context_out, 0, 0));
+    for (const std::vector<Row> &rows : std::vector<std::vector<Row>>{
+             {{1, 3}, {0, 3}, {2, 3}}, {{0, 2}, {1, 2}, {5, 7}, {4, 7}}, {{4, 6}, {5, 6}, {1, 3}, {0, 3}}}) {
+      std::vector<void *> made;
+      for (const Row &row : rows) {
+        NEED(driver().cuMemHostAlloc(&test.host, 4096, row.flags));
+        made.push_back(std::exchange(test.host, nullptr));
+        NEED(driver().cuMemHostGetFlags(&test.flags, made.back()));
+        EXPECT_VALUE(test.flags, row.read);
+      }
+      for (void *const host : made) NEED(driver().cuMemFreeHost(host));
+    }
+    end_context(test);
+  });
   return true;
 }();
 

@@ -20,10 +20,11 @@ CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned 
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::pinned, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
-  // Addressing is unified, so the memory is always mapped. Measured, driver 580; on some machines PORTABLE is
-  // reported for write-combined memory only.
-  made->flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
-  made->numbered = call.system.pinned_chunks.chunk_for(context, flags, size);
+  const auto chunk = call.system.pinned_chunks.chunk_for(context, flags, size);
+  // Addressing is unified, so the memory is always mapped. PORTABLE is that of the chunk. Measured, driver
+  // 580.
+  made->flags = chunk->flags | (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP;
+  made->numbered = chunk;
   *out = reinterpret_cast<void *>(made->base);
   return CUDA_SUCCESS;
 }

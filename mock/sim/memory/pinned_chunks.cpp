@@ -15,26 +15,23 @@ constexpr std::size_t kChunkSize = 2 << 20;
 
 }  // namespace
 
-struct PinnedChunks::Chunk {
-  const Context *context;
-  unsigned flags;
-  NumberHold number;
-  std::size_t used;
-};
-
-std::shared_ptr<const void> PinnedChunks::chunk_for(const Context &context, unsigned flags,
-                                                    std::size_t size) {
-  std::erase_if(chunks_, [](const auto &chunk) { return chunk.expired(); });
-  const unsigned kind = flags & CU_MEMHOSTALLOC_WRITECOMBINED;
-  for (const auto &weak : chunks_) {
+std::shared_ptr<const PinnedChunk> PinnedChunks::chunk_for(const Context &context, unsigned flags,
+                                                           std::size_t size) {
+  std::erase_if(with_space_, [](const auto &weak) {
+    const auto chunk = weak.lock();
+    return chunk == nullptr || chunk->used == kChunkSize;
+  });
+  for (const auto &weak : with_space_) {
     auto chunk = weak.lock();
-    if (chunk->context != &context || chunk->flags != kind || size > kChunkSize - chunk->used) continue;
+    const bool is_alike = ((chunk->flags ^ flags) & CU_MEMHOSTALLOC_WRITECOMBINED) == 0;
+    if (chunk->context != &context || !is_alike || size > kChunkSize - chunk->used) continue;
     chunk->used += size;
     return chunk;
   }
-  auto made = std::make_shared<Chunk>(
-      Chunk{&context, kind, NumberHold(numbers_, take_pair(numbers_)), std::min(size, kChunkSize)});
-  chunks_.push_back(made);
+  auto made = std::make_shared<PinnedChunk>(
+      PinnedChunk{&context, flags & (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED),
+                  NumberHold(numbers_, take_pair(numbers_)), std::min(size, kChunkSize)});
+  with_space_.push_back(made);
   return made;
 }
 
