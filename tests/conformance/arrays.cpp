@@ -172,7 +172,10 @@ TEST_F(Arrays, Take_memory_and_give_it_back) {
   EXPECT_VALUE(after == before, true);
 }
 TEST_F(Arrays, More_than_there_is) {
-  const auto wanted = shape(131072, 65000, 0, CU_AD_FORMAT_FLOAT, 4);
+  std::size_t left = 0;
+  NEED(driver().cuMemGetInfo(&left, &size));
+  constexpr std::size_t kWidth = 131072, kElement = 16;
+  const auto wanted = shape(kWidth, size / 10 * 9 / (kWidth * kElement), 0, CU_AD_FORMAT_FLOAT, 4);
   CUarray first = nullptr, second = nullptr;
   EXPECT_ANSWER(driver().cuArray3DCreate(&first, &wanted), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuArray3DCreate(&second, &wanted), CUDA_ERROR_OUT_OF_MEMORY);

@@ -144,6 +144,11 @@ TEST_F(Captures, An_event_of_an_ended_capture_is_not_waited_for) {
 TEST_F(Captures, An_event_of_a_capture_is_not_queried) {
   const CUstream work = capturing(CU_STREAM_CAPTURE_MODE_RELAXED);
   const CUevent mark = event(0), other = event(0);
+  const auto event = [](unsigned flags) {  // the fixture would destroy the event again
+    CUevent made = nullptr;
+    NEED(driver().cuEventCreate(&made, flags));
+    return made;
+  };
   NEED(driver().cuEventRecord(mark, work));
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_CAPTURED_EVENT);
   EXPECT_VALUE(status(work), kInvalidated);

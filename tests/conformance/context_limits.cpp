@@ -114,16 +114,6 @@ const Wishes wishes[] = {
       {128, CUDA_SUCCESS, 128},
       {129, CUDA_ERROR_INVALID_VALUE, 128},
       {1024, CUDA_ERROR_INVALID_VALUE, 128}}},
-    {"The_persisting_L2_cache",
-     CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
-     {{0, CUDA_SUCCESS, 0},
-      {1, CUDA_SUCCESS, 3932160},
-      {1024, CUDA_SUCCESS, 3932160},
-      {1'048'576, CUDA_SUCCESS, 3932160},
-      {5'000'000, CUDA_SUCCESS, 7864320},
-      {33'554'432, CUDA_SUCCESS, 35389440},
-      {39'321'600, CUDA_SUCCESS, 39321600},
-      {1'000'000'000, CUDA_ERROR_INVALID_VALUE, 39321600}}},
     {"The_number_7",
      7,
      {{0, CUDA_ERROR_NOT_PERMITTED, 232448},
@@ -145,21 +135,38 @@ const Wishes wishes[] = {
       {1, CUDA_ERROR_INVALID_VALUE, 0},
       {1024, CUDA_ERROR_INVALID_VALUE, 0}}},
 };
+void expect_to_follow(Limits &t, CUlimit limit, const std::vector<Wish> &wishes_of_limit) {
+  NEED(driver().cuCtxCreate_v2(&t.context_out, 0, 0));
+  for (const Wish &wish : wishes_of_limit) {
+    SCOPED_TRACE(wish.value);
+    t.size = 0;
+    EXPECT_ANSWER(driver().cuCtxSetLimit(limit, wish.value), wish.code);
+    driver().cuCtxGetLimit(&t.size, limit);
+    EXPECT_VALUE(t.size, wish.read);
+  }
+}
 [[maybe_unused]] const bool wishes_added = [] {
   for (const Wishes &row : wishes)
-    ADD_TEST(Limits, row.name + std::string("_follows_wishes"), [&row](Limits &t) {
-      NEED(driver().cuCtxCreate_v2(&t.context_out, 0, 0));
-      const auto limit = static_cast<CUlimit>(row.limit);
-      for (const Wish &wish : row.wishes) {
-        SCOPED_TRACE(wish.value);
-        t.size = 0;
-        EXPECT_ANSWER(driver().cuCtxSetLimit(limit, wish.value), wish.code);
-        driver().cuCtxGetLimit(&t.size, limit);
-        EXPECT_VALUE(t.size, wish.read);
-      }
-    });
+    ADD_TEST(Limits, row.name + std::string("_follows_wishes"),
+             [&row](Limits &t) { expect_to_follow(t, static_cast<CUlimit>(row.limit), row.wishes); });
   return true;
 }();
+
+// The largest size, an attribute of the device, has ten parts.
+TEST_F(Limits, The_persisting_L2_cache_follows_wishes) {
+  int largest = 0;
+  NEED(driver().cuDeviceGetAttribute(&largest, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0));
+  const auto all = static_cast<std::size_t>(largest), part = all / 10;
+  expect_to_follow(*this, CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
+                   {{0, CUDA_SUCCESS, 0},
+                    {1, CUDA_SUCCESS, part},
+                    {1024, CUDA_SUCCESS, part},
+                    {part / 4, CUDA_SUCCESS, part},
+                    {part + part / 4, CUDA_SUCCESS, 2 * part},
+                    {8 * part + part / 2, CUDA_SUCCESS, 9 * part},
+                    {all, CUDA_SUCCESS, all},
+                    {1'000'000'000, CUDA_ERROR_INVALID_VALUE, all}});
+}
 
 }  // namespace
 }  // namespace conformance

@@ -61,14 +61,15 @@ inline std::string fat_binary_with(const std::string &ptx) {
     std::uint16_t version = 1, header_size = 16;
     std::uint64_t size;
     std::uint16_t kind = 1, entry_version = 0x101;
-    std::uint32_t entry_header_size = 64;
+    std::uint32_t entry_header_size = 72;
     std::uint64_t content_size;
-    std::uint32_t compressed_size = 0, options = 0;
+    std::uint32_t compressed_size = 0, options_at = 64;  // from the beginning of the entry
     std::uint16_t minor = 0, major = 0;
     std::uint32_t target = 52, name = 0, name_size = 0;
     std::uint64_t flags = 0x11, reserved = 0, uncompressed_size = 0;
-  } header{.size = 64 + ptx.size() + 1, .content_size = ptx.size() + 1};
-  static_assert(sizeof header == 80);
+    std::uint32_t text_of_options = 0, size_of_options = 0;  // cuLinkAddData of a real driver reads them
+  } header{.size = 72 + ptx.size() + 1, .content_size = ptx.size() + 1};
+  static_assert(sizeof header == 88);
   return std::string(reinterpret_cast<const char *>(&header), sizeof header) + ptx + '\0';
 }
 

@@ -26,7 +26,7 @@ std::string ptx_for(int target, const std::string &kernel) {
 
 // Returns a fat binary of PTX entries, each with the target in its header.
 std::string fat_binary_of(const std::vector<std::pair<int, std::string>> &entries) {
-  constexpr std::size_t kHeader = 16, kEntryHeader = 64, kTarget = kHeader + 28;
+  constexpr std::size_t kHeader = 16, kEntryHeader = 72, kTarget = kHeader + 28;
   std::string content;
   for (const auto &[target, ptx] : entries) {
     std::string one = fat_binary_with(ptx);
