@@ -2,11 +2,14 @@
 // The sums that ptxas contracts with products. Measured with ptxas 13.0 on pairs and triples of instructions:
 // a product without a rounding mode is contracted if all its uses are sums without a rounding mode in its
 // basic block, see ends_block(). Products with one use are contracted before those with several, in the order
-// of the sums. If both operands of a sum are products, the first one is contracted.
+// of the sums. If both operands of a sum are products, the first one is contracted. A copy of a product, its
+// negation, and its product with 1 or -1 are the product itself, and a product of f32 constants is a
+// constant.
 #include "execute/contraction.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "execute/body_walk.hpp"
 
@@ -111,15 +114,15 @@ struct Product {
 
 class Contractor {
  public:
-  Contractor(const Module &module, const Function &function)
-      : module_(module), body_(function.body), result_(body_.instructions.size()) {}
+  Contractor(const Module &module, const Function &function, Literals &literals)
+      : module_(module), body_(function.body), literals_(literals), result_(body_.instructions.size()) {}
 
   std::vector<Contraction> run() {
-    const auto is_product = [this](const Instruction &one) { return this->is_product(one); };
+    const auto multiplies = [this](const Instruction &one) { return this->multiplies(one); };
     if (module_.target.debug ||
-        std::none_of(body_.instructions.begin(), body_.instructions.end(), is_product))
+        std::none_of(body_.instructions.begin(), body_.instructions.end(), multiplies))
       return {};
-    terms_.assign(result_.size(), {none, none});
+    terms_.assign(result_.size(), {});
     find_leaders();
     find_exposed();
     for (std::size_t begin = 0; begin < result_.size();) {
@@ -133,6 +136,11 @@ class Contractor {
 
  private:
   static constexpr std::uint32_t none = no_index;
+  // A product, of the block, in a register or an operand.
+  struct Term {
+    std::uint32_t product = none;
+    bool is_negated = false;
+  };
 
   const Mnemonic &mnemonic(const Instruction &one) const { return module_.mnemonics[one.mnemonic]; }
   const Operand &operand(const Instruction &one, std::size_t index) const {
@@ -146,12 +154,57 @@ class Contractor {
            operand(one, 0).kind == OperandKind::reg;
   }
   // An approximate quotient is the product of a dividend and a reciprocal.
-  bool is_product(const Instruction &one) const {
+  bool multiplies(const Instruction &one) const {
     const Mnemonic &name = mnemonic(one);
     const bool is_quotient = one.opcode == Opcode::div && name.type() == Type::f32 &&
                              (name.has(Modifier::approx) || name.has(Modifier::full));
     return (one.opcode == Opcode::mul || is_quotient) && one.guard == no_index && rounds_implicitly(one) &&
            !name.has(Modifier::sat);
+  }
+  bool is_constant(const Operand &one) { return literals_.of(one, true).has_value(); }
+  bool is_product(const Instruction &one) {
+    return multiplies(one) && !unchanged_by(one) &&
+           !(mnemonic(one).type() == Type::f32 && is_constant(operand(one, 1)) &&
+             is_constant(operand(one, 2)));
+  }
+  // Returns the operand whose value, or whose negated value, is the result of the instruction; 0: none.
+  std::uint8_t unchanged_by(const Instruction &one) {
+    const Mnemonic &name = mnemonic(one);
+    if (one.guard != no_index || one.operand_count < 2 || name.types.size() != 1) return 0;
+    if (operand(one, 0).kind != OperandKind::reg) return 0;
+    if (one.opcode == Opcode::mov && one.operand_count == 2) return 1;
+    if (one.opcode == Opcode::neg && is_float(name.type()) && name.type() != Type::bf16x2) return 1;
+    const bool is_quotient =
+        one.opcode == Opcode::div && (name.has(Modifier::approx) || name.has(Modifier::full));
+    const bool has_units = name.type() == Type::f32 || name.type() == Type::f64;
+    if ((one.opcode != Opcode::mul && !is_quotient) || !has_units || name.has(Modifier::sat)) return 0;
+    for (const Modifier rounding : {Modifier::rz, Modifier::rm, Modifier::rp})
+      if (name.has(rounding)) return 0;
+    if (unit(operand(one, 2), name.type()) != 0) return 1;
+    return !is_quotient && unit(operand(one, 1), name.type()) != 0 ? 2 : 0;
+  }
+  // Returns a factor that is 1 or -1, else 0.
+  int unit(const Operand &one, Type type) {
+    if (type == Type::f64 && one.kind != OperandKind::f64) return 0;
+    const double value = type == Type::f64 ? std::bit_cast<double>(one.value)
+                                           : std::bit_cast<float>(literals_.of(one, true).value_or(0));
+    return value == 1 ? 1 : value == -1 ? -1 : 0;
+  }
+  bool negates(const Instruction &one, std::uint8_t unchanged) {
+    if (one.opcode == Opcode::mov) return false;
+    return one.opcode == Opcode::neg || unit(operand(one, 3u - unchanged), mnemonic(one).type()) < 0;
+  }
+  // Returns the product that the result of an instruction is a copy of.
+  Term copied(const Instruction &one) {
+    const std::uint8_t index = unchanged_by(one);
+    if (index == 0 || operand(one, index).kind != OperandKind::reg) return {};
+    Term made = holder_[operand(one, index).index];
+    if (made.product == none) return {};
+    const Mnemonic &ours = mnemonic(one), &theirs = mnemonic(body_.instructions[products_[made.product].at]);
+    if (ours.has(Modifier::ftz) && !theirs.has(Modifier::ftz)) return {};
+    if (one.opcode != Opcode::mov && ours.type() != theirs.type()) return {};
+    made.is_negated = made.is_negated != negates(one, index);
+    return made;
   }
   bool is_sum_of(const Instruction &sum, const Instruction &product) const {
     const Mnemonic &ours = mnemonic(sum), &theirs = mnemonic(product);
@@ -193,14 +246,14 @@ class Contractor {
   void contract_block(std::size_t begin, std::size_t end) {
     products_.clear();
     if (holder_.empty()) {
-      holder_.assign(body_.registers.size(), none);
+      holder_.assign(body_.registers.size(), {});
       last_write_.assign(body_.registers.size(), none);
     }
     for (std::size_t i = begin; i < end; ++i) note(static_cast<std::uint32_t>(i));
     for (std::size_t i = begin; i < end; ++i)
       each_write(body_, body_.instructions[i], [this](std::uint32_t r) {
-        if (holder_[r] != none && exposed_[r]) products_[holder_[r]].is_open = false;
-        holder_[r] = none;
+        if (holder_[r].product != none && exposed_[r]) products_[holder_[r].product].is_open = false;
+        holder_[r] = {};
       });
     for (const bool several : {false, true})
       for (std::size_t i = begin; i < end && !products_.empty(); ++i)
@@ -210,9 +263,10 @@ class Contractor {
   // Notes the uses of products by an instruction, and its own product.
   void note(std::uint32_t i) {
     const Instruction &one = body_.instructions[i];
+    const Term copy = copied(one);
     each_read(one, [&](std::uint32_t r) {
-      if (holder_[r] == none) return;
-      Product &product = products_[holder_[r]];
+      if (holder_[r].product == none || copy.product != none) return;
+      Product &product = products_[holder_[r].product];
       const bool is_second = !product.sums.empty() && product.sums.back() == i;
       if (is_second || !is_sum_of(one, body_.instructions[product.at])) product.is_open = false;
       product.has_new_factors |= has_new_factors(product);
@@ -221,12 +275,12 @@ class Contractor {
     for (std::size_t k = 1; k < 3 && k < one.operand_count; ++k)
       if (operand(one, k).kind == OperandKind::reg) terms_[i][k - 1] = holder_[operand(one, k).index];
     each_write(body_, one, [&](std::uint32_t r) {
-      if (holder_[r] != none && one.guard != no_index) products_[holder_[r]].is_open = false;
-      holder_[r] = none;
+      if (holder_[r].product != none && one.guard != no_index) products_[holder_[r].product].is_open = false;
+      holder_[r] = copy;
       last_write_[r] = i;
     });
     if (!is_product(one)) return;
-    holder_[operand(one, 0).index] = static_cast<std::uint32_t>(products_.size());
+    holder_[operand(one, 0).index].product = static_cast<std::uint32_t>(products_.size());
     products_.push_back({.at = i, .sums = {}, .is_open = true});
   }
 
@@ -243,11 +297,12 @@ class Contractor {
     const Instruction &one = body_.instructions[i];
     if (one.opcode != Opcode::add && one.opcode != Opcode::sub) return;
     for (std::uint8_t k = 1; k < 3; ++k) {
-      const std::uint32_t term = terms_[i][k - 1], other = terms_[i][2 - k];
+      const std::uint32_t term = terms_[i][k - 1].product, other = terms_[i][2 - k].product;
       if (term == none || !products_[term].is_open || (!several && products_[term].sums.size() != 1))
         continue;
       result_[i].product = products_[term].at;
       result_[i].operand = k;
+      result_[i].is_negated = terms_[i][k - 1].is_negated;
       result_[products_[term].at].is_factored = true;
       result_[products_[term].at].is_kept = products_[term].has_new_factors;
       if (other != none) products_[other].is_open = false;
@@ -257,19 +312,19 @@ class Contractor {
 
   const Module &module_;
   const Body &body_;
+  Literals &literals_;
   std::vector<Contraction> result_;
   std::vector<bool> leader_, exposed_;
-  std::vector<Product> products_;  // of the block
-  std::vector<std::array<std::uint32_t, 2>>
-      terms_;                              // by instruction: the products that are its operands 1 and 2
-  std::vector<std::uint32_t> holder_;      // by register: the product in it
-  std::vector<std::uint32_t> last_write_;  // by register: an instruction of the function
+  std::vector<Product> products_;           // of the block
+  std::vector<std::array<Term, 2>> terms_;  // by instruction: the products that are its operands 1 and 2
+  std::vector<Term> holder_;                // by register
+  std::vector<std::uint32_t> last_write_;   // by register: an instruction of the function
 };
 
 }  // namespace
 
-std::vector<Contraction> contractions(const Module &module, const Function &function) {
-  return Contractor(module, function).run();
+std::vector<Contraction> contractions(const Module &module, const Function &function, Literals &literals) {
+  return Contractor(module, function, literals).run();
 }
 
 }  // namespace cushim::ptx::execute

@@ -152,7 +152,7 @@ void FunctionDecoder::run() {
   if (const auto &required = function.performance.reqnctapercluster)
     out.required_cluster = {(*required)[0], (*required)[1], (*required)[2]};
 
-  contracted = contractions(module, function);
+  contracted = contractions(module, function, literals);
   prepare_definitions();
   for (const Instruction &one : body.instructions) {
     instruction = &one;

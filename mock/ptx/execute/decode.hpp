@@ -16,6 +16,7 @@
 
 #include "execute/contraction.hpp"
 #include "execute/convert.hpp"
+#include "execute/literals.hpp"
 #include "execute/machine.hpp"
 #include "execute/matrix.hpp"
 
@@ -68,7 +69,7 @@ struct FunctionDecoder {
 
   std::vector<std::uint32_t> registers{};
   std::vector<Slot> locals{};
-  std::vector<std::optional<std::uint32_t>> literals{};  // of registers, once an instruction asked for one
+  Literals literals{module, function};
   std::map<std::pair<unsigned, std::uint64_t>, std::uint32_t> constants{};
   std::vector<std::pair<std::uint32_t, std::pair<unsigned, std::uint64_t>>> constant_list{};
   std::uint32_t frame = 0;
@@ -159,8 +160,6 @@ struct FunctionDecoder {
   // Decodes an approximation whose operands are constants as the constant that ptxas 13.0 replaces it by: the
   // function's value, rounded to nearest. Returns false for other instructions, and for a NaN.
   bool decode_folded();
-  // Returns the bits of a literal operand, or of a register that only one mov of a literal writes.
-  std::optional<std::uint32_t> literal(const Operand &one);
 
   static void normalize_type(Words &words);
 
@@ -171,10 +170,17 @@ struct FunctionDecoder {
   // Decodes an approximate division by a literal, or whose quotient is contracted, as the product that ptxas
   // makes of it. Returns false for other instructions.
   bool decode_division();
+  // Decodes a reciprocal of a value whose reciprocal is known. Returns false for other instructions.
+  bool decode_reciprocal();
+  // Returns the reciprocal of a register as ptxas finds it with rcp.approx.ftz and div.approx.ftz, if the
+  // block computes the register by rcp.approx.ftz, or by ex2.approx.ftz for one use: the operand of rcp, and
+  // ex2 of the negated operand. Else returns no_index.
+  std::uint32_t known_reciprocal(const Operand &one);
   // Where a register got its value. Copies and negations of f64 count as defined where their source is.
   struct Definition {
     std::uint32_t at = 0, block = 0;  // an instruction, and the first one of its block
     std::uint32_t writes = 0;         // instructions that write the register
+    std::uint32_t reads = 0;          // operands that name the register and are not written
     bool is_guarded = false;
   };
   void prepare_definitions();

@@ -13,7 +13,7 @@ namespace cushim::ptx::execute {
 void FunctionDecoder::decode_plain() {
   Words words = split(mnemonic().ordered);
   if (words[0][0] == 'v') return decode_video();
-  if (decode_folded() || decode_contracted() || decode_division()) return;
+  if (decode_folded() || decode_contracted() || decode_division() || decode_reciprocal()) return;
   keep_factors();
   // Modifiers may follow the type, as in max.s32.relu, lg2.approx.f32.ftz and prmt.b32.f4e.
   const auto is_type = [](std::string_view word) {
@@ -76,6 +76,12 @@ void FunctionDecoder::decode_plain() {
   }
 }
 
+bool FunctionDecoder::decode_folded() {
+  const std::optional<std::uint32_t> bits = literals.approximation(*instruction);
+  if (bits) emit("mov.b32", destination(operand(0), 4), constant(4, *bits));
+  return bits.has_value();
+}
+
 bool FunctionDecoder::decode_contracted() {
   if (contracted.empty() || contracted[instruction_index].product == no_index) return false;
   const Contraction &one = contracted[instruction_index];
@@ -104,44 +110,9 @@ bool FunctionDecoder::decode_contracted() {
     a = source(factors[1], bytes, type), b = source(factors[2], bytes, type);
   }
   if (type == "f64" && is_defined_before(factors[2], factors[1])) std::swap(a, b);
-  if (subtracts) (one.operand == 1 ? c : a) = negated(one.operand == 1 ? c : a);
+  if (subtracts && one.operand == 1) c = negated(c);
+  if ((subtracts && one.operand == 2) != one.is_negated) a = negated(a);
   emit(joined(words), destination(operand(0), bytes), a, b, c);
-  return true;
-}
-
-bool FunctionDecoder::decode_division() {
-  const Mnemonic &name = mnemonic();
-  const bool is_full = name.has(Modifier::full), flushes = name.has(Modifier::ftz);
-  if (name.opcode != Opcode::div || (!is_full && !name.has(Modifier::approx)) || name.type() != Type::f32)
-    return false;
-  const bool is_contracted = !contracted.empty() && contracted[instruction_index].is_factored;
-  const std::optional<std::uint32_t> divisor = literal(operand(2));
-  const float number = __builtin_bit_cast(float, divisor.value_or(0x7fffffff));
-  const bool is_literal = !std::isnan(number);
-  if (!is_literal && !is_contracted) return false;
-  const std::string variant = std::string{is_full ? "full" : "approx"} + (flushes ? ".ftz" : "") + ".f32",
-                    multiply = flushes ? "mul.ftz.f32" : "mul.f32";
-  const std::uint32_t a = source(operand(1), 4, "f32");
-  Factors factors{a, 0};
-  if (is_literal) {  // ptxas rounds the reciprocal to nearest
-    const float scale = division_scale(number, flushes, is_full);
-    const auto flushed = [](float value) {
-      return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
-    };
-    const float scaled = (flushes ? flushed(number) : number) * scale;
-    factors.b = constant(4, __builtin_bit_cast(std::uint32_t, flushed(1 / scaled)));
-    if (scale != 1) {
-      factors.a = allocate(4);
-      emit(multiply, factors.a, a, constant(4, __builtin_bit_cast(std::uint32_t, scale)));
-    }
-  } else {
-    const std::uint32_t b = source(operand(2), 4, "f32");
-    factors = {allocate(4), allocate(4)};
-    emit("dividend." + variant, factors.a, a, b);
-    emit("reciprocal." + variant, factors.b, b);
-  }
-  if (is_contracted) kept[instruction_index] = {factors.a == a ? copy(4, a) : factors.a, factors.b};
-  emit(multiply, destination(operand(0), 4), factors.b, factors.a);
   return true;
 }
 

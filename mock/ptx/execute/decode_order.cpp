@@ -18,6 +18,10 @@ void FunctionDecoder::prepare_definitions() {
   for (std::size_t i = 0; i < body.instructions.size(); ++i) {
     const Instruction &one = body.instructions[i];
     each_write(body, one, [this](std::uint32_t index) { ++definitions[index].writes; });
+    const std::size_t first = one.operand_count != 0 && is_written(body.operands[one.first_operand]) ? 1 : 0;
+    for (std::size_t k = first; k < one.operand_count; ++k)
+      each_register(body, body.operands[one.first_operand + k],
+                    [this](std::uint32_t index) { ++definitions[index].reads; });
     if (one.opcode == Opcode::bra || one.opcode == Opcode::brx) begins_block[i + 1] = true;
   }
 }

@@ -52,7 +52,8 @@ TEST(Contraction, RoundingModesAndOtherModifiersPreventIt) {
 TEST(Contraction, OtherUsesOfTheProductPreventIt) {
   EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2; fma.rn.f32 %f6, %f4, %f4, %f4;"),
             kRounded);
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2; mov.b32 %r5, %f4;"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2; mov.b32 %r5, %f4; add.u32 %r5, %r5, 1;"),
+            kRounded);
   EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f4; add.f32 %f5, %f4, %f2;"), kRounded);
   EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f6, %f4, %f3; sub.f32 %f5, %f4, %f3;"), kFused)
       << "two sums";
@@ -100,11 +101,50 @@ TEST(Contraction, GuardedInstructionsThatPtxasBranchesAroundPreventIt) {
 
 TEST(Contraction, OfTwoProductsTheOneWithOneUseIsFused) {
   // %f6 is %f2, exactly.
-  constexpr std::string_view both = "mul.f32 %f4, %f1, %f1; mul.f32 %f6, %f2, 0f3F800000;\n";
+  constexpr std::string_view both =
+      "mul.f32 %f4, %f1, %f1; mul.f32 %f6, %f2, 0f40000000; mul.f32 %f6, %f6, 0f3F000000;\n";
   EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f4, %f6;"), kFused) << "the first operand";
   EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f6, %f4;"), kRounded) << "the first operand";
   EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f6, %f4; add.f32 %f7, %f6, %f1;"), kFused);
   EXPECT_EQ(result_of(std::string{both} + "add.f32 %f5, %f4, %f6; add.f32 %f7, %f4, %f1;"), kRounded);
+}
+
+TEST(Contraction, ACopyOrNegationOfAProductIsTheProduct) {
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; mov.f32 %f6, %f4; add.f32 %f5, %f6, %f2;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; mov.b32 %r5, %f4; mov.b32 %f6, %r5; add.f32 %f5, %f6, %f2;"),
+            kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; neg.f32 %f6, %f4; add.f32 %f5, %f6, %f3;"), kMinusFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; neg.f32 %f6, %f4; sub.f32 %f5, %f2, %f6;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; neg.f32 %f6, %f4; neg.f32 %f7, %f6; sub.f32 %f5, %f7, %f3;"),
+            kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; mul.f32 %f6, %f4, 0f3F800000; add.f32 %f5, %f6, %f2;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; mul.rn.f32 %f6, 0fBF800000, %f4; add.f32 %f5, %f6, %f3;"),
+            kMinusFused);
+  EXPECT_EQ(result_of("mov.f32 %f7, 0f3F800000; mul.f32 %f4, %f1, %f1; div.approx.f32 %f6, %f4, %f7; "
+                      "add.f32 %f5, %f6, %f2;"),
+            kFused);
+  EXPECT_EQ(result_of("mul.ftz.f32 %f4, %f1, %f1; neg.f32 %f6, %f4; add.ftz.f32 %f5, %f6, %f3;"),
+            kMinusFused);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; neg.ftz.f32 %f6, %f4; add.f32 %f5, %f6, %f3;"), kRounded)
+      << "the negation flushes";
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; abs.f32 %f6, %f4; add.f32 %f5, %f6, %f2;"), kRounded);
+  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; neg.f32 %f6, %f4; fma.rn.f32 %f7, %f6, %f6, %f6; "
+                      "add.f32 %f5, %f6, %f3;"),
+            kRounded)
+      << "another use of the negation";
+}
+
+TEST(Contraction, AProductWithOneIsNoProductOfASum) {
+  EXPECT_EQ(result_of("mul.f32 %f6, %f2, 0f3F800000; mul.f32 %f4, %f1, %f1; add.f32 %f5, %f6, %f4;"), kFused);
+  EXPECT_EQ(result_of("mul.f32 %f6, %f2, 0f40000000; mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f4; "
+                      "add.f32 %f5, %f5, %f6;"),
+            kRounded);
+}
+
+TEST(Contraction, AProductOfConstantsIsAConstant) {
+  // (1 + 2^-12)^2, rounded to 1 + 2^-11
+  EXPECT_EQ(result_of("mov.f32 %f6, 0f3F800800; mul.f32 %f4, %f6, %f6; add.f32 %f5, %f4, %f2;"), kRounded);
+  EXPECT_EQ(result_of("mov.f32 %f6, 0f3F800800; mul.f32 %f4, %f6, %f1; add.f32 %f5, %f4, %f2;"), kFused);
 }
 
 // Returns the result for %f1 = a, %f2 = b and %f3 = c.
@@ -145,6 +185,27 @@ TEST(Contraction, ApproximateQuotientsAreProducts) {
   EXPECT_EQ(quotient_of(0x1.8p126f, 1, 1, "div.full.f32 %f4, %f1, 0f7F000000; add.f32 %f5, %f4, %f3;"),
             1.75f);
   EXPECT_EQ(quotient_of(0x1.8p126f, 1, 1, "div.approx.f32 %f4, %f1, 0f7F000000; add.f32 %f5, %f4, %f3;"), 1);
+}
+
+// ptxas finds the reciprocals of reciprocals and of powers of 2.
+TEST(Contraction, KnownReciprocalsAreNotComputed) {
+  const float a = 1.2345678f, c = 0.3f;
+  std::size_t inexact_reciprocals = 0, inexact_powers = 0;
+  for (int i = 0; i < 40; ++i) {
+    const float b = -1.01f - 0.0371f * static_cast<float>(i);
+    const auto of = [&](std::string_view body) { return quotient_of(a, b, c, body); };
+    inexact_reciprocals += of("rcp.approx.f32 %f4, %f2; rcp.approx.f32 %f5, %f4;") != b;
+    EXPECT_EQ(of("rcp.approx.ftz.f32 %f4, %f2; rcp.approx.ftz.f32 %f5, %f4;"), b);
+    EXPECT_EQ(of("rcp.approx.ftz.f32 %f4, %f2; div.approx.ftz.f32 %f5, %f1, %f4;"), a * b);
+    EXPECT_EQ(of("rcp.approx.ftz.f32 %f4, %f2; div.approx.ftz.f32 %f6, %f1, %f4; add.ftz.f32 %f5, %f6, %f3;"),
+              std::fma(a, b, c));
+    const float power = of("neg.f32 %f4, %f2; ex2.approx.ftz.f32 %f5, %f4;");
+    EXPECT_EQ(of("ex2.approx.ftz.f32 %f4, %f2; rcp.approx.ftz.f32 %f5, %f4;"), power);
+    inexact_powers +=
+        of("ex2.approx.ftz.f32 %f4, %f2; add.f32 %f6, %f4, %f4; rcp.approx.ftz.f32 %f5, %f4;") != power;
+  }
+  EXPECT_NE(inexact_reciprocals, 0u) << "without ftz";
+  EXPECT_NE(inexact_powers, 0u) << "with another use of the power";
 }
 
 TEST(Contraction, NumbersOf16And64BitsAreFusedToo) {

@@ -141,5 +141,15 @@ TEST(Operand, OfAnApproximationIsAConstantInARegisterThatIsWrittenOnce) {
   EXPECT_EQ(stored_by("mov.b32 %a, 0x6fbba829; add.u32 %a, %a, %i; sub.u32 %a, %a, %i; " + sine),
             Words(4, 0));
 }
+// As an H200 does for a power of a constant with -use_fast_math: ptxas computes the whole chain.
+TEST(Operand, OfAnApproximationIsAResultOfConstants) {
+  const std::string power =
+      "mov.b32 %a, 0x3f666666; lg2.approx.ftz.f32 %b, %a; mul.ftz.f32 %b2, %b, 0f40400000; ";
+  EXPECT_EQ(stored_by("{.reg .f32 %b, %b2; " + power + "ex2.approx.ftz.f32 %d, %b2; mov.b64 %x, {%d, 0};}"),
+            Words(4, 0x3f3a9fbe));
+  EXPECT_EQ(stored_by("{.reg .f32 %b, %b2, %e; " + power +
+                      "ex2.approx.ftz.f32 %e, %b2; sub.ftz.f32 %d, 0f3F800000, %e; mov.b64 %x, {%d, 0};}"),
+            Words(4, 0x3e8ac084));
+}
 }  // namespace
 }  // namespace cushim::ptx
