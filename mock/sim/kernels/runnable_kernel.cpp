@@ -70,6 +70,7 @@ KernelEnd RunnableKernel::run_ptx(System &system, Context &context, ptx::LaunchS
   const auto stack = context.limits.find(CU_LIMIT_STACK_SIZE);
   ptx::RunOptions options;
   options.limits.workers = system.options.schedule == Schedule::seeded ? 1 : 0;
+  options.limits.instructions = system.options.kernel_limit;
   if (stack != context.limits.end()) options.limits.stack_bytes = static_cast<std::uint32_t>(stack->second);
   options.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   const ptx::Sample sample = sample_for_time(sampled);

@@ -92,6 +92,8 @@ Options options_from_environment(Options options) {
       throw std::invalid_argument("CUSHIM_KERNEL_TIMES must be fixed or model, not \"" + std::string(times) +
                                   "\"");
   }
+  if (const auto limit = number_of<std::uint64_t>("CUSHIM_KERNEL_LIMIT", "a number of instructions"))
+    options.kernel_limit = *limit;
   return options;
 }
 

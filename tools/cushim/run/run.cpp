@@ -298,14 +298,14 @@ Outcome run(const RunOptions &options) {
     std::fprintf(stderr, "cushim run: %s\n", printable(error.what()).c_str());
     return {Exit::no_driver, "", {}};
   }
-  const bool has_machine_options = !options.devices.empty() || !options.driver_version.empty() ||
-                                   !options.schedule.empty() || !options.seed.empty() ||
-                                   !options.kernels.empty() || options.skips_kernels ||
-                                   !options.profile_kernels.empty() || !options.kernel_times.empty();
+  const bool has_machine_options =
+      !options.devices.empty() || !options.driver_version.empty() || !options.schedule.empty() ||
+      !options.seed.empty() || !options.kernels.empty() || options.skips_kernels ||
+      !options.profile_kernels.empty() || !options.kernel_times.empty() || !options.kernel_limit.empty();
   if (has_machine_options && !driver.is_simulated())
     return failure(
-        "--devices, --driver-version, --schedule, --seed, --kernels, --skip-kernels, --profile-kernels and "
-        "--kernel-times are options of the simulated driver");
+        "--devices, --driver-version, --schedule, --seed, --kernels, --skip-kernels, --profile-kernels, "
+        "--kernel-times and --kernel-limit are options of the simulated driver");
   if (options.measures_gpu_times && driver.is_simulated())
     return failure(
         "--gpu-times is an option of other drivers: traces of the simulated driver have its virtual time");
@@ -331,6 +331,7 @@ Outcome run(const RunOptions &options) {
       is_profile_file ? fs::absolute(options.profile_kernels).string() : options.profile_kernels;
   set("CUSHIM_PROFILE_KERNELS", profile);
   set("CUSHIM_KERNEL_TIMES", options.kernel_times);
+  set("CUSHIM_KERNEL_LIMIT", options.kernel_limit);
   if (driver.is_simulated()) record_ptx(options.ptx_store, folder / "libcushim_ptx_recorder.so");
   for (const std::string &file : {options.report, options.trace, options.record})
     if (const auto why = write_problem(file)) return failure(*why);

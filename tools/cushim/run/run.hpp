@@ -27,6 +27,7 @@ struct RunOptions {
   std::string record;               // the file of a recording for cushim replay
   std::string record_data;          // none, hashes or full; empty keeps CUSHIM_RECORD_DATA
   std::string kernel_times;         // fixed or model; empty keeps CUSHIM_KERNEL_TIMES
+  std::string kernel_limit;         // instructions; empty keeps CUSHIM_KERNEL_LIMIT
   std::string profile_kernels;      // syntax of CUSHIM_PROFILE_KERNELS
   bool has_summary = false;         // whether to print a summary of the calls on stderr
   // Folder for the PTX of cubins that compilers make while the program runs; "none" keeps none. Default:

@@ -50,6 +50,9 @@ Verb add_run(CLI::App &app) {
           "Virtual time of kernels that run as PTX: fixed, 2 us each; or model, by what they do. See "
           "docs/guide/kernel_time.md. Default: fixed.")
       ->check(CLI::IsMember({"fixed", "model"}));
+  verb->add_option("--kernel-limit", options->kernel_limit,
+                   "End the launch of a PTX kernel with CUDA_ERROR_LAUNCH_TIMEOUT (702) when its warps have "
+                   "executed this number of instructions together. Default: no limit.");
   verb->add_flag(
       "--profile-kernels{stderr}", options->profile_kernels,
       "Count what each instruction of the kernels does that run as PTX, and print a summary of each "
@@ -103,7 +106,7 @@ Verb add_run(CLI::App &app) {
       "CUSHIM_DRIVER_VERSION, "
       "CUSHIM_SCHEDULE, CUSHIM_SEED, CUSHIM_FAULTS, CUSHIM_REPORT, CUSHIM_CHECK, CUSHIM_RECORD, "
       "CUSHIM_RECORD_DATA, CUSHIM_KERNELS, CUSHIM_SKIP_KERNELS, CUSHIM_PTX_STORE, CUSHIM_PROFILE_KERNELS, "
-      "CUSHIM_KERNEL_TIMES. Without an option, its variable keeps its value.");
+      "CUSHIM_KERNEL_TIMES, CUSHIM_KERNEL_LIMIT. Without an option, its variable keeps its value.");
   return {verb, [options] { return print(run(*options), false); }};
 }
 

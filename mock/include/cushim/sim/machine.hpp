@@ -45,6 +45,9 @@ struct Options {
   bool profiles_kernels = false;
   // If true, models the virtual time of PTX kernels. If false, each launch takes the same time.
   bool models_kernel_times = false;
+  // The most instructions that the warps of one launch of a PTX kernel execute together. Then the launch ends
+  // with CUDA_ERROR_LAUNCH_TIMEOUT (702), and the report names the kernel and the line. 0: no limit.
+  std::uint64_t kernel_limit = 0;
   // Time after which a call that still waits for the host or another process is reported. The call keeps
   // waiting.
   std::chrono::milliseconds patience{10'000};
@@ -59,9 +62,8 @@ std::string_view name_of(Schedule schedule) noexcept;
 
 // Returns the options, with the values of CUSHIM_DEVICES, CUSHIM_DRIVER_VERSION, CUSHIM_SCHEDULE,
 // CUSHIM_SEED, CUSHIM_PATIENCE (milliseconds), CUSHIM_FAULTS, CUSHIM_PTX_STORE, CUSHIM_KERNELS,
-// CUSHIM_SKIP_KERNELS (0 or 1), CUSHIM_PROFILE_KERNELS (not empty) and CUSHIM_KERNEL_TIMES (fixed or model)
-// where these are set. Throws
-// std::invalid_argument for a value that cannot be parsed.
+// CUSHIM_SKIP_KERNELS (0 or 1), CUSHIM_PROFILE_KERNELS (not empty), CUSHIM_KERNEL_TIMES (fixed or model) and
+// CUSHIM_KERNEL_LIMIT where these are set. Throws std::invalid_argument for a value that cannot be parsed.
 Options options_from_environment(Options options = {});
 
 struct System;
