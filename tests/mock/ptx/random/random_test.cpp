@@ -51,7 +51,8 @@ TEST(RandomKernels, HaveTheResultsOfAnH200InEachForm) {
   }
 }
 
-// 7,968 of all 8,000 programs have these results; docs/reference/simulator.md tells why the others differ.
+// 7,968 of the 8,000 programs of the recording have its results; docs/reference/simulator.md tells why the
+// others differ.
 TEST(RandomKernels, HaveTheResultsOfAnH200In995OutOf1000Programs) {
   const std::vector<std::uint32_t> wanted = recorded("programs.bin");
   ASSERT_EQ(wanted.size(), 8000u);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the results of the tables and the random programs on a GPU: record FOLDER PROGRAMS [EXPECTED].
+// Records the results of the tables and of random programs on a GPU, for at most SECONDS:
+//   record FOLDER SECONDS FIRST PROGRAMS [EXPECTED]
+// FIRST is the seed of the first program; the tables are recorded with program 0 only.
 // Built by hand; opens the driver with dlopen():
 //   g++ -std=c++20 -O2 -I ../../../../mock/ptx *.cpp -o record -ldl   (without random_test.cpp)
 // Writes tables.bin and programs.bin, a hash for each form and program, 0 if the driver refused it, and
 // messages of refusals to refused.PROCESS. EXPECTED has files of the same names, with hashes of the executor,
-// and threads.bin, a hash for each thread of each program; the results that differ are written to
-// different.PROCESS: see write_difference().
+// and threads.bin, a hash for each thread of each program, all written by expect.cpp; the results that differ
+// are written to different.PROCESS: see write_difference().
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -27,7 +29,7 @@ namespace random = cushim::ptx::random;
 using random::Batch;
 
 constexpr std::size_t forms_in_batch = 128, programs_in_batch = 20;
-constexpr unsigned processes = 14, seconds = 48;
+constexpr unsigned processes = 14;
 
 // The functions of the driver that the recorder calls.
 struct Driver {
@@ -64,15 +66,19 @@ struct Shared {
 };
 
 struct Item {
-  std::size_t first, count;  // forms, or programs
+  std::size_t first, count;  // forms, or seeds of programs
   bool is_table;
 };
 
 class Recorder {
  public:
   Recorder(Shared &shared, const std::string &folder, std::vector<std::uint32_t> expected,
-           std::vector<std::uint32_t> threads, std::size_t forms)
-      : shared_(shared), expected_(std::move(expected)), threads_(std::move(threads)), forms_(forms) {
+           std::vector<std::uint32_t> threads, std::size_t forms, std::size_t first)
+      : shared_(shared),
+        expected_(std::move(expected)),
+        threads_(std::move(threads)),
+        forms_(forms),
+        first_(first) {
     const std::string suffix = "." + std::to_string(getpid());
     refused_.open(folder + "/refused" + suffix);
     different_.open(folder + "/different" + suffix, std::ios::binary);
@@ -98,7 +104,7 @@ class Recorder {
       const std::vector<std::byte> out = launch(module, kernel, kernel.outputs * kernel.output_bytes);
       for (std::size_t i = 0; i < kernel.outputs; ++i, ++index) {
         const std::byte *const at = out.data() + i * kernel.output_bytes;
-        const std::size_t place = (item.is_table ? 0 : forms_) + index;
+        const std::size_t place = item.is_table ? index : forms_ + index - first_;
         shared_.hashes[place] = random::hash(at, kernel.output_bytes);
         if (place < expected_.size() && expected_[place] != shared_.hashes[place])
           write_difference(item.is_table, index, at, kernel);
@@ -160,11 +166,12 @@ class Recorder {
       for (std::size_t i = 0; i < used; ++i) low.insert(low.end(), at + 8 * i, at + 8 * i + step);
       return write(0, index, low.data(), low.size());
     }
-    if (number > 1500 || threads_.size() < (index + 1) * random::program_threads) return;
+    const std::size_t hashes = (index - first_) * random::program_threads;
+    if (number > 1500 || threads_.size() < hashes + random::program_threads) return;
     constexpr std::size_t bytes = random::program_outputs * 8;
     std::size_t thread = 0;
     while (thread + 1 < random::program_threads &&
-           threads_[index * random::program_threads + thread] == random::hash(at + thread * bytes, bytes))
+           threads_[hashes + thread] == random::hash(at + thread * bytes, bytes))
       ++thread;
     write_thread(1, index, thread, at + thread * bytes);
     if (number > 400) return;
@@ -195,7 +202,7 @@ class Recorder {
   Shared &shared_;
   std::vector<std::uint32_t> expected_, threads_;  // hashes of outputs, and of the words of each thread
   std::vector<std::uint64_t> table_inputs_ = random::table_inputs();
-  std::size_t forms_;
+  std::size_t forms_, first_;
   Driver driver_;
   std::ofstream refused_, different_;
   std::uint64_t inputs_ = 0, to_ = 0;
@@ -212,29 +219,31 @@ std::vector<std::uint32_t> read(const std::string &path) {
 }  // namespace
 
 int main(int count, char **arguments) {
-  if (count < 3) return 2;
+  if (count < 5) return 2;
   const std::string folder = arguments[1];
-  const std::size_t number = std::strtoull(arguments[2], nullptr, 10);
+  const auto argument = [&](int index) { return std::strtoull(arguments[index], nullptr, 10); };
+  const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(argument(2));
+  const std::size_t first = argument(3), number = argument(4);
   auto &shared = *static_cast<Shared *>(
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  const std::vector<random::Form> forms = random::forms();
+  const std::vector<random::Form> forms = first == 0 ? random::forms() : std::vector<random::Form>{};
   std::vector<std::uint32_t> expected, threads;
-  if (count > 3) {
-    expected = read(std::string(arguments[3]) + "/tables.bin");
-    const auto second = read(std::string(arguments[3]) + "/programs.bin");
+  if (count > 5) {
+    const std::string expectations = arguments[5];
+    if (first == 0) expected = read(expectations + "/tables.bin");
+    const auto second = read(expectations + "/programs.bin");
     expected.insert(expected.end(), second.begin(), second.end());
-    threads = read(std::string(arguments[3]) + "/threads.bin");
+    threads = read(expectations + "/threads.bin");
   }
   std::vector<Item> items;
   for (std::size_t at = 0; at < number; at += programs_in_batch)
-    items.push_back({at, std::min(programs_in_batch, number - at), false});
+    items.push_back({first + at, std::min(programs_in_batch, number - at), false});
   for (std::size_t at = 0; at < forms.size(); at += forms_in_batch)
     items.push_back({at, std::min(forms_in_batch, forms.size() - at), true});
   const auto work = [&] {
-    Recorder recorder(shared, folder, expected, threads, forms.size());
+    Recorder recorder(shared, folder, expected, threads, forms.size(), first);
     for (std::size_t item; (item = shared.next++) < items.size();) recorder.record(items[item], forms);
   };
-  const std::time_t end = std::time(nullptr) + seconds;
   const auto start = [&] {
     const std::time_t left = end - std::time(nullptr);
     if (left <= 0 || fork() != 0) return;
@@ -249,7 +258,7 @@ int main(int count, char **arguments) {
   // A kernel that faults has taken the others of its item along: each has a process of its own now.
   for (std::size_t index = 0; index < number; ++index) {
     if (shared.hashes[forms.size() + index] != 0 || std::time(nullptr) >= end) continue;
-    items.assign(1, {index, 1, false});
+    items.assign(1, {first + index, 1, false});
     shared.next = 0;
     start();
     wait(nullptr);
