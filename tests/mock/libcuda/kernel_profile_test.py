@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests `cushim run --profile-kernels` and `--kernel-times` with a program that launches a kernel in PTX.
+"""Tests `cushim run --profile-kernels`, `--kernel-times` and `--kernel-limit` with a program that launches a kernel in PTX.
 
 Usage: kernel_profile_test.py TEST CUSHIM LIBRARY_FOLDER [BROWSER]
 """
@@ -133,6 +133,12 @@ def the_time_of_kernels_is_modelled_by_request():
     assert model != fixed and 0.5 * fixed < model < 2 * fixed, (fixed, model)
     assert model == float(run("--kernel-times", "model", "--schedule", "eager", prints_time=True).stdout), model
     assert "--kernel-times" in run("--kernel-times", "guessed", status=2).stderr
+
+
+def a_kernel_ends_after_a_number_of_instructions():
+    assert run("--kernel-limit", "100").stdout == "done\n"
+    assert "kernel spread: instruction budget" in run("--kernel-limit", "10", status=1).stderr
+    assert "CUSHIM_KERNEL_LIMIT" in run("--kernel-limit", "many", status=2).stderr
 
 
 try:
