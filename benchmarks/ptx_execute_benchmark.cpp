@@ -10,6 +10,7 @@
 
 #include "cushim/ptx/execute.hpp"
 #include "cushim/ptx/module.hpp"
+#include "plain_interpreter.hpp"
 
 namespace {
 
@@ -178,6 +179,44 @@ void checked_matrix_product(benchmark::State &state) {
 }
 // 0 to 3: memory, races, init, barriers; 4: none; 5: all.
 BENCHMARK(checked_matrix_product)->ArgName("check")->DenseRange(0, 5)->Unit(benchmark::kMicrosecond);
+
+// The same kernels by an interpreter that executes one thread at a time.
+void measure_plain(benchmark::State &state, std::string_view kernel, const LaunchShape &shape,
+                   const std::vector<std::byte> &parameters) {
+  const std::string text = source();
+  const ParseResult parsed = parse(text);
+  PlainInterpreter interpreter(parsed.module, kernel);
+  std::uint64_t instructions = 0;
+  for (auto _ : state) instructions += interpreter.run(shape, parameters);
+  state.counters["thread_instructions"] =
+      benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
+}
+
+void plain_vector_addition(benchmark::State &state) {
+  HostMemory memory;
+  const std::uint32_t n = 1 << 18;
+  for (auto &one : memory.vectors) one.assign(n, 1.5f);
+  LaunchShape shape;
+  shape.grid.x = n / 256;
+  shape.block.x = 256;
+  measure_plain(state, "add", shape,
+                packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n));
+  if (memory.vectors[2][n - 1] != 3.0f) state.SkipWithError("wrong result");
+}
+BENCHMARK(plain_vector_addition)->Unit(benchmark::kMicrosecond);
+
+void plain_matrix_product(benchmark::State &state) {
+  HostMemory memory;
+  const std::uint32_t n = 256;
+  for (auto &one : memory.vectors) one.assign(n * n, 0.5f);
+  LaunchShape shape;
+  shape.grid = {n / 16, n / 16, 1};
+  shape.block = {16, 16, 1};
+  measure_plain(state, "product", shape,
+                packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n));
+  if (memory.vectors[2][n + 1] != 64.0f) state.SkipWithError("wrong result");
+}
+BENCHMARK(plain_matrix_product)->Unit(benchmark::kMicrosecond);
 
 // The same computation compiled by the C++ compiler: an upper bound.
 void matrix_product_compiled(benchmark::State &state) {
