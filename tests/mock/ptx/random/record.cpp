@@ -3,7 +3,8 @@
 //   record FOLDER SECONDS FIRST PROGRAMS [EXPECTED]
 // FIRST is the seed of the first program; the tables are recorded with program 0 only.
 // Built by hand; opens the driver with dlopen():
-//   g++ -std=c++20 -O2 -I ../../../../mock/ptx *.cpp -o record -ldl   (without random_test.cpp)
+//   g++ -std=c++20 -O2 -I ../../../../mock/ptx *.cpp -o record -ldl
+// without random_test.cpp, expect.cpp and explain.cpp.
 // Writes tables.bin and programs.bin, a hash for each form and program, 0 if the driver refused it, and
 // messages of refusals to refused.PROCESS. EXPECTED has files of the same names, with hashes of the executor,
 // and threads.bin, a hash for each thread of each program, all written by expect.cpp; the results that differ
