@@ -68,7 +68,7 @@ std::set<unsigned> shrink(const Side &a, const Side &b, std::uint64_t seed, Kind
 }
 
 struct Options {
-  std::string driver = "sim", against, recorded, known, known_calls, write, calls;
+  std::string driver = "sim", against, recorded, known, known_calls, write, again, calls;
   std::uint64_t first = 0, count = 100, settle = 300;
   unsigned shown = 10, before = 12, runs = 4, every = 1;
   Kind kind;
@@ -215,7 +215,7 @@ int record(const Options &options, const Side &side) {
   return 0;
 }
 
-int record_in_workers(const Options &options, Side &side) {
+int record_in_workers(const Options &options, const std::optional<Recording> &before, Side &side) {
   const WorkOfWorker work{
       .begin =
           [&] {
@@ -230,7 +230,8 @@ int record_in_workers(const Options &options, Side &side) {
                                                                .count = options.count,
                                                                .runs = options.runs,
                                                                .processes = options.processes,
-                                                               .seconds = options.seconds},
+                                                               .seconds = options.seconds,
+                                                               .before = before ? &*before : nullptr},
                                                               options.kind);
   write(options.write, recording);
   std::cout << fmt::format("{} walks recorded, {} dropped\n", recording.walks.size(), recording.dropped);
@@ -274,9 +275,14 @@ int main(int argc, char **argv) try {
                  "how often each is recorded, to be dropped unless always answered alike")
       ->capture_default_str()
       ->needs(written);
-  app.add_option("--processes", options.processes,
-                 "record in this number of processes, which a walk may crash; not for walks in two processes")
-      ->needs(written);
+  auto *const processes =
+      app.add_option(
+             "--processes", options.processes,
+             "record in this number of processes, which a walk may crash; not for walks in two processes")
+          ->needs(written);
+  app.add_option("--again", options.again,
+                 "record the walks of this recording again, and keep those that are always answered as in it")
+      ->needs(processes);
   app.add_option("--seconds", options.seconds, "record no further walks after this time; 0: no limit")
       ->capture_default_str()
       ->needs(written);
@@ -310,7 +316,8 @@ int main(int argc, char **argv) try {
   app.add_flag("--trace", options.is_traced, "say each call before it is made, on stderr");
   CLI11_PARSE(app, argc, argv);
   std::optional<Recording> recording;
-  if (!options.recorded.empty()) options.kind = recording.emplace(read(options.recorded)).kind;
+  if (const std::string name = options.recorded + options.again; !name.empty())  // one is empty
+    options.kind = recording.emplace(read(name)).kind;
   Side side(options.driver, options.settle, options.is_traced, options.kind.subject);
   if (!options.against.empty()) {
     Side other(options.against, options.settle, options.is_traced, options.kind.subject);
@@ -318,7 +325,7 @@ int main(int argc, char **argv) try {
     other.begin();
     return compare_drivers(options, side, other);
   }
-  if (!options.write.empty() && options.processes != 0) return record_in_workers(options, side);
+  if (!options.write.empty() && options.processes != 0) return record_in_workers(options, recording, side);
   side.begin();
   if (recording) return compare_with_recording(options, *recording, side);
   if (!options.write.empty()) return record(options, side);

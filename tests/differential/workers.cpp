@@ -52,6 +52,7 @@ struct Worker {
   int socket = -1;
   Progress *progress = nullptr;
   std::optional<Job> job;
+  bool is_late = false;  // killed, because the walk took too long
   Time::time_point since;
   std::string received;
 };
@@ -111,8 +112,12 @@ class Workers {
   Workers(const WorkOfWorker &work, const WorkerOptions &options, Kind kind)
       : work_(work), options_(options) {
     recording_.kind = kind;
-    for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
-      for (unsigned run = 0; run < options.runs; ++run) jobs_.push_back({seed, run});
+    if (options.before == nullptr) {
+      for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) add_jobs(seed);
+      return;
+    }
+    recording_.dropped = options.before->dropped;
+    for (const auto &[seed, line] : options.before->walks) add_jobs(seed);
   }
 
   Recording run() {
@@ -129,6 +134,10 @@ class Workers {
   }
 
  private:
+  void add_jobs(std::uint64_t seed) {
+    for (unsigned run = 0; run < options_.runs; ++run) jobs_.push_back({seed, run});
+  }
+
   bool has_time() const { return options_.seconds == 0 || seconds_since(start_) < options_.seconds; }
 
   void start(Worker &worker) {
@@ -152,6 +161,7 @@ class Workers {
     worker.socket = sockets[0];
     worker.received.clear();
     worker.job.reset();
+    worker.is_late = false;
     worker.since = Time::now();
   }
 
@@ -178,8 +188,10 @@ class Workers {
         end(worker);
       else if ((files[i].revents & (POLLIN | POLLHUP)) != 0)
         receive(worker);
-      else if (seconds_since(worker.since) > options_.longest_walk + (worker.job ? 0 : 20))
+      else if (seconds_since(worker.since) > options_.longest_walk + (worker.job ? 0 : 20)) {
+        worker.is_late = true;
         ::kill(worker.process, SIGKILL);
+      }
     }
   }
 
@@ -217,8 +229,10 @@ class Workers {
                                WIFSIGNALED(status) ? "signal" : "exit",
                                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
                                worker.progress->last.data());
-      // A crash takes many seconds, so the walk is not repeated.
-      lines_[worker.job->seed].assign(options_.runs, line_until_crash(*worker.progress));
+      // A crash takes many seconds, so the walk is not repeated. One that takes too long may have waited for
+      // other processes: that is no other answer.
+      if (options_.before == nullptr || !worker.is_late)
+        lines_[worker.job->seed].assign(options_.runs, line_until_crash(*worker.progress));
       std::erase_if(jobs_, [&](const Job &job) { return job.seed == worker.job->seed; });
     }
     if (!jobs_.empty() && has_time()) start(worker);
@@ -237,19 +251,34 @@ class Workers {
   }
 
   static void report_difference(std::uint64_t seed, const std::vector<Recording::Line> &lines) {
-    if (lines.size() < 2) return;
-    const std::vector<std::string> &a = lines[0].answers, &b = lines[1].answers;
-    const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    std::cout << fmt::format("seed {}, dropped at call {}: {} or {}\n", seed, x - a.begin() + 1,
-                             x == a.end() ? "(end)" : *x, y == b.end() ? "(end)" : *y);
+    const std::vector<std::string> &a = lines.front().answers;
+    for (const Recording::Line &line : lines) {
+      const std::vector<std::string> &b = line.answers;
+      const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+      if (x == a.end() && y == b.end()) continue;
+      std::cout << fmt::format("seed {}, dropped at call {}: {} or {}\n", seed, x - a.begin() + 1,
+                               x == a.end() ? "(end)" : *x, y == b.end() ? "(end)" : *y);
+      return;
+    }
+    std::cout << fmt::format("seed {}, dropped: other arguments, or too few runs\n", seed);
   }
 
   void finish() {
+    std::map<std::size_t, std::size_t> walks_by_runs;
+    if (options_.before != nullptr)
+      for (const auto &[seed, line] : options_.before->walks) {
+        std::vector<Recording::Line> &lines = lines_[seed];
+        ++walks_by_runs[lines.size()];
+        lines.insert(lines.begin(), line);
+      }
+    for (const auto &[runs, walks] : walks_by_runs)
+      std::cout << fmt::format("{} walks ran {} times\n", walks, runs);
     for (const auto &[seed, lines] : lines_) {
       const auto is_like_first = [&first = lines.front()](const Recording::Line &line) {
         return line.answers == first.answers && line.fingerprint == first.fingerprint;
       };
-      if (lines.size() == options_.runs && std::ranges::all_of(lines, is_like_first))
+      const bool has_run = options_.before != nullptr || lines.size() == options_.runs;
+      if (has_run && std::ranges::all_of(lines, is_like_first))
         recording_.walks[seed] = lines.front();
       else {
         ++recording_.dropped;

@@ -24,6 +24,9 @@ struct WorkerOptions {
   unsigned runs = 2, processes = 4;
   double seconds = 0;       // starts no walk later than that; 0: no limit
   double longest_walk = 5;  // kills a process that needs more seconds for a walk
+  // Records these walks again instead of those from `first` on, and drops those with other answers. Walks
+  // that there was no time to run stay. Not owned.
+  const Recording *before = nullptr;
 };
 
 // Records each walk `runs` times. Drops walks with different answers, and those without enough runs. A walk
