@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of entry points that plain <cuda.h> does not declare, written for cushim: structures of
- * the first ABI, and parameters of the EGL and VDPAU interop calls. They let the list of entry
- * points compile without graphics headers. tests/toolkits/entry_points_check.cpp asserts size,
- * alignment and offsets against the headers of every supported toolkit. */
+ * the first ABI, parameters of the EGL and VDPAU interop calls, and parameters of entry points that
+ * are newer than the CUDA headers in use. They let the list of entry points compile without graphics
+ * headers, and type newer entry points under older headers. tests/toolkits/entry_points_check.cpp
+ * asserts size, alignment and offsets against the headers of every supported toolkit. */
 #ifndef CUSHIM_FOREIGN_TYPES_H
 #define CUSHIM_FOREIGN_TYPES_H
 
@@ -110,5 +111,56 @@ typedef struct CushimEglFrame_v1 {
 
 /* VdpGetProcAddress of vdpau.h: (device, function id, out: function) -> status. */
 typedef int CushimVdpGetProcAddress(unsigned int, unsigned int, void **);
+
+/* ---- Types of newer CUDA headers: NVIDIA's own where the headers in use declare them ---- */
+
+/* CU_DEV_SM_RESOURCE_GROUP_PARAMS of CUDA 13.1, as 13.4 declares it: a group of multiprocessors for
+ * cuDevSmResourceSplit. */
+#if CUDA_VERSION >= 13010
+typedef CU_DEV_SM_RESOURCE_GROUP_PARAMS CushimSmResourceGroup;
+#else
+typedef struct CushimSmResourceGroup {
+  unsigned int smCount;
+  unsigned int coscheduledSmCount;
+  unsigned int preferredCoscheduledSmCount;
+  unsigned int flags; /* 1: CU_DEV_SM_RESOURCE_GROUP_BACKFILL */
+  unsigned int localityDomainId;
+  unsigned int reserved[11];
+} CushimSmResourceGroup;
+#endif
+
+/* CUcoredumpStatusCallback of CUDA 13.2: (user data, process, device). CUcoredumpCallbackHandle is a
+ * pointer to the structure. */
+typedef void (*CushimCoredumpStatusCallback)(void *, int, CUdevice);
+struct CUcoredumpCallbackEntry_st;
+
+/* CUgraphRecaptureStatus of CUDA 13.3. */
+#if CUDA_VERSION >= 13030
+typedef CUgraphRecaptureStatus CushimGraphRecaptureStatus;
+#else
+typedef enum CushimGraphRecaptureStatus {
+  CUSHIM_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE = 0,
+  CUSHIM_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE = 1,
+  CUSHIM_GRAPH_RECAPTURE_ERROR = 2
+} CushimGraphRecaptureStatus;
+#endif
+
+/* CUgraphRecaptureCallback of CUDA 13.3: (user data, node, its parameters before the recapture, those of the
+ * recapture, status). The structure is CUgraphNodeParams, which headers before 12.2 lack. */
+struct CUgraphNodeParams_st;
+typedef CUresult (*CushimGraphRecaptureCallback)(void *, CUgraphNode, const struct CUgraphNodeParams_st *,
+                                                 const struct CUgraphNodeParams_st *,
+                                                 CushimGraphRecaptureStatus);
+
+/* CUtensorMapAllocClass of CUDA 13.5. */
+#if CUDA_VERSION >= 13050
+typedef CUtensorMapAllocClass CushimTensorMapAllocClass;
+#else
+typedef enum CushimTensorMapAllocClass {
+  CUSHIM_TENSOR_MAP_ALLOC_CLASS_AUTO = 0,
+  CUSHIM_TENSOR_MAP_ALLOC_CLASS_SMALL = 1,
+  CUSHIM_TENSOR_MAP_ALLOC_CLASS_LARGE = 2
+} CushimTensorMapAllocClass;
+#endif
 
 #endif

@@ -96,6 +96,30 @@ MEMBER(planeCount) MEMBER(numChannels) MEMBER(frameType) MEMBER(eglColorFormat) 
 #undef MEMBER
 #endif
 
+// ---- Types of newer headers ------------------------------------------------------------------------
+
+// NVIDIA's where the headers have them, else cushim's: the same for both.
+static_assert(sizeof(CushimSmResourceGroup) == 64 && alignof(CushimSmResourceGroup) == 4);
+static_assert(offsetof(CushimSmResourceGroup, smCount) == 0);
+static_assert(offsetof(CushimSmResourceGroup, coscheduledSmCount) == 4);
+static_assert(offsetof(CushimSmResourceGroup, preferredCoscheduledSmCount) == 8);
+static_assert(offsetof(CushimSmResourceGroup, flags) == 12);
+static_assert(sizeof(CushimTensorMapAllocClass) == 4 && sizeof(CushimGraphRecaptureStatus) == 4);
+#if CUDA_VERSION >= 13040 || CUDA_VERSION < 13010
+static_assert(offsetof(CushimSmResourceGroup, localityDomainId) == 16);
+#endif
+#if CUDA_VERSION >= 13010
+static_assert(CU_DEV_SM_RESOURCE_GROUP_BACKFILL == 1);
+#endif
+#if CUDA_VERSION >= 13030
+static_assert(CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE == 0 && CU_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE == 1 &&
+              CU_GRAPH_RECAPTURE_ERROR == 2);
+#endif
+#if CUDA_VERSION >= 13050
+static_assert(CU_TENSOR_MAP_ALLOC_CLASS_AUTO == 0 && CU_TENSOR_MAP_ALLOC_CLASS_SMALL == 1 &&
+              CU_TENSOR_MAP_ALLOC_CLASS_LARGE == 2);
+#endif
+
 // ---- Every entry point -----------------------------------------------------------------------------
 
 // Stands in for functions that the headers do not declare. A qualified name finds a global declaration if

@@ -58,6 +58,11 @@ OWN_WORDS = {
     "VdpVideoSurface": "unsigned int",
     "VdpOutputSurface": "unsigned int",
     "VdpGetProcAddress": "CushimVdpGetProcAddress",
+    "CU_DEV_SM_RESOURCE_GROUP_PARAMS": "CushimSmResourceGroup",
+    "CUcoredumpStatusCallback": "CushimCoredumpStatusCallback",
+    "CUcoredumpCallbackHandle": "struct CUcoredumpCallbackEntry_st *",
+    "CUgraphRecaptureCallback": "CushimGraphRecaptureCallback",
+    "CUtensorMapAllocClass": "CushimTensorMapAllocClass",
 }
 
 C_WORDS = {"const", "struct", "unsigned", "int", "char", "void", "size_t", "long", "short", "float",

@@ -145,29 +145,27 @@ CoredumpSettings &settings_of_context(Call &call, CUcoredumpSettings attribute) 
   return settings;
 }
 
-#if CUDA_VERSION >= 13020
 // ---- Callbacks: documentation ----
 
+using CallbackHandle = struct CUcoredumpCallbackEntry_st *;
+
 template <CoredumpMoment moment>
-CUresult register_callback(Call &call, CUcoredumpStatusCallback function, void *,
-                           CUcoredumpCallbackHandle *out) {
+CUresult register_callback(Call &call, CushimCoredumpStatusCallback function, void *, CallbackHandle *out) {
   require(function != nullptr);
   System &system = call.system;
   system.coredump_callbacks.emplace(++system.last_registration, moment);
-  if (out != nullptr)
-    *out = reinterpret_cast<CUcoredumpCallbackHandle>(std::uintptr_t{system.last_registration});
+  if (out != nullptr) *out = reinterpret_cast<CallbackHandle>(std::uintptr_t{system.last_registration});
   return CUDA_SUCCESS;
 }
 
 template <CoredumpMoment moment>
-CUresult deregister_callback(Call &call, CUcoredumpCallbackHandle handle) {
+CUresult deregister_callback(Call &call, CallbackHandle handle) {
   auto &registered = call.system.coredump_callbacks;
   const auto found = registered.find(reinterpret_cast<std::uintptr_t>(handle));
   require(found != registered.end() && found->second == moment);
   registered.erase(found);
   return CUDA_SUCCESS;
 }
-#endif
 
 CUresult get(Call &call, CUcoredumpSettings attribute, void *value, std::size_t *size) {
   require(size != nullptr && size_of(attribute) != 0);  // also without a current context
@@ -185,12 +183,10 @@ void serve_coredumps(Service &service) {
   service.serve<"cuCoredumpGetAttributeGlobal", get_global>();
   service.serve<"cuCoredumpSetAttribute", set>();
   service.serve<"cuCoredumpSetAttributeGlobal", set_global>();
-#if CUDA_VERSION >= 13020
   service.serve<"cuCoredumpRegisterStartCallback", register_callback<CoredumpMoment::start>>();
   service.serve<"cuCoredumpDeregisterStartCallback", deregister_callback<CoredumpMoment::start>>();
   service.serve<"cuCoredumpRegisterCompleteCallback", register_callback<CoredumpMoment::complete>>();
   service.serve<"cuCoredumpDeregisterCompleteCallback", deregister_callback<CoredumpMoment::complete>>();
-#endif
 }
 
 }  // namespace cushim::sim

@@ -154,7 +154,9 @@ CUresult split(Call &call, CUdevResource *out, unsigned *groups, const CUdevReso
   return CUDA_SUCCESS;
 }
 
-#if CUDA_VERSION >= 13010
+// CU_DEV_SM_RESOURCE_GROUP_BACKFILL, which headers before 13.1 lack.
+constexpr unsigned kBackfill = 1;
+
 // A group that a split is to make. Documentation.
 struct Group {
   unsigned count = 0;     // of its multiprocessors
@@ -163,10 +165,10 @@ struct Group {
 
 // Returns the next group of `whole` after `taken` multiprocessors. Without any multiprocessor only if it
 // `may_be_empty`.
-Group next_group(const CU_DEV_SM_RESOURCE_GROUP_PARAMS &wanted, const Multiprocessors &whole, unsigned taken,
+Group next_group(const CushimSmResourceGroup &wanted, const Multiprocessors &whole, unsigned taken,
                  bool may_be_empty) {
   const bool has_clusters = whole.device->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 9;
-  const bool fills_up = (wanted.flags & CU_DEV_SM_RESOURCE_GROUP_BACKFILL) != 0;
+  const bool fills_up = (wanted.flags & kBackfill) != 0;
   const unsigned left = whole.count - taken;
   Group group{.together = wanted.coscheduledSmCount};
   if (group.together == 0) group.together = has_clusters ? 8 : 2;
@@ -183,15 +185,13 @@ Group next_group(const CU_DEV_SM_RESOURCE_GROUP_PARAMS &wanted, const Multiproce
 // Takes the groups from the first multiprocessors on, in order, as if the processing clusters had as many as
 // the groups want together. Locality domains, which no simulated device has, return NOT_SUPPORTED.
 CUresult split_into_groups(Call &call, CUdevResource *out, unsigned groups, const CUdevResource *input,
-                           CUdevResource *remaining, unsigned flags,
-                           CU_DEV_SM_RESOURCE_GROUP_PARAMS *parameters) {
+                           CUdevResource *remaining, unsigned flags, CushimSmResourceGroup *parameters) {
   require(groups != 0 && input != nullptr && parameters != nullptr && flags == 0);
   const Multiprocessors whole = part_of(call, *input).first;
   std::vector<Group> made;
   unsigned taken = 0;
   for (unsigned i = 0; i < groups; ++i) {
-    require((parameters[i].flags & ~unsigned{CU_DEV_SM_RESOURCE_GROUP_BACKFILL}) == 0,
-            CUDA_ERROR_NOT_SUPPORTED);
+    require((parameters[i].flags & ~kBackfill) == 0, CUDA_ERROR_NOT_SUPPORTED);
     require(is_zero(parameters[i].reserved));
     made.push_back(next_group(parameters[i], whole, taken, out == nullptr));
     taken += made.back().count;
@@ -201,14 +201,15 @@ CUresult split_into_groups(Call &call, CUdevResource *out, unsigned groups, cons
     parameters[i].smCount = made[i].count;
     if (out != nullptr) {
       out[i] = resource_of({whole.device, first, made[i].count}, true);
+#if CUDA_VERSION >= 13000
       out[i].sm.smCoscheduledAlignment = made[i].together;
+#endif
     }
     first += made[i].count;
   }
   if (remaining != nullptr) *remaining = resource_of({whole.device, first, whole.count - taken}, true);
   return CUDA_SUCCESS;
 }
-#endif
 
 // Several resources must overlap or be adjacent, in the order of their multiprocessors: other sets are not
 // implemented.
@@ -302,9 +303,7 @@ void serve_green_contexts(Service &service) {
   service.serve<"cuCtxGetDevResource", get_of_context>();
   service.serve<"cuGreenCtxGetDevResource", get_of_green_context>();
   service.serve<"cuDevSmResourceSplitByCount", split>();
-#if CUDA_VERSION >= 13010
   service.serve<"cuDevSmResourceSplit", split_into_groups>();
-#endif
   service.serve<"cuDevResourceGenerateDesc", generate_descriptor>();
   service.serve<"cuGreenCtxCreate", create>();
   service.serve<"cuGreenCtxDestroy", destroy>();

@@ -226,18 +226,17 @@ CUresult replace_address(Call &call, CUtensorMap *out, void *address) {
   return CUDA_SUCCESS;
 }
 
-#if CUDA_VERSION >= 13050
 // Documentation. The class has no effect on the simulated devices, so it is always the small one.
-CUresult set_allocation_class(Call &call, CUtensorMap *map, CUtensorMapAllocClass wanted,
-                              CUtensorMapAllocClass *effective) {
-  if (effective != nullptr) *effective = CU_TENSOR_MAP_ALLOC_CLASS_SMALL;
+CUresult set_allocation_class(Call &call, CUtensorMap *map, CushimTensorMapAllocClass wanted,
+                              CushimTensorMapAllocClass *effective) {
+  // Headers before 13.5 lack the names: CU_TENSOR_MAP_ALLOC_CLASS_SMALL and _LARGE, after _AUTO.
+  constexpr auto small = static_cast<CushimTensorMapAllocClass>(1);
+  constexpr unsigned large = 2;
+  if (effective != nullptr) *effective = small;
   call.context();
-  require(map != nullptr);
-  require(wanted == CU_TENSOR_MAP_ALLOC_CLASS_AUTO || wanted == CU_TENSOR_MAP_ALLOC_CLASS_SMALL ||
-          wanted == CU_TENSOR_MAP_ALLOC_CLASS_LARGE);
+  require(map != nullptr && static_cast<unsigned>(wanted) <= large);
   return CUDA_SUCCESS;
 }
-#endif
 
 }  // namespace
 
@@ -248,9 +247,7 @@ void serve_tensor_maps(Service &service) {
   service.serve<"cuTensorMapEncodeIm2colWide", encode_im2col_wide>();
 #endif
   service.serve<"cuTensorMapReplaceAddress", replace_address>();
-#if CUDA_VERSION >= 13050
   service.serve<"cuTensorMapSetAllocationClass", set_allocation_class>();
-#endif
 }
 
 }  // namespace cushim::sim

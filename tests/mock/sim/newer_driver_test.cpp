@@ -154,14 +154,14 @@ TEST(NewerDriver, Tells_the_location_of_managed_and_pageable_memory_only) {
   EXPECT_EQ(driver().cuMemGetLocationInfo(memory, 4096, 4096, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
-#if CUDA_VERSION >= 13010
+#if CUDA_VERSION >= 13000
 
 // ---- Groups of multiprocessors; an H200 has 132 ----
 
 struct Split : Newest {
   Split() { need(driver().cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM)); }
 
-  CUresult into(std::vector<CU_DEV_SM_RESOURCE_GROUP_PARAMS> wanted, bool with_result = true) {
+  CUresult into(std::vector<CushimSmResourceGroup> wanted, bool with_result = true) {
     groups.assign(wanted.size(), {});
     const auto count = static_cast<unsigned>(wanted.size());
     const CUresult code = driver().cuDevSmResourceSplit(with_result ? groups.data() : nullptr, count, &all,
@@ -178,8 +178,10 @@ struct Split : Newest {
 
 using Counts = std::vector<unsigned>;
 
-CU_DEV_SM_RESOURCE_GROUP_PARAMS group(unsigned count, unsigned together, unsigned flags = 0) {
-  CU_DEV_SM_RESOURCE_GROUP_PARAMS made{};
+constexpr unsigned kBackfill = 1;
+
+CushimSmResourceGroup group(unsigned count, unsigned together, unsigned flags = 0) {
+  CushimSmResourceGroup made{};
   made.smCount = count;
   made.coscheduledSmCount = together;
   made.flags = flags;
@@ -202,11 +204,11 @@ TEST(NewerDriver, Splits_multiprocessors_into_groups) {
 
 TEST(NewerDriver, Fills_up_a_group_of_multiprocessors) {
   Split split;
-  EXPECT_EQ(split.into({group(8, 4), group(0, 2, CU_DEV_SM_RESOURCE_GROUP_BACKFILL)}), CUDA_SUCCESS);
+  EXPECT_EQ(split.into({group(8, 4), group(0, 2, kBackfill)}), CUDA_SUCCESS);
   EXPECT_EQ(split.counts, (Counts{8, 124}));
   EXPECT_EQ(split.remainder.type, CU_DEV_RESOURCE_TYPE_INVALID);
   EXPECT_EQ(split.into({group(12, 8)}), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(split.into({group(12, 8, CU_DEV_SM_RESOURCE_GROUP_BACKFILL)}), CUDA_SUCCESS);
+  EXPECT_EQ(split.into({group(12, 8, kBackfill)}), CUDA_SUCCESS);
 }
 
 TEST(NewerDriver, Finds_empty_groups_of_multiprocessors_without_a_result_only) {
@@ -236,12 +238,10 @@ TEST(NewerDriver, Refuses_invalid_groups_of_multiprocessors) {
 
 #endif
 
-#if CUDA_VERSION >= 13020
-
 TEST(NewerDriver, Registers_callbacks_of_coredumps) {
   const Newest running;
   const auto callback = [](void *, int, CUdevice) {};
-  CUcoredumpCallbackHandle start = nullptr, other = nullptr, complete = nullptr;
+  CUcoredumpCallbackEntry_st *start = nullptr, *other = nullptr, *complete = nullptr;
   EXPECT_EQ(driver().cuCoredumpRegisterStartCallback(callback, nullptr, &start), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuCoredumpRegisterStartCallback(callback, nullptr, &other), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuCoredumpRegisterCompleteCallback(callback, nullptr, &complete), CUDA_SUCCESS);
@@ -256,30 +256,23 @@ TEST(NewerDriver, Registers_callbacks_of_coredumps) {
   EXPECT_EQ(driver().cuCoredumpDeregisterCompleteCallback(complete), CUDA_SUCCESS);
 }
 
-#endif
-
-#if CUDA_VERSION >= 13050
-
 TEST(NewerDriver, Gives_a_tensor_map_the_small_allocation_class) {
+  constexpr auto automatic = CushimTensorMapAllocClass{}, small = static_cast<CushimTensorMapAllocClass>(1),
+                 large = static_cast<CushimTensorMapAllocClass>(2),
+                 unknown = static_cast<CushimTensorMapAllocClass>(3);
   const Newest running;
   CUtensorMap map{};
-  for (const auto wanted :
-       {CU_TENSOR_MAP_ALLOC_CLASS_AUTO, CU_TENSOR_MAP_ALLOC_CLASS_SMALL, CU_TENSOR_MAP_ALLOC_CLASS_LARGE}) {
-    CUtensorMapAllocClass effective = CU_TENSOR_MAP_ALLOC_CLASS_LARGE;
+  for (const auto wanted : {automatic, small, large}) {
+    CushimTensorMapAllocClass effective = large;
     EXPECT_EQ(driver().cuTensorMapSetAllocationClass(&map, wanted, &effective), CUDA_SUCCESS);
-    EXPECT_EQ(effective, CU_TENSOR_MAP_ALLOC_CLASS_SMALL);
+    EXPECT_EQ(effective, small);
   }
-  EXPECT_EQ(driver().cuTensorMapSetAllocationClass(&map, CU_TENSOR_MAP_ALLOC_CLASS_LARGE, nullptr),
-            CUDA_SUCCESS);
-  CUtensorMapAllocClass effective = CU_TENSOR_MAP_ALLOC_CLASS_LARGE;
-  EXPECT_EQ(driver().cuTensorMapSetAllocationClass(nullptr, CU_TENSOR_MAP_ALLOC_CLASS_SMALL, &effective),
-            CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(effective, CU_TENSOR_MAP_ALLOC_CLASS_SMALL);
-  EXPECT_EQ(driver().cuTensorMapSetAllocationClass(&map, static_cast<CUtensorMapAllocClass>(3), nullptr),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver().cuTensorMapSetAllocationClass(&map, large, nullptr), CUDA_SUCCESS);
+  CushimTensorMapAllocClass effective = large;
+  EXPECT_EQ(driver().cuTensorMapSetAllocationClass(nullptr, small, &effective), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(effective, small);
+  EXPECT_EQ(driver().cuTensorMapSetAllocationClass(&map, unknown, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
-
-#endif
 
 }  // namespace
 }  // namespace cushim::sim
