@@ -299,7 +299,7 @@ CUresult update(Call &call, CUgraphExec handle, CUgraph by, UpdateResult &out) {
   out.result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   if (!wanted.has_value()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   Pairing pairing;
-  const Difference difference = compare(executable.graph, *wanted, pairing);
+  const Difference difference = compare(call.system, executable.graph, *wanted, pairing);
   out.result = difference.result;
   if (difference.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
     if (!set_commands(executable, std::move(*wanted), pairing)) {

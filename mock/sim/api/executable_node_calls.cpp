@@ -18,23 +18,12 @@ FlatGraph::Node &find(Call &call, CUgraphExec executable, CUgraphNode node) {
   return find_place(call, executable, node).node();
 }
 
-// Returns whether the memory at an address is that of a node. Allocations of graphs and others do not replace
-// each other.
-bool is_of_graph(Call &call, CUmemorytype type, CUdeviceptr address) {
-  const bool is_device = type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
-  const Allocation *const found = is_device ? call.system.memory.find(address) : nullptr;
-  return found != nullptr && found->graph_memory != nullptr;
-}
-
 // The parameters of a copy of more than one dimension stay the same, byte by byte. Those of a memset stay the
 // same except the value and the address. Measured on an H200, driver 580.
 void check_change(Call &call, const Memcpy &before, const Memcpy &after) {
   const CUDA_MEMCPY3D &a = before.parameters(), &b = after.parameters();
   const bool is_one_row = a.Height == 1 && a.Depth == 1 && b.Height == 1 && b.Depth == 1;
-  require(is_one_row || has_same_bytes(a, b));
-  require(is_of_graph(call, a.srcMemoryType, a.srcDevice) ==
-              is_of_graph(call, b.srcMemoryType, b.srcDevice) &&
-          is_of_graph(call, a.dstMemoryType, a.dstDevice) == is_of_graph(call, b.dstMemoryType, b.dstDevice));
+  require((is_one_row || has_same_bytes(a, b)) && has_same_sources_of_memory(call.system, before, after));
 }
 void check_change(Call &, const Memset &before, const Memset &after) {
   const CUDA_MEMSET_NODE_PARAMS &a = before.parameters, &b = after.parameters;
@@ -101,7 +90,7 @@ CUresult set_child(Call &call, CUgraphExec executable, CUgraphNode handle, CUgra
   auto flat = flatten(graph);
   require(flat.has_value(), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   Pairing pairing;
-  const Difference difference = compare_child(*end.graph, end.node(), *flat, pairing);
+  const Difference difference = compare_child(call.system, *end.graph, end.node(), *flat, pairing);
   require(difference.result == CU_GRAPH_EXEC_UPDATE_SUCCESS, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   replace_commands(*end.graph, std::move(*flat), pairing);
   replace_user_objects(call, executable_of(call, executable), node, graph);

@@ -87,9 +87,7 @@ CUresult get(Call &call, CUgraphNode handle, CUDA_BATCH_MEM_OP_NODE_PARAMS *out)
 
 // Sets the members that all versions of the struct have.
 template <class Parameters>
-GraphNode &get_launch(Call &call, CUgraphNode handle, Parameters *out) {
-  require(out != nullptr);
-  GraphNode &node = node_of(call, handle);
+void get_launch(Call &call, GraphNode &node, Parameters *out) {
   auto &launch = command_of<KernelLaunch>(node);
   const Function &function = call.object<Function>(launch.function);
   node.arguments.clear();
@@ -105,18 +103,20 @@ GraphNode &get_launch(Call &call, CUgraphNode handle, Parameters *out) {
   out->blockDimZ = launch.shape.block.z;
   out->sharedMemBytes = launch.shape.dynamic_shared_bytes;
   out->kernelParams = node.arguments.data();
-  return node;
 }
 
 CUresult get(Call &call, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out) {
-  get_launch(call, node, out);
+  require(out != nullptr);
+  get_launch(call, node_of(call, node), out);
   return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12000
-CUresult get(Call &call, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2 *out) {
-  const GraphNode &found = get_launch(call, node, out);
-  out->ctx = found.context;
+CUresult get(Call &call, CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v2 *out) {
+  require(out != nullptr);
+  GraphNode &node = node_of(call, handle);
+  get_launch(call, node, out);
+  out->ctx = node.context;
   return CUDA_SUCCESS;
 }
 #endif
@@ -148,10 +148,9 @@ void set_semaphores(To &to, const From &from) {
   to.numExtSems = from.numExtSems;
 }
 
-// Sets the member of the node's type. Pointers in it are valid until the node is destroyed.
-CUresult get_any(Call &call, CUgraphNode handle, CUgraphNodeParams *out) {
-  require(out != nullptr);
-  GraphNode &node = node_of(call, handle);
+}  // namespace
+
+CUgraphNodeParams parameters_of_any(Call &call, GraphNode &node) {
   CUgraphNodeParams found{};
   if (const auto *const copy = std::get_if<Memcpy>(&node.command)) {
     found.type = CU_GRAPH_NODE_TYPE_MEMCPY;
@@ -163,7 +162,7 @@ CUresult get_any(Call &call, CUgraphNode handle, CUgraphNodeParams *out) {
     found.memset = {with.dst,   with.pitch,  with.value,  with.elementSize,
                     with.width, with.height, node.context};
   } else if (std::holds_alternative<KernelLaunch>(node.command)) {
-    get_launch(call, handle, &found.kernel);
+    get_launch(call, node, &found.kernel);
     found.type = CU_GRAPH_NODE_TYPE_KERNEL;
     found.kernel.ctx = node.context;
   } else if (const auto *const host = std::get_if<HostFunction>(&node.command)) {
@@ -210,7 +209,14 @@ CUresult get_any(Call &call, CUgraphNode handle, CUgraphNodeParams *out) {
   } else {
     found.type = CU_GRAPH_NODE_TYPE_EMPTY;
   }
-  *out = found;
+  return found;
+}
+
+namespace {
+
+CUresult get_any(Call &call, CUgraphNode handle, CUgraphNodeParams *out) {
+  require(out != nullptr);
+  *out = parameters_of_any(call, node_of(call, handle));
   return CUDA_SUCCESS;
 }
 #endif
@@ -252,7 +258,8 @@ CUresult set_event(Call &call, CUgraphNode handle, CUevent event) {
 #if CUDA_VERSION >= 12020
 // Replaces the graph of a child graph node by a copy of another.
 CUresult set_child(Call &call, GraphNode &node, Graph &graph) {
-  require(node.graph != &graph, CUDA_ERROR_NOT_SUPPORTED);  // measured on an H200, driver 580
+  // Measured on an H200, driver 580.
+  require(!node.graph->has_memory_nodes, CUDA_ERROR_NOT_SUPPORTED);
   Graph &made = child_of(call, *node.graph, graph);
   destroy_graph(call.system, *std::exchange(std::get<ChildGraph>(node.command).graph, &made), call.name);
   call_destructors(call);

@@ -104,6 +104,8 @@ CUDA_MEM_ALLOC_NODE_PARAMS parameters_of(const MemoryAllocation &command);
 #if CUDA_VERSION >= 12020
 // Makes the memory of an allocation node, as memory_of() does.
 NodeParameters parameters_of(Call &call, const CUgraphNodeParams *parameters);
+// Returns the parameters of a node. Pointers in them are valid until the node is destroyed or changed.
+CUgraphNodeParams parameters_of_any(Call &call, GraphNode &node);
 // INVALID_VALUE unless the bytes that the type of node does not use are 0.
 void require_zero_unused(const CUgraphNodeParams &parameters);
 // INVALID_VALUE for parameters of another type of node.

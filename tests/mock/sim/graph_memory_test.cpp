@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes of graphs that allocate and free memory.
 #include <algorithm>
+#include <utility>
 
 #include "graph_calls.hpp"
 #include "support/structures.hpp"
@@ -139,6 +140,70 @@ TEST(GraphMemory, Is_captured_and_freed_once) {
   EXPECT_EQ(driver().cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
 }
 
+#if CUDA_VERSION >= 12000
+// A graph with a copy from one of the memories below, and a call and an update that replace that memory.
+struct CopyOfMemory {
+  CopyOfMemory() {
+    need(driver().cuMemAllocAsync(&pooled, 64, nullptr));
+    need(driver().cuCtxGetCurrent(&context));
+  }
+  CUDA_MEMCPY3D copy_of(CUdeviceptr from) const {
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = from;
+    copy.dstDevice = other;
+    copy.WidthInBytes = 16;
+    copy.Height = copy.Depth = 1;
+    return copy;
+  }
+  // Returns the results of the call and of the update.
+  std::pair<CUresult, CUgraphExecUpdateResult> replace(CUdeviceptr before, CUdeviceptr after) const {
+    const CUDA_MEMCPY3D copy = copy_of(before), changed = copy_of(after);
+    CUgraphNode node = nullptr;
+    need(driver().cuGraphAddMemcpyNode(&node, graph, &memory.node, 1, &copy, context));
+    const CUgraphExec executable = instantiate(graph);
+    const CUresult code = driver().cuGraphExecMemcpyNodeSetParams(executable, node, &changed, context);
+    need(driver().cuGraphExecMemcpyNodeSetParams(executable, node, &copy, context));
+    need(driver().cuGraphMemcpyNodeSetParams(node, &changed));
+    CUgraphExecUpdateResultInfo info{};
+    const CUresult update = exact::cuGraphExecUpdate_v12000(driver())(executable, graph, &info);
+    EXPECT_EQ(update == CUDA_SUCCESS, info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    EXPECT_EQ(info.errorNode, update == CUDA_SUCCESS ? nullptr : node);
+    need(driver().cuGraphExecDestroy(executable));
+    return {code, info.result};
+  }
+
+  Running running;
+  CUgraph graph = make_graph();
+  AllocationNode memory = add_allocation(graph);
+  CUdeviceptr other = running.memory(), pooled = 0;
+  CUcontext context = nullptr;
+};
+
+TEST(GraphMemory, Of_pools_and_other_memory_do_not_replace_each_other_in_copies) {
+  using Results = std::pair<CUresult, CUgraphExecUpdateResult>;
+  const Results possible{CUDA_SUCCESS, CU_GRAPH_EXEC_UPDATE_SUCCESS},
+      impossible{CUDA_ERROR_INVALID_VALUE, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED};
+  const auto replace = [](auto before, auto after) {
+    const CopyOfMemory copy;
+    return copy.replace(before(copy), after(copy));
+  };
+  const auto of_graph = [](const CopyOfMemory &copy) { return copy.memory.address; };
+  const auto of_graph_too = [](const CopyOfMemory &copy) { return copy.memory.address + 16; };
+  const auto of_pool = [](const CopyOfMemory &copy) { return copy.pooled; };
+  const auto other = [](const CopyOfMemory &copy) { return copy.other + 64; };
+  const auto pinned = [](const CopyOfMemory &copy) {
+    return reinterpret_cast<CUdeviceptr>(copy.running.pinned(16));
+  };
+  EXPECT_EQ(replace(of_graph, other), impossible);
+  EXPECT_EQ(replace(other, of_graph), impossible);
+  EXPECT_EQ(replace(of_graph, of_pool), impossible);
+  EXPECT_EQ(replace(of_pool, other), impossible);
+  EXPECT_EQ(replace(of_graph, of_graph_too), possible);
+  EXPECT_EQ(replace(other, pinned), possible);
+}
+#endif
+
 #if CUDA_VERSION >= 12020
 TEST(GraphMemory, Comes_from_nodes_of_the_generic_call) {
   const Running running;
@@ -156,6 +221,20 @@ TEST(GraphMemory, Comes_from_nodes_of_the_generic_call) {
   need(driver().cuGraphAddNode(&freeing, graph, &made, nullptr, 1, &free));
   EXPECT_EQ(driver().cuGraphLaunch(instantiate(graph), nullptr), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuGraphNodeSetParams(made, &parameters), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST(GraphMemory, In_a_graph_keeps_the_graphs_of_its_child_nodes) {
+  const Running running;
+  const CUgraph graph = make_graph(), child = make_graph();
+  CUgraphNode node = nullptr;
+  need(driver().cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
+  CUgraphNodeParams parameters{};
+  parameters.type = CU_GRAPH_NODE_TYPE_GRAPH;
+  parameters.graph.graph = graph;  // of which the node gets a copy
+  EXPECT_EQ(driver().cuGraphNodeSetParams(node, &parameters), CUDA_SUCCESS);
+  add_allocation(graph);
+  parameters.graph.graph = child;
+  EXPECT_EQ(driver().cuGraphNodeSetParams(node, &parameters), CUDA_ERROR_NOT_SUPPORTED);
 }
 #endif
 

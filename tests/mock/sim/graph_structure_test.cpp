@@ -146,6 +146,21 @@ TEST(GraphStructure, An_update_keeps_the_number_of_dimensions) {
   EXPECT_EQ(update.node, changed);
 }
 
+TEST(GraphStructure, A_clone_keeps_the_order_of_the_nodes_without_dependents) {
+  const Running running;
+  const CUgraph graph = make_graph(), other = make_graph();
+  const CUgraphNode first = add_empty(graph);
+  add_set(graph, running.memory(), 1);
+  need(driver().cuGraphDestroyNode(
+      add_empty(graph, {first})));  // `first` is the newest one without dependents
+  CUgraph clone = nullptr;
+  need(driver().cuGraphClone(&clone, graph));
+  add_set(other, running.memory(), 1);
+  add_empty(other);
+  EXPECT_EQ(Update(instantiate(graph), other).code, CUDA_SUCCESS);
+  EXPECT_EQ(Update(instantiate(clone), other).code, CUDA_SUCCESS);
+}
+
 TEST(GraphStructure, An_update_names_a_node_of_a_child_graph) {
   const Running running;
   const CUdeviceptr word = running.memory();
