@@ -208,6 +208,7 @@ constexpr Effect kEffects[] = {
     {"cuStreamQuery", nullptr, stream_is_done},
     {"cuStreamBeginCapture", nullptr, begin_capture},
     {"cuStreamBeginCaptureToGraph", nullptr, begin_capture},
+    {"cuStreamBeginRecaptureToGraph", nullptr, begin_capture},
     {"cuStreamBeginCaptureToCig", nullptr, begin_capture},
     {"cuStreamEndCapture", nullptr, end_capture, true},
     {"cuStreamEndCaptureToCig", nullptr, end_capture, true},

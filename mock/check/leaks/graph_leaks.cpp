@@ -27,12 +27,17 @@ enum class Role {
 };
 
 Role role_of(std::string_view base) {
-  constexpr std::pair<std::string_view, Role> kRoles[] = {
-      {"cuStreamBeginCapture", Role::begins},     {"cuStreamBeginCaptureToGraph", Role::begins},
-      {"cuStreamEndCapture", Role::ends},         {"cuStreamWaitEvent", Role::waits},
-      {"cuStreamDestroy", Role::destroys_stream}, {"cuCtxDestroy", Role::destroys_context},
-      {"cuUserObjectCreate", Role::makes},        {"cuUserObjectRetain", Role::retains},
-      {"cuUserObjectRelease", Role::releases},    {"cuGraphRetainUserObject", Role::moves}};
+  constexpr std::pair<std::string_view, Role> kRoles[] = {{"cuStreamBeginCapture", Role::begins},
+                                                          {"cuStreamBeginCaptureToGraph", Role::begins},
+                                                          {"cuStreamBeginRecaptureToGraph", Role::begins},
+                                                          {"cuStreamEndCapture", Role::ends},
+                                                          {"cuStreamWaitEvent", Role::waits},
+                                                          {"cuStreamDestroy", Role::destroys_stream},
+                                                          {"cuCtxDestroy", Role::destroys_context},
+                                                          {"cuUserObjectCreate", Role::makes},
+                                                          {"cuUserObjectRetain", Role::retains},
+                                                          {"cuUserObjectRelease", Role::releases},
+                                                          {"cuGraphRetainUserObject", Role::moves}};
   const auto *const found = std::ranges::find(kRoles, base, &std::pair<std::string_view, Role>::first);
   return found != std::end(kRoles) ? found->second : Role::none;
 }

@@ -7,6 +7,7 @@
 #include "api/variants.hpp"
 #include "graphs/capture_rules.hpp"
 #include "graphs/capturing.hpp"
+#include "graphs/recapture.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -60,6 +61,7 @@ CUresult error_at_end(Call &call, const Capture &capture) {
   if (!capture.is_valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture.thread != call.thread().number)
     return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  if (capture.recapture != nullptr && !capture.recapture->is_complete()) return kRecaptureFailure;
   return has_unjoined_work(call.system, capture) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED : CUDA_SUCCESS;
 }
 
@@ -186,6 +188,25 @@ CUresult begin_to_graph(Call &call, CUstream handle, CUgraph graph_handle, const
   return CUDA_SUCCESS;
 }
 
+// The graph keeps its nodes, and loses its user objects. Documentation.
+CUresult begin_again(Call &call, CUstream handle, CUstreamCaptureMode mode, CUgraph graph_handle,
+                     CushimGraphRecaptureCallback callback, void *data) {
+  Graph &graph = graph_of(call, graph_handle);
+  Stream &stream = stream_to_capture(call, handle, mode);
+  require(!is_captured_into(call.system, graph_handle), CUDA_ERROR_ILLEGAL_STATE);
+  auto recapture = std::make_shared<Recapture>();
+  graph.for_each_node([&](const GraphNode &node) { recapture->nodes.push_back(handle_of(node)); });
+  recapture->callback = callback;
+  recapture->data = data;
+  Capture &capture = *start(call, stream, graph_handle, mode).capture;
+  capture.is_to_graph = true;
+  capture.recapture = std::move(recapture);
+  for (const auto &[object, count] : std::exchange(graph.user_objects, {}))
+    release(call.system, *object, count, call.name);
+  call_destructors(call);
+  return CUDA_SUCCESS;
+}
+
 CUresult info_of_edges(Call &call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
                        CUgraph *graph, const CUgraphNode **dependencies, const CUgraphEdgeData **edges,
                        std::size_t *count) {
@@ -226,6 +247,7 @@ void serve_captures(Service &service) {
   service.serve<"cuStreamUpdateCaptureDependencies", update_without_data>();
 #if CUDA_VERSION >= 12030
   service.serve<"cuStreamBeginCaptureToGraph", begin_to_graph>();
+  service.serve<"cuStreamBeginRecaptureToGraph", begin_again>();
   service.serve<"cuStreamGetCaptureInfo", info_of_edges>();
   service.serve<"cuStreamUpdateCaptureDependencies", update_with_data>();
 #endif

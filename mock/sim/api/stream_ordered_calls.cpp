@@ -106,15 +106,15 @@ CUresult capture_allocation(Call &call, Stream &stream, const Pool &pool, CUdevi
   require(pool.kind == MemoryKind::device, CUDA_ERROR_NOT_SUPPORTED);
   const std::shared_ptr<GraphMemory> memory = make_graph_memory(call, *pool.device, size);
   require(memory != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
-  capture(call, stream, MemoryAllocation{memory}, nullptr);
-  *out = memory->address;
+  const GraphNode &node = capture(call, stream, MemoryAllocation{memory}, nullptr);
+  *out = std::get<MemoryAllocation>(node.command).memory->address;  // a recapture has the node's memory
   return CUDA_SUCCESS;
 }
 
 // Frees memory of a graph: adds a node if the stream captures, else frees what a launch has allocated.
 CUresult free_graph_memory(Call &call, Stream &stream, GraphMemory &memory) {
   if (stream.capture != nullptr) {
-    require(!memory.is_freed);
+    require(!memory.is_freed || stream.capture->capture->recapture != nullptr);
     capture_command(call, stream, MemoryFree{memory.shared_from_this()});
     return CUDA_SUCCESS;
   }

@@ -12,6 +12,7 @@
 namespace cushim::sim {
 
 struct Call;
+struct Recapture;
 struct Stream;
 
 // A capture of one or more streams into a graph.
@@ -22,6 +23,7 @@ struct Capture {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   unsigned long thread = 0;  // the number of the thread that began it
   bool is_valid = true;
+  std::shared_ptr<Recapture> recapture{};  // of the nodes that the graph has; null for other captures
   Stream *origin = nullptr;
   std::vector<Stream *> streams{};         // includes the origin
   std::vector<CUgraphNode> left_behind{};  // the last nodes of its streams that have been destroyed

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/call.hpp"
+#include "graphs/recapture.hpp"
 
 namespace cushim::sim {
 
@@ -35,6 +36,12 @@ GraphNode &capture(Call &call, Stream &stream, Command command, CUcontext contex
   CapturePoint &point = *stream.capture;
   require(point.capture->is_valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   Graph &graph = graph_of(call.system, *point.capture);
+  if (point.capture->recapture != nullptr) {
+    GraphNode &node = recapture(call, stream, std::move(command), context);
+    point.clear();
+    point.add(handle_of(node));
+    return node;
+  }
   GraphNode &node = add_node(call.system, graph, std::move(command), context);
   for (std::size_t i = 0; i < point.dependencies.size(); ++i)
     if (GraphNode *const found = call.system.handles.find<GraphNode>(point.dependencies[i]);
@@ -106,8 +113,9 @@ Graph *end_capture(Call &call, Capture &capture) {
   System &system = call.system;
   Graph *graph = system.handles.find<Graph>(capture.graph);
   if (!capture.is_valid && graph != nullptr) {
-    // Also the program's; measured, driver 580. A graph that is a part of a node ends with the node.
-    if (graph->parent == nullptr) destroy_graph(system, *graph, call.name);
+    // Also the program's; measured, driver 580. A graph that is a part of a node ends with the node. The
+    // program destroys the graph of a recapture (documentation).
+    if (graph->parent == nullptr && capture.recapture == nullptr) destroy_graph(system, *graph, call.name);
     graph = nullptr;
   }
   forget(system, capture);
@@ -171,7 +179,7 @@ void leave_capture(System &system, Stream &stream) {
   }
   // Also a graph that the program has made; measured, driver 580.
   if (Graph *const graph = system.handles.find<Graph>(capture->graph);
-      graph != nullptr && graph->parent == nullptr)
+      graph != nullptr && graph->parent == nullptr && capture->recapture == nullptr)
     destroy_graph(system, *graph, "the end of its stream");
   forget(system, *capture);
 }
