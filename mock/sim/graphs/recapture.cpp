@@ -2,12 +2,12 @@
 #include "graphs/recapture.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <tuple>
 #include <type_traits>
 
 #include "api/graph_objects.hpp"
+#include "api/reserved.hpp"
 #include "graphs/capturing.hpp"
 #include "graphs/update.hpp"
 
@@ -18,8 +18,8 @@ namespace cushim::sim {
 namespace {
 
 template <class T>
-bool has_same_bytes(const std::vector<T> &a, const std::vector<T> &b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+bool have_same_bytes(const std::vector<T> &all, const std::vector<T> &others) {
+  return std::ranges::equal(all, others, [](const T &a, const T &b) { return has_same_bytes(a, b); });
 }
 
 bool is_same(const Memcpy &before, const Memcpy &after) {
@@ -47,7 +47,7 @@ bool is_same(const KernelLaunch &before, const KernelLaunch &after) {
   const NodeAttributes &a = before.attributes != nullptr ? *before.attributes : none;
   const NodeAttributes &b = after.attributes != nullptr ? *after.attributes : none;
   const bool has_same_attributes = std::ranges::equal(a, b, [](const auto &x, const auto &y) {
-    return x.first == y.first && std::memcmp(&x.second, &y.second, sizeof x.second) == 0;
+    return x.first == y.first && has_same_bytes(x.second, y.second);
   });
   return before.function == after.function && shape(before) == shape(after) && has_same_attributes &&
          before.is_cooperative == after.is_cooperative && before.parameters == after.parameters;
@@ -58,11 +58,11 @@ bool is_same(const HostFunction &before, const HostFunction &after) {
 bool is_same(const EventRecord &before, const EventRecord &after) { return before.event == after.event; }
 bool is_same(const EventWait &before, const EventWait &after) { return before.event == after.event; }
 bool is_same(const BatchMemOp &before, const BatchMemOp &after) {
-  return has_same_bytes(before.operations, after.operations);
+  return have_same_bytes(before.operations, after.operations);
 }
 template <class Parameters>
 bool is_same(const SemaphoreList<Parameters> &before, const SemaphoreList<Parameters> &after) {
-  return before.semaphores == after.semaphores && has_same_bytes(before.parameters, after.parameters);
+  return before.semaphores == after.semaphores && have_same_bytes(before.parameters, after.parameters);
 }
 // A recapture asks for new memory, and gets that of the node.
 bool is_same(const MemoryAllocation &before, const MemoryAllocation &after) {
