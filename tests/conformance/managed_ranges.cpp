@@ -311,5 +311,79 @@ TEST_F(ManagedRanges, Brought_in_a_held_stream_say_so_at_once) {
   EXPECT_VALUE(state_of(to, kPage), text_of({false, {}, {}, kOnDevice}));
 }
 
+// ---- Runs of pages with the same state, and pages that allocations share ----
+
+// Each statement runs in a process of its own, in which no other memory shares the pages.
+class ManagedRuns : public WithManagedMemory {
+ public:
+  void bring(CUdeviceptr to, std::size_t bytes, const CUmemLocation &at) {
+    NEED(driver().cuMemPrefetchAsync_v2(to, bytes, at, 0, stream()));
+    NEED(driver().cuCtxSynchronize());
+  }
+  static CUdeviceptr allocated(std::size_t bytes) {
+    CUdeviceptr to = 0;
+    NEED(driver().cuMemAllocManaged(&to, bytes, CU_MEM_ATTACH_GLOBAL));
+    return to;
+  }
+};
+const CUmemLocation on_host = location(CU_MEM_LOCATION_TYPE_HOST, 0);
+
+TEST_F(ManagedRuns, Are_stepped_over_by_their_length_to_read_a_range) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  const CUdeviceptr to = managed(4 * kPage);
+  bring(to, 2 * kPage, on_device);
+  EXPECT_VALUE(state_of(to + kPage, 2 * kPage), text_of({false, {}, {}, kOnDevice}));
+  EXPECT_VALUE(state_of(to, 3 * kPage), text_of({}));
+  EXPECT_VALUE(state_of(to + kPage, 3 * kPage), text_of({}));
+}
+TEST_F(ManagedRuns, Are_stepped_over_by_their_length_to_change_a_range) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  const CUdeviceptr to = managed(4 * kPage);
+  bring(to + 2 * kPage, kPage, on_host);
+  bring(to, 4 * kPage, on_device);  // the third page then belongs to a run of three, and the fourth is left
+  EXPECT_VALUE(state_of(to, 3 * kPage), text_of({false, {}, {}, kOnDevice}));
+  EXPECT_VALUE(state_of(to + 3 * kPage, kPage), text_of({}));
+}
+TEST_F(ManagedRuns, Of_pages_that_are_already_so_are_stepped_over) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  const CUdeviceptr to = managed(4 * kPage);
+  NEED(driver().cuMemAdvise_v2(to + 2 * kPage, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device));
+  NEED(driver().cuMemAdvise_v2(to + kPage, 2 * kPage, CU_MEM_ADVISE_UNSET_READ_MOSTLY, on_device));
+  EXPECT_VALUE(state_of(to + 2 * kPage, kPage), text_of({true, {}, {}, {}}));
+}
+TEST_F(ManagedRuns, Contain_pages_of_two_allocations) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  const CUdeviceptr first = managed(5000), second = managed(kPage);
+  NEED(driver().cuMemAdvise_v2(first + kPage, 1, CU_MEM_ADVISE_SET_READ_MOSTLY, on_device));
+  EXPECT_VALUE(state_of(second, 1), text_of({true, {}, {}, {}}));
+  EXPECT_VALUE(state_of(second + kPage - 1, 1), text_of({}));
+}
+TEST_F(ManagedRuns, Contain_no_pages_of_two_contexts) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  const CUdeviceptr first = managed(5000);
+  NEED(driver().cuCtxPushCurrent(other_context()));
+  const CUdeviceptr second = allocated(kPage);
+  bring(first, 5000, on_host);
+  EXPECT_VALUE(state_of(second, kPage), text_of({}));
+  NEED(driver().cuMemFree(second));
+  NEED(driver().cuCtxPopCurrent(&context_out));
+}
+TEST_F(ManagedRuns, Get_the_state_of_new_memory_with_a_free) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  const CUdeviceptr first = allocated(5000), second = managed(2 * kPage);
+  bring(first, 5000, on_device);
+  EXPECT_VALUE(state_of(second, 1), text_of({false, {}, {}, kOnDevice}));
+  NEED(driver().cuMemFree(first));
+  EXPECT_VALUE(state_of(second, 1), text_of({}));
+}
+TEST_F(ManagedRuns, Are_stepped_over_by_a_free) {
+  CUSHIM_IN_A_FRESH_PROCESS();
+  const CUdeviceptr before = managed(4 * kPage), first = allocated(5000), second = managed(2 * kPage);
+  bring(second, 2 * kPage, on_device);
+  NEED(driver().cuMemFree(first));
+  EXPECT_VALUE(state_of(second, 1), text_of({false, {}, {}, kOnDevice}));
+  EXPECT_VALUE(state_of(before, 4 * kPage), text_of({}));
+}
+
 }  // namespace
 }  // namespace conformance

@@ -47,11 +47,13 @@ CUresult allocate(Call &call, CUdeviceptr *out, std::size_t size, unsigned flags
   require(size != 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
   require_no_strict_capture(call);
   Context &context = call.context();
+  ManagedPlace place = call.system.managed_blocks.place(context, size);
   Allocation *const made = call.system.memory.allocate_on_host(MemoryKind::managed, size);
   require(made != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
   made->context = &context;
   made->device = context.device;
   made->flags = flags;
+  made->managed = std::move(place);
   made->synchronizes = true;  // reported value, measured on driver 580
   *out = made->base;
   return CUDA_SUCCESS;
@@ -63,7 +65,8 @@ Allocation &managed_range(Call &call, CUdeviceptr address, std::size_t size) {
   Allocation *const allocation = call.system.memory.find(address);
   require(size != 0 && allocation != nullptr && allocation->kind == MemoryKind::managed &&
           size <= allocation->end() - address);
-  if (allocation->pages == nullptr) allocation->pages = std::make_unique<ManagedPages>();
+  if (allocation->managed.pages == nullptr)
+    allocation->managed.pages = std::make_shared<ManagedPages>(allocation->size);
   return *allocation;
 }
 
@@ -83,7 +86,7 @@ PageLocation page_location(Call &call, const CUmemLocation &location, CUresult n
 }
 
 void set_prefetched(Allocation &allocation, CUdeviceptr address, std::size_t size, const PageLocation &to) {
-  allocation.pages->change(address - allocation.base, size, [&](PageState &page) { page.prefetched = to; });
+  allocation.managed.change(address - allocation.base, size, [&](PageState &page) { page.prefetched = to; });
 }
 
 namespace {
@@ -156,8 +159,8 @@ CUresult advise_at_location(Call &call, CUdeviceptr address, std::size_t size, C
   call.context();
   Allocation &allocation = managed_range(call, address, size);
   if (const std::optional<PageLocation> at = find_location())
-    allocation.pages->change(address - allocation.base, size,
-                             [&](PageState &page) { set_advice(page, advice, *at); });
+    allocation.managed.change(address - allocation.base, size,
+                              [&](PageState &page) { set_advice(page, advice, *at); });
   return CUDA_SUCCESS;
 }
 
@@ -244,7 +247,7 @@ PageState range_state(Call &call, CUdeviceptr address, std::size_t count) {
     return state;
   }
   const Allocation &allocation = managed_range(call, address, count);
-  return allocation.pages->common(address - allocation.base, count);
+  return allocation.managed.common(address - allocation.base, count);
 }
 
 CUresult one_range_attribute(Call &call, void *value, std::size_t size, CUmem_range_attribute attribute,
@@ -298,7 +301,7 @@ CUresult get_location_info(Call &call, CUdeviceptr address, std::size_t size, st
   using Location = std::pair<int, int>;  // type and id
   const auto location_at = [&](CUdeviceptr at) -> Location {
     if (managed != nullptr) {
-      const PageLocation prefetched = managed->pages->common(at - managed->base, 1).prefetched;
+      const PageLocation prefetched = managed->managed.common(at - managed->base, 1).prefetched;
       if (prefetched.type == CU_MEM_LOCATION_TYPE_DEVICE) return {prefetched.type, prefetched.id};
       if (prefetched.type != CU_MEM_LOCATION_TYPE_INVALID) return {kHostLocation, 0};
     }

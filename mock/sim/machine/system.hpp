@@ -28,6 +28,7 @@
 #include "machine/checkpoint.hpp"
 #include "machine/error_log.hpp"
 #include "machine/faults.hpp"
+#include "memory/managed_blocks.hpp"
 #include "memory/memory.hpp"
 #include "memory/pinned_chunks.hpp"
 #include "memory/pool.hpp"
@@ -175,6 +176,7 @@ struct System final : mock::Owner {
   std::vector<Device *> visible;  // by ordinal; set by cuInit
   ObjectNumbers numbers;
   PinnedChunks pinned_chunks{numbers};
+  ManagedBlocks managed_blocks;  // before the allocations, which have places in it
   Memory memory;
   std::unordered_map<cuuint64_t, GraphCondition *> conditions;  // of conditional nodes, by handle
   Handles handles;

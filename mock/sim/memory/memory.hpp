@@ -49,7 +49,7 @@ struct Allocation {
   bool synchronizes = false;            // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 
   std::shared_ptr<const void> numbered;     // the owner of the numbers of pinned and registered memory
-  std::unique_ptr<ManagedPages> pages;      // null until a call needs them
+  ManagedPlace managed;                     // if it is managed memory; without pages until a call needs them
   std::unique_ptr<MemoryImport> imported;   // if another process exported it
   std::unique_ptr<VirtualMapping> mapping;  // if it is mapped into a reserved range
 
