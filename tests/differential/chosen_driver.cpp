@@ -9,7 +9,9 @@ namespace differential {
 
 ChosenDriver::ChosenDriver(const std::string &name) {
   if (name == "sim") {
-    machine_ = std::make_unique<cushim::sim::Machine>(cushim::sim::options_from_environment());
+    cushim::sim::Options options = cushim::sim::options_from_environment();
+    if (options.devices == cushim::sim::Options{}.devices) options.devices = RECORDED_DEVICE;
+    machine_ = std::make_unique<cushim::sim::Machine>(options);
     driver_ = &machine_->driver();
     return;
   }

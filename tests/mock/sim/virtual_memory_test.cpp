@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Virtual memory management: what only the simulated driver does. tests/conformance has the rest.
+#include <cushim/sim/profile.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -245,6 +247,21 @@ TEST(VirtualMemory, That_was_freed_is_not_host_memory) {
   std::uint32_t word = 0;
   EXPECT_EQ(driver().cuMemcpy(reinterpret_cast<CUdeviceptr>(&word), at, sizeof word),
             CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST(VirtualMemory, Has_no_handle_for_a_range_as_the_attribute_of_each_built_in_device_says) {
+  for (const Profile &profile : profiles()) {
+    const Running running({.devices = profile.id});
+    int is_supported = 77, file = 0;
+    CUdeviceptr memory = 0;
+    need(driver().cuDeviceGetAttribute(&is_supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0));
+    EXPECT_EQ(is_supported, 0) << profile.id;
+    need(driver().cuMemAlloc(&memory, 4096));
+    EXPECT_EQ(
+        driver().cuMemGetHandleForAddressRange(&file, memory, 4096, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+        CUDA_ERROR_NOT_SUPPORTED)
+        << profile.id;
+  }
 }
 
 // Measured on an H200, driver 580.159, which returns a dma-buf instead of NOT_SUPPORTED for flags of 0.
