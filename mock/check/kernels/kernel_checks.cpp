@@ -10,6 +10,7 @@
 
 #include <cushim/detail/launch_watch.hpp>
 
+#include "core/object_registry.hpp"
 #include "core/of_thread.hpp"
 #include "hazards/entry_point_effects.hpp"
 
@@ -44,12 +45,16 @@ const char *advice_on(std::string_view rule) {
 
 }  // namespace
 
-class KernelChecks::State final : public Watcher {
+class KernelChecks::State final : public Watcher, private ObjectRegistry::DestroyValidator {
  public:
   State(Driver &driver, KernelCheck which)
       : check(static_cast<mock::KernelCheck>(which)),
         enabled_(check),
-        hooks_(watch(driver, *this, enqueues_kernels)) {}
+        objects_(ObjectRegistry::of(driver)),
+        hooks_(watch(driver, *this, enqueues_kernels)) {
+    objects_->add(*this);
+  }
+  ~State() override { objects_->remove(*this); }
 
   void before(WatchedCall &) override { of_thread<LaunchWatches>().emplace_back(false); }
 
@@ -85,6 +90,9 @@ class KernelChecks::State final : public Watcher {
   const mock::KernelCheck check;
 
  private:
+  // Refuses no call: while a validator is there, the registry knows freed memory.
+  void before_destroy(WatchedCall &, const LifetimeEffect &, const TrackedObject *) override {}
+
   struct Launched {
     std::shared_ptr<mock::KernelDefects> defects;
     CallStack call_stack;
@@ -116,10 +124,25 @@ class KernelChecks::State final : public Watcher {
     finding.advice = advice_on(finding.rule);
     for (auto &[role, text] : defect.acts) finding.calls.push_back({role, text, {}});
     finding.calls.push_back({"launched by", launch.symbol, launch.call_stack});
+    add_calls_of_memory(defect, finding);
     findings_.add(std::move(finding));
   }
 
+  // Adds the calls that allocated and freed the memory of a defect. Adds none if other memory is at its
+  // address now, or if the memory is older than the check.
+  void add_calls_of_memory(const mock::KernelDefect &defect, Finding &finding) const {
+    if (defect.allocation == 0) return;
+    const std::lock_guard lock(objects_->mutex);
+    const TrackedObject *const memory = objects_->find_memory(defect.allocation);
+    if (memory == nullptr || memory->value != defect.allocation || memory->bytes != defect.allocation_bytes)
+      return;
+    finding.calls.push_back({"allocated by", cushim_entry(memory->made_by)->symbol, memory->made_at});
+    if (!memory->is_alive())
+      finding.calls.push_back({"freed by", cushim_entry(memory->ended_by)->symbol, memory->ended_at});
+  }
+
   mock::EnabledKernelCheck enabled_;
+  const std::shared_ptr<ObjectRegistry> objects_;
   mock::Mutex mutex_;
   std::deque<Launched> launches_;        // that have not ended when their defects were last taken
   std::size_t calls_ = 0, kernels_ = 0;  // that succeeded; that the driver told of

@@ -30,9 +30,9 @@ std::string line_of(const ptx::ThreadPosition &at) {
   return text;
 }
 
-// Appends `before` and the allocation that is nearest to an address, if there is one.
-void append_nearest_allocation(System &system, std::uint64_t address, std::string_view before,
-                               std::string &text) {
+// Appends `before` and the allocation that is nearest to an address. Returns it; null if there is none.
+const Allocation *append_nearest_allocation(System &system, std::uint64_t address, std::string_view before,
+                                            std::string &text) {
   const Allocation *nearest = nullptr;
   const auto distance = [address](const Allocation &one) {
     return address < one.base ? one.base - address : address - one.base;
@@ -40,13 +40,14 @@ void append_nearest_allocation(System &system, std::uint64_t address, std::strin
   system.memory.for_each([&](const Allocation &one) {
     if (nearest == nullptr || distance(one) < distance(*nearest)) nearest = &one;
   });
-  if (nearest == nullptr) return;
+  if (nearest == nullptr) return nullptr;
   text += before;
   text += "nearest allocation: " + std::to_string(nearest->size) + " bytes at " + hexadecimal(nearest->base);
   if (address >= nearest->end())
     text += ", which ends " + std::to_string(address - nearest->end()) + " bytes before it";
   else if (address < nearest->base)
     text += ", which begins " + std::to_string(nearest->base - address) + " bytes behind it";
+  return nearest;
 }
 
 }  // namespace
@@ -77,8 +78,12 @@ mock::KernelDefect to_defect(System &system, const std::string &kernel, const pt
       defect.rule = "use-after-free";
       defect.what +=
           "; freed allocation: " + std::to_string(freed->size) + " bytes at " + hexadecimal(freed->base);
-    } else {
-      append_nearest_allocation(system, finding.address, "; ", defect.what);
+      defect.allocation = freed->base;
+      defect.allocation_bytes = freed->size;
+    } else if (const Allocation *const nearest =
+                   append_nearest_allocation(system, finding.address, "; ", defect.what)) {
+      defect.allocation = nearest->base;
+      defect.allocation_bytes = nearest->size;
     }
   }
   for (const auto &[role, at] : finding.acts) {

@@ -45,6 +45,10 @@ struct KernelDefect {
   std::vector<std::pair<std::string, std::string>> acts;  // role; line and thread
   std::uint64_t count = 0;                                // occurrences
   std::uint64_t bytes = 0;
+  // The allocation that `what` names, which is nearest to the access or contained it: first address, size in
+  // bytes; 0: none
+  std::uint64_t allocation = 0;
+  std::uint64_t allocation_bytes = 0;
 };
 
 // The defects that one execution of a kernel has shown. Thread-safe.

@@ -124,10 +124,21 @@ TEST_F(ChecksInKernels, A_write_behind_an_allocation_names_kernel_thread_lines_a
       << found;
   const Finding finding = checks.findings().front();
   EXPECT_EQ(finding.bytes, 4u);
-  ASSERT_EQ(finding.calls.size(), 2u);
+  ASSERT_EQ(finding.calls.size(), 3u);
   EXPECT_EQ(finding.calls[1].role, "launched by");
   EXPECT_EQ(finding.calls[1].text, "cuLaunchKernel");
   EXPECT_FALSE(finding.calls[1].call_stack.frames().empty());
+  EXPECT_EQ(finding.calls[2].role, "allocated by");
+  EXPECT_EQ(finding.calls[2].text, "cuMemAlloc_v2");
+  EXPECT_FALSE(finding.calls[2].call_stack.frames().empty());
+}
+TEST_F(ChecksInKernels, Memory_that_is_older_than_the_check_has_no_allocating_call) {
+  const CUdeviceptr memory = running_.memory(400);
+  const KernelChecks checks(driver(), KernelCheck::memory);
+  EXPECT_EQ(launch("write", memory + (8 << 20), 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+  ASSERT_EQ(rules(checks), Names{"memory/out-of-bounds"});
+  EXPECT_TRUE(has(text(checks), "nearest allocation")) << text(checks);
+  EXPECT_FALSE(has(text(checks), "allocated by")) << text(checks);
 }
 TEST_F(ChecksInKernels, A_write_at_the_end_of_an_allocation_is_not_reported) {
   const KernelChecks checks(driver(), KernelCheck::memory);
@@ -158,6 +169,8 @@ TEST_F(ChecksInKernels, A_use_of_freed_memory_is_reported_also_after_another_all
   EXPECT_EQ(launch("write", freed, 3), CUDA_ERROR_ILLEGAL_ADDRESS);
   ASSERT_EQ(rules(checks), Names{"memory/use-after-free"});
   EXPECT_TRUE(has(text(checks), "freed allocation: 1024 bytes at 0x")) << text(checks);
+  EXPECT_TRUE(has(text(checks), "allocated by cuMemAlloc_v2")) << text(checks);
+  EXPECT_TRUE(has(text(checks), "freed by cuMemFree_v2")) << text(checks);
 }
 TEST_F(ChecksInKernels, A_use_before_the_free_is_not_reported) {
   const KernelChecks checks(driver(), KernelCheck::memory);
