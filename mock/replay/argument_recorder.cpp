@@ -7,7 +7,6 @@
 #include <string>
 
 #include <cushim/detail/entry_traits.hpp>
-#include <cushim/detail/packed_parameters.hpp>
 #include "attribute_values.hpp"
 #include "pointees.hpp"
 #include "process.hpp"
@@ -90,8 +89,10 @@ void ArgumentRecorder::after(HostVisibleMemory &watched, KernelParameters &kerne
         break;
       case Content::launch_options:
         if (has_succeeded) {
-          const std::string_view bytes = bytes_of_options(address);
-          copy(buffer, reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size(), read_valid);
+          const std::string bytes = bytes_of_options(address);
+          stream_.put(item_tag(buffer.argument, false));
+          stream_.put(bytes.size());
+          stream_.put(std::string_view(bytes));
         }
         break;
       case Content::attribute_values:
@@ -253,9 +254,20 @@ std::optional<std::string> ArgumentRecorder::parameters_of(CUfunction kernel, st
   return all;
 }
 
-std::string_view ArgumentRecorder::bytes_of_options(std::uint64_t address) {
-  const mock::PackedParameters packed = mock::packed_parameters(reinterpret_cast<void *const *>(address));
-  return {packed.bytes, packed.bytes != nullptr ? packed.size : 0};
+std::string ArgumentRecorder::bytes_of_options(std::uint64_t address) {
+  std::uint64_t bytes = 0, size = 0;
+  // The address of an option, and that of its value. No driver knows more than two options.
+  for (std::uint64_t option[2]; read(option, address, sizeof option); address += sizeof option) {
+    if (option[0] == reinterpret_cast<std::uint64_t>(CU_LAUNCH_PARAM_BUFFER_POINTER))
+      bytes = option[1];
+    else if (option[0] != reinterpret_cast<std::uint64_t>(CU_LAUNCH_PARAM_BUFFER_SIZE) ||
+             !read(&size, option[1], sizeof size))
+      break;
+  }
+  // Parameters of kernels have at most 32764 bytes.
+  std::string packed(std::min<std::uint64_t>(size, kBlockSize / 2), '\0');
+  packed.resize(trace::copy_if_there(packed.data(), bytes, packed.size()));
+  return packed;
 }
 
 void ArgumentRecorder::put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data,

@@ -58,8 +58,9 @@ class ArgumentRecorder {
   CUfunction kernel_in_arguments() const;
   HostVisibleMemory::CallOfProgram call_of_program(std::uint64_t begin) const;
   void put_changes(const std::vector<HostVisibleMemory::Change> &changes);
-  // Returns the bytes of the argument `extra` of a launch.
-  static std::string_view bytes_of_options(std::uint64_t address);
+  // Returns the parameters in the argument `extra` of a launch; empty if the memory does not exist, because a
+  // driver does not read the options of a kernel without parameters.
+  static std::string bytes_of_options(std::uint64_t address);
 
   ThreadStream &stream_;
   const int slot_;

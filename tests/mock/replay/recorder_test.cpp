@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <cushim/exact.hpp>
 #include <cushim/mock/hook.hpp>
+#include <cushim/replay/player.hpp>
 
 #include <algorithm>
 #include <sstream>
@@ -20,6 +21,7 @@ namespace {
 using replay::Item;
 using replay::RecordedCall;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 class Recorder : public Recorded {
  protected:
@@ -213,6 +215,32 @@ TEST_F(Recorder, Parameters_of_a_kernel_are_recorded) {
   EXPECT_EQ(bytes_of_item(call_of(recording, "cuLaunchKernel").after, 9),
             std::string_view("\x08\0\0\0\x88\x77\x66\x55\x44\x33\x22\x11\x04\0\0\0\7\0\0\0", 20));
 #endif
+}
+
+TEST_F(Recorder, Options_that_the_driver_does_not_read_need_not_exist) {
+  constexpr const char *kPtx =
+      ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { ret; }\n";
+  const Recording recording = Recording::read(record([&](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUDA_KERNEL_NODE_PARAMS node{};
+    CUgraph graph = nullptr;
+    CUgraphNode made = nullptr;
+    EXPECT_EQ(driver.cuModuleLoadData(&module, kPtx), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&node.func, module, "k"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    node.gridDimX = node.gridDimY = node.gridDimZ = node.blockDimX = node.blockDimY = node.blockDimZ = 1;
+    void *none[] = {nullptr};
+    node.kernelParams = none;
+    node.extra = reinterpret_cast<void **>(std::uintptr_t{1});
+    EXPECT_EQ(driver.cuGraphAddKernelNode(&made, graph, nullptr, 0, &node), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuLaunchKernel(node.func, 1, 1, 1, 1, 1, 1, 0, nullptr, none, node.extra), CUDA_SUCCESS);
+  }));
+  EXPECT_EQ(bytes_of_item(call_of(recording, "cuLaunchKernel").after, 10), "");
+  const cushim::sim::Machine machine;
+  const auto report = cushim::replay::play(recording, machine.driver());
+  EXPECT_EQ(report.replayed, recording.calls().size());
+  EXPECT_THAT(report.differences, IsEmpty());
 }
 
 #if CUDA_VERSION >= 12040
