@@ -269,6 +269,12 @@ bool Answers::give_buffer(const Buffer &buffer, const RecordedCall &recorded, st
   } else if (buffer.content == Content::returned_text) {
     const char *const text = texts_.emplace(item->bytes).first->c_str();
     std::memcpy(at, static_cast<const void *>(&text), sizeof text);
+  } else if (buffer.content == Content::returned_array) {
+    std::string &array = arrays_.emplace_back(item->bytes);
+    for (std::size_t i = 0; i + buffer.element <= array.size(); i += buffer.element)
+      translate(*buffer.type, array.data() + i, "", recorded.end);
+    const char *const first = array.data();
+    std::memcpy(at, static_cast<const void *>(&first), sizeof first);
   } else {
     std::ranges::copy(item->bytes, at);
     const trace::Type &type = buffer.type != nullptr ? *buffer.type : trace::type_of<CUdeviceptr>();

@@ -72,6 +72,12 @@ void ArgumentRecorder::after(HostVisibleMemory &watched, KernelParameters &kerne
         read_valid(&address, address, sizeof address);
         if (address != 0) copy_text(buffer, address, kMostText);
         break;
+      case Content::returned_array: {
+        std::uint64_t array = 0;
+        read_valid(&array, address, sizeof array);
+        if (array != 0) copy(buffer, array, size_of(buffer, slot_, words_, read), read_valid);
+        break;
+      }
       case Content::image:
         // The headers of an image that the driver rejected may be wrong.
         if (has_succeeded) {
@@ -215,7 +221,7 @@ CUfunction ArgumentRecorder::kernel_in_arguments() const {
 
 void ArgumentRecorder::put_changes(const std::vector<HostVisibleMemory::Change> &changes) {
   for (const HostVisibleMemory::Change &change : changes) {
-    stream_.put(item_tag(change.is_releasing ? kReleasingWrite : kHostMemory, false));
+    stream_.put(item_tag(change.item, false));
     stream_.put(change.bytes.size());
     stream_.put(change.address);
     stream_.put(std::string_view(change.bytes));

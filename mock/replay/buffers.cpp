@@ -55,6 +55,10 @@ struct Untyped {
   bool is_data = false;
 };
 constexpr Untyped kUntyped[] = {
+    {"cuCoredumpGetAttribute", "value", "size", Direction::out},
+    {"cuCoredumpGetAttributeGlobal", "value", "size", Direction::out},
+    {"cuCoredumpSetAttribute", "value", "size", Direction::in},
+    {"cuCoredumpSetAttributeGlobal", "value", "size", Direction::in},
     {"cuDeviceGetGraphMemAttribute", "value", "8", Direction::out},
     {"cuDeviceGetLuid", "luid", "8", Direction::out},
     {"cuDeviceSetGraphMemAttribute", "value", "8", Direction::in},
@@ -131,6 +135,22 @@ std::optional<Buffer> typed(const Row &row, std::size_t argument) {
   return buffer;
 }
 
+// An array of the driver whose address a call writes; nullopt if the argument is not for such an address.
+std::optional<Buffer> returned_array(const Row &row, std::size_t argument) {
+  const std::string_view name = row.parameters[argument].name;
+  const bool is_array = name == "dependencies_out" || name == "edgeData_out";
+  const auto count = find(row, "numDependencies_out");
+  if (!is_array || !count || row.parameters[argument].type->pointee == nullptr) return std::nullopt;
+  const trace::Type *const element = row.parameters[argument].type->pointee->pointee;
+  if (element == nullptr) return std::nullopt;
+  Buffer buffer{.content = Content::returned_array,
+                .direction = Direction::out,
+                .element = static_cast<std::uint32_t>(element->size),
+                .type = element};
+  set_count(buffer, row, *count);
+  return buffer;
+}
+
 std::optional<Buffer> buffer_at(const EntryTraits &traits, const Row &row, std::size_t argument) {
   const Parameter &parameter = row.parameters[argument];
   if (parameter.name == "kernelParams") return Buffer{.content = Content::kernel_parameters};
@@ -150,6 +170,7 @@ std::optional<Buffer> buffer_at(const EntryTraits &traits, const Row &row, std::
       if (parameter.type->pointee != nullptr && parameter.type->pointee->kind == Kind::text &&
           !parameter.type->is_input)
         return Buffer{.content = Content::returned_text, .direction = Direction::out, .element = 8};
+      if (const auto buffer = returned_array(row, argument)) return buffer;
       return parameter.type->pointee != nullptr ? typed(row, argument) : untyped(traits, row, argument);
     default:
       return std::nullopt;

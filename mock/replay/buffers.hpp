@@ -19,6 +19,7 @@ struct Buffer {
     text,     // NUL-terminated
     text_out,
     returned_text,      // the call writes a pointer to a text
+    returned_array,     // the call writes a pointer to an array of the driver
     image,              // a module: its headers or its NUL tell where it ends
     kernel_parameters,  // an array of pointers, one to each parameter
     launch_options,     // the argument `extra` of a launch
@@ -58,8 +59,9 @@ std::size_t kernel_argument_of(int slot);
 // Returns the argument's first word.
 std::uint64_t argument_of(int slot, std::span<const std::uint64_t> words, std::size_t argument);
 
-// Returns the number of bytes of a buffer of objects or text_out. read(to, address, size) copies the number
-// of elements if an argument points to it, and returns whether it could. Returns 0 if the product overflows.
+// Returns the number of bytes of a buffer of objects or text_out, or of a returned array. read(to, address,
+// size) copies the number of elements if an argument points to it, and returns whether it could. Returns 0 if
+// the product overflows.
 template <class Read>
 std::uint64_t size_of(const Buffer &buffer, int slot, std::span<const std::uint64_t> words, Read &&read) {
   if (buffer.size_of_attribute != nullptr)

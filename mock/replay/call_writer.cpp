@@ -133,6 +133,10 @@ std::string CallWriter::behind(const Buffer &buffer) {
       declarations_ += "const char *" + name + " = nullptr;\n";
       outputs_[buffer.argument] = name;
       return "&" + name;
+    case Content::returned_array:
+      declarations_ += pointee_type(call_.slot, buffer.argument) + " " + name + " = nullptr;\n";
+      outputs_[buffer.argument] = name;
+      return "&" + name;
     case Content::image:
       return after != nullptr ? image(*after, name) : "\"\"";
     case Content::kernel_parameters:

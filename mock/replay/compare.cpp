@@ -78,8 +78,8 @@ std::optional<Unequal> compare(const Type &type, const char *recorded, const cha
       if (is_number_name(name)) return compare_numbers(type, before, now);
       return compare_addresses(before, now, creates, mapping);
     case Kind::pointer:
-      // Host functions and their data are replaced, and arrays of the driver are anywhere.
-      if (name == "fn" || name == "userData" || name == "edgeData_out") return std::nullopt;
+      // Host functions and their data are replaced, and the image of a linker is anywhere.
+      if (name == "fn" || name == "userData" || name == "cubinOut") return std::nullopt;
       return compare_addresses(before, now, creates, mapping);
     case Kind::enumeration:
     case Kind::signed_number:
@@ -117,6 +117,7 @@ std::optional<Unequal> compare_pointer_attribute(std::uint64_t attribute, std::s
       if (mapping.memory_at(before) != nullptr) return compare_addresses(before, now, false, mapping);
       [[fallthrough]];
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
       return std::nullopt;
     default:

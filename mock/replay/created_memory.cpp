@@ -67,6 +67,7 @@ std::optional<CreatedMemory> memory_created_by(const RecordedCall &call) {
   if (!traits.begins_lifetime() || !has_range) return std::nullopt;
   CreatedMemory memory{.size = size_of_created_memory(call),
                        .argument = mock::position(traits.subject, trace::row_of(call.slot).parameters.size()),
+                       .is_reservation = traits.object == Object::address_range,
                        .is_host_accessible = traits.object == Object::pinned_memory ||
                                              traits.object == Object::registered_memory ||
                                              traits.object == Object::managed_memory};

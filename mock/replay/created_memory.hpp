@@ -14,6 +14,7 @@ struct CreatedMemory {
   std::uint64_t address = 0, size = 0;
   std::size_t argument = 0;         // has the address, or points to it
   bool is_written_address = false;  // whether the call wrote the address; else the program passed it
+  bool is_reservation = false;
   bool is_host_accessible = false;  // pinned, registered or managed
 };
 

@@ -9,6 +9,7 @@
 #include <cushim/detail/entry_traits.hpp>
 #include "bits.hpp"
 #include "buffers.hpp"
+#include "pointees.hpp"
 #include "process.hpp"
 #include "recording_format.hpp"
 #include "stream_contexts.hpp"
@@ -63,10 +64,10 @@ bool is_wait(const CUstreamBatchMemOpParams &operation) {
          operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 }
 
-// Returns the eight bytes of a waited word and its neighbour, as far as they exist.
-std::uint64_t value_at(std::uint64_t address) {
+// Returns 0 if the word does not exist.
+std::uint64_t value_at(std::uint64_t address, std::size_t size) {
   std::uint64_t value = 0;
-  trace::copy_if_there(&value, address, sizeof value);
+  trace::copy_if_there(&value, address, size);
   return value;
 }
 
@@ -101,7 +102,7 @@ void HostVisibleMemory::create(const CallOfProgram &call) {
                         mock::position(traits.bytes, trace::row_of(call.slot).parameters.size()));
   if (base == 0 || size == 0 || size > kMostSize) return;
   const std::lock_guard lock(mutex_);
-  memory_[base] = {.size = size, .hash = hash_of_data(std::string(size, '\0'))};
+  memory_[base] = {.base = base, .size = size, .hash = hash_of_data(std::string(size, '\0'))};
   is_empty_ = false;
 }
 
@@ -137,39 +138,88 @@ bool HostVisibleMemory::may_use(const CallOfProgram &call, std::uint64_t base, c
   return false;
 }
 
-void HostVisibleMemory::add_if_changed(std::uint64_t base, Memory &memory, std::vector<Change> &changes) {
+void HostVisibleMemory::add_if_changed(Memory &memory, std::vector<Change> &changes) {
   std::string bytes(memory.size, '\0');
-  if (trace::copy_if_there(bytes.data(), base, bytes.size()) != bytes.size()) return;
+  if (trace::copy_if_there(bytes.data(), memory.base, bytes.size()) != bytes.size()) return;
   const std::uint64_t hash = hash_of_data(bytes);
   if (hash == memory.hash) return;
   memory.hash = hash;
-  changes.push_back({base, std::move(bytes)});
+  changes.push_back({.address = memory.base, .bytes = std::move(bytes)});
 }
 
-bool HostVisibleMemory::Memory::is_only_waited_for() const {
+bool HostVisibleMemory::Memory::has_words() const {
+  return std::ranges::any_of(uses, [](const Use &use) { return use.word != 0; });
+}
+
+bool HostVisibleMemory::Memory::is_only_source() const {
+  return std::ranges::all_of(uses, [](const Use &use) { return use.is_source; });
+}
+
+// Returns whether an asynchronous copy reads the memory. Its data is in the recording, but the host may write
+// other data until the copy runs.
+bool HostVisibleMemory::is_source(const CallOfProgram &call, std::uint64_t base, const Memory &memory) {
+  const auto is_inside = [&](std::uint64_t address) { return address - base < memory.size; };
+  for (const Buffer &buffer : buffers_of(call.slot)) {
+    const std::uint64_t address = argument_of(call.slot, call.words, buffer.argument);
+    if (buffer.is_data && buffer.is_async && buffer.is_read() && is_inside(address)) return true;
+    if (!buffer.has_pointees || buffer.has_count || address == 0) continue;
+    std::string structure(buffer.element, '\0');
+    if (trace::copy_if_there(structure.data(), address, structure.size()) != structure.size()) continue;
+    for (const Pointee &pointee : pointees_of(*buffer.type, structure.data()))
+      if (pointee.content == Pointee::Content::rows_read && is_inside(pointee.address)) return true;
+  }
+  return false;
+}
+
+// Returns whether a wait for a value comes before the use in its stream. Requires the mutex.
+bool HostVisibleMemory::is_held(const Use &use) const {
+  return std::ranges::any_of(memory_, [&](const auto &one) {
+    return std::ranges::any_of(one.second.uses, [&](const Use &wait) {
+      return wait.word != 0 && wait.stream == use.stream && wait.begin < use.begin;
+    });
+  });
+}
+
+// Returns whether streams wait for values here, and no device writes the memory before they are released.
+// Requires the mutex.
+bool HostVisibleMemory::is_only_waited_for(const Memory &memory) const {
   const auto is_behind_a_wait = [&](const Use &use) {
-    return std::ranges::any_of(uses, [&](const Use &wait) {
+    if (use.is_source) return is_held(use);
+    return std::ranges::any_of(memory.uses, [&](const Use &wait) {
       return wait.word != 0 && wait.stream == use.stream && wait.begin < use.begin;
     });
   };
-  return !uses.empty() &&
-         std::ranges::all_of(uses, [&](const Use &use) { return use.word != 0 || is_behind_a_wait(use); });
+  return !memory.uses.empty() && std::ranges::all_of(memory.uses, [&](const Use &use) {
+    return use.word != 0 || is_behind_a_wait(use);
+  });
+}
+
+// Returns the memory that is only waited for. The words for which streams wait come last: they are written
+// when everything else is. Requires the mutex.
+std::vector<HostVisibleMemory::Memory *> HostVisibleMemory::waiting_memory() {
+  std::vector<Memory *> all;
+  for (auto &[base, memory] : memory_)
+    if (is_only_waited_for(memory)) all.push_back(&memory);
+  std::ranges::stable_partition(all, [](const Memory *memory) { return !memory->has_words(); });
+  return all;
 }
 
 // Returns how the call, which enqueues work, uses memory.
 std::vector<HostVisibleMemory::Use> HostVisibleMemory::uses_of(const CallOfProgram &call) {
   Use use{.stream = call.stream, .context = call.context, .begin = call.begin};
   std::vector<Use> uses;
-  const auto wait_for = [&](std::uint64_t word) {
+  const auto wait_for = [&](std::uint64_t word, bool is_long) {
     use.word = word;
-    use.value = value_at(word);
+    use.word_size = is_long ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+    use.value = use.recorded = value_at(word, use.word_size);
     uses.push_back(use);
   };
   const auto operations = operations_of(call.slot, call.words);
   if (base_of(call.slot).starts_with("cuStreamWaitValue"))
-    wait_for(call.words[1]);
+    wait_for(call.words[1], base_of(call.slot) == "cuStreamWaitValue64");
   else if (!operations.empty() && std::ranges::all_of(operations, is_wait))
-    for (const CUstreamBatchMemOpParams &operation : operations) wait_for(operation.waitValue.address);
+    for (const CUstreamBatchMemOpParams &operation : operations)
+      wait_for(operation.waitValue.address, operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64);
   else
     uses.push_back(use);
   return uses;
@@ -179,11 +229,26 @@ std::vector<HostVisibleMemory::Use> HostVisibleMemory::uses_of(const CallOfProgr
 bool HostVisibleMemory::has_released(Memory &memory) {
   bool has_changed = false;
   for (Use &use : memory.uses)
-    if (const std::uint64_t value = use.word != 0 ? value_at(use.word) : use.value; value != use.value) {
+    if (const std::uint64_t value = use.word != 0 ? value_at(use.word, use.word_size) : use.value;
+        value != use.value) {
       use.value = value;
       has_changed = true;
     }
   return has_changed;
+}
+
+// Adds the words that streams wait for, or waited for until now, and that have changed since they were
+// recorded.
+void HostVisibleMemory::add_changed_words(Memory &memory, std::vector<Change> &changes) {
+  for (Use &use : memory.uses) {
+    if (use.word == 0) continue;
+    const std::uint64_t value = value_at(use.word, use.word_size);
+    if (value == use.recorded) continue;
+    use.recorded = value;
+    changes.push_back({.address = use.word,
+                       .bytes{reinterpret_cast<const char *>(&value), use.word_size},
+                       .item = kWaitedWord});
+  }
 }
 
 std::vector<HostVisibleMemory::Change> HostVisibleMemory::before(const CallOfProgram &call,
@@ -191,14 +256,23 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::before(const CallOfPro
   std::vector<Change> changes;
   const bool enqueues = mock::traits_of(call.slot).queue != EntryTraits::Queue::none;
   const std::lock_guard lock(mutex_);
+  if (const auto waiting = waiting_memory(); !waiting.empty()) {
+    bool is_released = false;
+    for (Memory *const memory : waiting) is_released |= has_released(*memory);
+    if (is_released)
+      for (Memory *const memory : waiting) add_if_changed(*memory, changes);
+  }
+  const bool is_held_copy =
+      enqueues && is_held({.stream = call.stream, .begin = call.begin}) && !has_waited(call.slot);
   for (auto &[base, memory] : memory_) {
-    const bool is_only_waited_for = memory.is_only_waited_for();
-    if (is_only_waited_for && has_released(memory)) add_if_changed(base, memory, changes);
-    if (!enqueues || !may_use(call, base, memory, kernels)) continue;
-    if (memory.uses.empty() || is_only_waited_for) add_if_changed(base, memory, changes);
+    if (!enqueues) break;
+    const bool is_source_of_copy = is_held_copy && is_source(call, base, memory);
+    if (!is_source_of_copy && !may_use(call, base, memory, kernels)) continue;
+    if (memory.uses.empty() || is_only_waited_for(memory)) add_if_changed(memory, changes);
     // A call that waits has ended its use when it returns.
     if (has_waited(call.slot)) continue;
-    const auto uses = uses_of(call);
+    auto uses = uses_of(call);
+    for (Use &use : uses) use.is_source = is_source_of_copy;
     memory.uses.insert(memory.uses.end(), uses.begin(), uses.end());
   }
   return changes;
@@ -223,17 +297,29 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::after(const CallOfProg
     memory_.erase(argument_of(call.slot, call.words, subject_of(call.slot)));
   if (base.starts_with("cuEventRecord"))
     events_[call.words[0]] = {.stream = call.stream, .context = call.context, .begin = call.begin};
-  if (!has_waited(call.slot)) return changes;
+  // Any call may have waited for the work of other threads or streams.
+  if (!has_waited(call.slot)) {
+    for (auto &[address, memory] : memory_) add_changed_words(memory, changes);
+    return changes;
+  }
   const auto event = base.starts_with("cuEvent") ? events_.find(call.words[0]) : events_.end();
   const Use recorded = event != events_.end() ? event->second : Use{};
-  for (auto &[address, memory] : memory_) {
-    const bool is_only_waited_for = memory.is_only_waited_for();
-    if (std::erase_if(memory.uses, [&](const Use &use) { return waits_for(call, use, recorded); }) == 0 ||
-        !memory.uses.empty())
+  // Before any use ends.
+  const std::vector<Memory *> waiting = waiting_memory();
+  std::vector<Memory *> all;
+  for (auto &[address, memory] : memory_)
+    if (std::ranges::find(waiting, &memory) == waiting.end()) all.push_back(&memory);
+  all.insert(all.end(), waiting.begin(), waiting.end());
+  for (Memory *const memory : all) {
+    const bool is_waiting = std::ranges::find(waiting, memory) != waiting.end();
+    if (!is_waiting) add_changed_words(*memory, changes);
+    const bool is_only_source = memory->is_only_source();
+    if (std::erase_if(memory->uses, [&](const Use &use) { return waits_for(call, use, recorded); }) == 0 ||
+        !memory->uses.empty())
       continue;
     const std::size_t others = changes.size();
-    add_if_changed(address, memory, changes);
-    if (changes.size() != others) changes.back().is_releasing = is_only_waited_for;
+    add_if_changed(*memory, changes);
+    if (changes.size() != others && (is_waiting || is_only_source)) changes.back().item = kReleasingWrite;
   }
   return changes;
 }
@@ -256,7 +342,7 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::changes_since(const st
   // Ranges with fewer equal bytes between them are merged.
   constexpr std::size_t kGap = 32;
   std::vector<Change> changes;
-  for (const auto &[address, before, is_releasing] : copy) {
+  for (const auto &[address, before, item] : copy) {
     std::string now(before.size(), '\0');
     if (trace::copy_if_there(now.data(), address, now.size()) != now.size() || now == before) continue;
     std::size_t begin = 0, end = 0;  // of the current range

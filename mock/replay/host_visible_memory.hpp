@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernel_parameters.hpp"
+#include "recording_format.hpp"
 
 namespace cushim::replay {
 
@@ -25,7 +26,7 @@ class HostVisibleMemory {
   struct Change {
     std::uint64_t address = 0;
     std::string bytes{};
-    bool is_releasing = false;  // written by the host while a call waited for it
+    std::uint8_t item = kHostMemory;  // the argument number in the recording
   };
   struct CallOfProgram {
     int slot = 0;
@@ -55,22 +56,29 @@ class HostVisibleMemory {
     // If the stream only waits for a value: the address and the last seen value of the word. The stream does
     // not write it, so a change is a write of the host. The address is 0 for other uses.
     std::uint64_t word = 0, value = 0;
+    std::uint64_t recorded = 0;  // the value that was recorded last
+    std::size_t word_size = 0;
+    bool is_source = false;  // an asynchronous copy reads it
   };
   struct Memory {
-    std::uint64_t size = 0, hash = 0;
+    std::uint64_t base = 0, size = 0, hash = 0;
     std::vector<Use> uses{};
 
-    // Returns whether streams wait for values here, and nothing else uses the memory before they are
-    // released.
-    bool is_only_waited_for() const;
+    bool has_words() const;
+    bool is_only_source() const;
   };
   void create(const CallOfProgram &call);
   bool may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
                KernelParameters &kernels);
+  static bool is_source(const CallOfProgram &call, std::uint64_t base, const Memory &memory);
+  bool is_held(const Use &use) const;
+  bool is_only_waited_for(const Memory &memory) const;
+  std::vector<Memory *> waiting_memory();
   static std::vector<Use> uses_of(const CallOfProgram &call);
   static bool has_released(Memory &memory);
+  static void add_changed_words(Memory &memory, std::vector<Change> &changes);
   static bool waits_for(const CallOfProgram &call, const Use &use, const Use &recorded);
-  static void add_if_changed(std::uint64_t base, Memory &memory, std::vector<Change> &changes);
+  static void add_if_changed(Memory &memory, std::vector<Change> &changes);
 
   std::atomic<bool> is_empty_{true};
   mock::Mutex mutex_;  // guards the members below

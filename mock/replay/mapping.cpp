@@ -33,6 +33,11 @@ bool is_number_name(std::string_view name) {
 void Mapping::add_memory(std::uint64_t recorded, const Memory &memory) {
   auto next = memory_.lower_bound(recorded);
   if (next != memory_.begin() && std::prev(next)->first + std::prev(next)->second.size > recorded) --next;
+  if (next != memory_.end() && next->second.is_reservation && !memory.is_reservation &&
+      !memory.is_host_accessible && next->first <= recorded &&
+      recorded + memory.size <= next->first + next->second.size &&
+      next->second.replayed + (recorded - next->first) == memory.replayed)
+    return;  // the addresses of the reservation remain valid when the memory is unmapped
   while (next != memory_.end() && next->first < recorded + memory.size) next = memory_.erase(next);
   memory_.insert_or_assign(recorded, memory);
 }

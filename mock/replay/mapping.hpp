@@ -24,9 +24,10 @@ class Mapping {
     std::uint64_t size = 0;
     std::uint64_t replayed = 0;       // its address in the replay
     bool is_host_accessible = false;  // pinned, registered or managed
+    bool is_reservation = false;      // of addresses, parts of which may be mapped
   };
 
-  // Memory that was allocated at this recorded address. Forgets freed memory that was there.
+  // Memory that was allocated or mapped at this recorded address. Forgets freed memory that was there.
   void add_memory(std::uint64_t recorded, const Memory &memory);
   // Returns the address in the replay; nullopt if the recorded one is in no memory.
   std::optional<std::uint64_t> address(std::uint64_t recorded) const;

@@ -33,20 +33,43 @@ constexpr std::size_t kSlack = 256;
 // The alignment that tensor maps need: no other structure of a call needs a higher one.
 constexpr std::size_t kAlignment = 64;
 
-// Returns why a copy of a batch, as it was recorded, cannot be made: the operands are in unions, which no
-// table describes.
-std::optional<std::string> unknown_operand(const trace::Type &type, const char *object,
-                                           const Mapping &mapping) {
+// Replaces the arrays in unions, which no table describes: operands of a batch of copies, and resources of
+// textures and surfaces. `recorded` is the object as it was recorded. Returns the reason if something in it
+// is unknown.
+std::optional<std::string> replace_arrays(const trace::Type &type, const char *recorded, char *object,
+                                          const Mapping &mapping) {
+  const auto replace = [&](std::string_view kind, std::size_t offset) -> std::optional<std::string> {
+    std::uint64_t handle = 0;
+    std::memcpy(&handle, recorded + offset, sizeof handle);
+    const auto replayed = mapping.handle(kind, handle);
+    if (handle != 0 && !replayed) return "its " + std::string(kind) + " is unknown";
+    if (replayed) std::memcpy(object + offset, &*replayed, sizeof *replayed);
+    return std::nullopt;
+  };
+  if (&type == &trace::type_of<CUDA_RESOURCE_DESC>()) {
+    CUDA_RESOURCE_DESC resource;
+    std::memcpy(&resource, recorded, sizeof resource);
+    if (resource.resType == CU_RESOURCE_TYPE_ARRAY)
+      return replace("array", offsetof(CUDA_RESOURCE_DESC, res.array.hArray));
+    if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+      return replace("mipmapped array", offsetof(CUDA_RESOURCE_DESC, res.mipmap.hMipmappedArray));
+  }
 #if CUDA_VERSION >= 12080
-  if (&type != &trace::type_of<CUDA_MEMCPY3D_BATCH_OP>()) return std::nullopt;
-  CUDA_MEMCPY3D_BATCH_OP copy;
-  std::memcpy(&copy, object, sizeof copy);
-  for (const auto &[name, operand] : {std::pair{"src", &copy.src}, {"dst", &copy.dst}})
-    if (operand->type == CU_MEMCPY_OPERAND_TYPE_POINTER && operand->op.ptr.ptr != 0 &&
-        mapping.memory_at(operand->op.ptr.ptr) == nullptr)
-      return std::string("the memory of ") + name + " is unknown";
-#else
-  static_cast<void>(type), static_cast<void>(object), static_cast<void>(mapping);
+  if (&type == &trace::type_of<CUDA_MEMCPY3D_BATCH_OP>()) {
+    CUDA_MEMCPY3D_BATCH_OP copy;
+    std::memcpy(&copy, recorded, sizeof copy);
+    for (const bool is_source : {true, false}) {
+      const CUmemcpy3DOperand &operand = is_source ? copy.src : copy.dst;
+      const std::string name = is_source ? "src" : "dst";
+      if (operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER && operand.op.ptr.ptr != 0 &&
+          mapping.memory_at(operand.op.ptr.ptr) == nullptr)
+        return "the memory of " + name + " is unknown";
+      if (operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY) continue;
+      constexpr std::size_t kSource = offsetof(CUDA_MEMCPY3D_BATCH_OP, src.op.array.array),
+                            kDestination = offsetof(CUDA_MEMCPY3D_BATCH_OP, dst.op.array.array);
+      if (auto reason = replace("array", is_source ? kSource : kDestination)) return reason;
+    }
+  }
 #endif
   return std::nullopt;
 }
@@ -188,8 +211,11 @@ std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64
       return std::nullopt;
     }
     case Content::text_out:
-    case Content::returned_text:
       set(buffer.argument, allocate(size_of_buffer(buffer)));
+      return std::nullopt;
+    case Content::returned_text:
+    case Content::returned_array:
+      set(buffer.argument, allocate(sizeof(void *)));
       return std::nullopt;
     case Content::attribute_values:
       if (after == nullptr) return "the values that it wrote were not recorded";
@@ -234,11 +260,14 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
   if (item == nullptr || item->is_hash || item->bytes.size() < size) return "what it read was not recorded";
   std::ranges::copy(item->bytes.substr(0, size), to);
   const std::string_view name = trace::row_of(call_.slot).parameters[buffer.argument].name;
-  if (buffer.type == nullptr) return std::nullopt;
+  if (buffer.type == nullptr) {
+    if (entry_.sets_parameters) mapping_.replace_words({to, size});
+    return std::nullopt;
+  }
   for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element) {
     if (auto reason = provide_pointees(buffer, to + at, at)) return reason;
-    if (auto reason = unknown_operand(*buffer.type, to + at, mapping_)) return reason;
     if (auto reason = mapping_.replace(*buffer.type, to + at, name)) return reason;
+    if (auto reason = replace_arrays(*buffer.type, item->bytes.data() + at, to + at, mapping_)) return reason;
     replace_node(*buffer.type, to + at);
   }
   set_pointers();
@@ -264,9 +293,10 @@ void PlayedCall::add_memory() {
     if (replayed == 0) return;
     std::memcpy(&replayed, reinterpret_cast<const void *>(replayed), sizeof replayed);
   }
-  mapping_.add_memory(
-      memory->address,
-      {.size = memory->size, .replayed = replayed, .is_host_accessible = memory->is_host_accessible});
+  mapping_.add_memory(memory->address, {.size = memory->size,
+                                        .replayed = replayed,
+                                        .is_host_accessible = memory->is_host_accessible,
+                                        .is_reservation = memory->is_reservation});
 }
 
 void PlayedCall::follow_parts() {
@@ -297,101 +327,6 @@ void PlayedCall::close_exported() const {
   int descriptor = -1;
   std::memcpy(&descriptor, reinterpret_cast<const void *>(words_[0]), sizeof descriptor);
   close(descriptor);
-}
-
-std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_values) {
-  const auto is_answer = [](CUresult code) { return code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY; };
-  if (result != call_.result && !(entry_.polls && is_answer(result) && is_answer(call_.result)))
-    return Difference{.what = "result",
-                      .recorded = trace::result_name(call_.result),
-                      .replayed = trace::result_name(result)};
-  if (result != CUDA_SUCCESS) return std::nullopt;
-  if (entry_.exports_handle) close_exported();
-  if (entry_.creates_memory) add_memory();
-  if (entry_.changes_parts) follow_parts();
-  std::optional<Difference> first;
-  for (const Buffer &buffer : buffers_of(call_.slot)) {
-    if (buffer.is_async && buffer.is_written())
-      mapping_.add_copy(call_.begin,
-                        {reinterpret_cast<const char *>(argument_of(call_.slot, words_, buffer.argument)),
-                         size_of_buffer(buffer)});
-    const Item *const item = item_of(call_.after, buffer.argument);
-    const bool was_passed = argument_of(call_.slot, words_, buffer.argument) != 0;
-    if (!buffer.is_written() || item == nullptr || !was_passed) continue;
-    auto difference = compare_buffer(buffer, *item, compares_values);
-    if (difference && !first) first = std::move(difference);
-  }
-  if (auto difference = compare_handles_made(); difference && !first) first = std::move(difference);
-  if (!first && compares_values) first = compare_rows();
-  if (!first && compares_values) first = compare_completed_copies();
-  if (!first && compares_values) first = compare_host_memory();
-  return first;
-}
-
-std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const Item &item,
-                                                     bool compares_values) {
-  const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[buffer.argument];
-  const auto difference = [&](std::string recorded, std::string replayed) {
-    return Difference{.what = std::string(parameter.name),
-                      .recorded = std::move(recorded),
-                      .replayed = std::move(replayed)};
-  };
-  const char *const replayed = reinterpret_cast<const char *>(words_[parameter.word]);
-  if (buffer.content == Content::text_out || buffer.content == Content::returned_text) {
-    std::string text;
-    if (buffer.content == Content::text_out) {
-      text.assign(replayed, strnlen(replayed, size_of_buffer(buffer)));
-    } else {
-      const char *returned = nullptr;
-      std::memcpy(static_cast<void *>(&returned), replayed, sizeof returned);
-      if (returned != nullptr) text = returned;
-    }
-    if (!compares_values || text == item.bytes) return std::nullopt;
-    return difference('"' + std::string(item.bytes) + '"', '"' + text + '"');
-  }
-  if (buffer.content == Content::attribute_values) {
-    auto unequal = compare_attribute_values(item.bytes);
-    if (!compares_values || !unequal) return std::nullopt;
-    return difference(unequal->recorded, unequal->replayed);
-  }
-  const std::uint64_t size = std::min(item.size, size_of_buffer(buffer));
-  if (buffer.size_of_attribute == size_of_pointer_attribute) {
-    const std::uint64_t attribute = argument_of(call_.slot, call_.words, buffer.count) & 0xffffffff;
-    const auto unequal = compare_pointer_attribute(attribute, item.bytes, {replayed, size}, mapping_);
-    if (!compares_values || !unequal) return std::nullopt;
-    return difference(unequal->recorded, unequal->replayed);
-  }
-  if (buffer.type != nullptr && !buffer.is_data) {
-    const EntryTraits &traits = mock::traits_of(call_.slot);
-    const bool creates =
-        traits.lifetime == EntryTraits::Lifetime::creates &&
-        mock::position(traits.subject, trace::row_of(call_.slot).parameters.size()) == buffer.argument;
-    for (std::uint64_t at = 0; at + buffer.element <= std::min<std::uint64_t>(size, item.bytes.size());
-         at += buffer.element)
-      if (auto unequal =
-              compare(*buffer.type, item.bytes.data() + at, replayed + at, parameter.name, creates, mapping_);
-          unequal && compares_values)
-        return difference(unequal->recorded, unequal->replayed);
-    return std::nullopt;
-  }
-  const Mapping::Memory *const memory = mapping_.memory_at(call_.words[parameter.word]);
-  if (!compares_values || (memory != nullptr && !memory->is_host_accessible)) return std::nullopt;
-  const std::string_view bytes(replayed, size);
-  if (auto unequal = compare_data(item, bytes)) return difference(unequal->recorded, unequal->replayed);
-  return std::nullopt;
-}
-
-std::optional<Difference> PlayedCall::compare_completed_copies() const {
-  for (const Item &item : call_.after) {
-    const std::string_view replayed =
-        item.completed != 0 ? mapping_.copy(item.completed) : std::string_view();
-    if (replayed.data() == nullptr) continue;
-    if (auto unequal = compare_data(item, replayed.substr(0, item.size)))
-      return Difference{.what = "the destination of an asynchronous copy",
-                        .recorded = std::move(unequal->recorded),
-                        .replayed = std::move(unequal->replayed)};
-  }
-  return std::nullopt;
 }
 
 }  // namespace cushim::replay

@@ -82,16 +82,18 @@ class Player : public std::enable_shared_from_this<Player> {
 
   // Waits until all calls were made, or one does not return. Returns whether the threads end.
   bool wait() {
-    // Not woken by each call: that would take longer than most calls. Looks a few times whether there were
-    // any.
-    constexpr int kLooks = 8;
+    // Not woken by each call: that would take longer than most calls. Looks from time to time whether there
+    // were any.
+    const auto pause =
+        std::min<std::chrono::nanoseconds>(options_.patience / 8, std::chrono::milliseconds(100));
     std::unique_lock lock(mutex_);
     const auto is_done = [&] { return next_ == played_.size() && running_.empty(); };
-    int looks_without_event = 0;
-    for (std::size_t events = events_; !done_.wait_for(lock, options_.patience / kLooks, is_done);) {
-      looks_without_event = events_ != events ? 0 : looks_without_event + 1;
+    std::chrono::nanoseconds without_event{0};
+    for (std::size_t events = events_; !done_.wait_for(lock, pause, is_done);) {
+      without_event = events_ != events ? std::chrono::nanoseconds(0) : without_event + pause;
       events = events_;
-      if (looks_without_event < kLooks) continue;
+      if (without_event > pause) write_waited_words();
+      if (without_event < options_.patience) continue;
       is_stopped_ = true;
       changed_.notify_all();
       if (!running_.empty()) report_.stuck = running_.front();
@@ -169,6 +171,16 @@ class Player : public std::enable_shared_from_this<Player> {
     }
   }
 
+  // A call waits for longer than a moment: maybe for words that the host of the recorded program wrote.
+  // Writes the words that the recorded calls which have begun here found changed.
+  void write_waited_words() {
+    for (; words_written_ < next_; ++words_written_)
+      for (const Item &item : calls_[played_[words_written_]].after)
+        if (item.argument == kWaitedWord)
+          if (char *const to = replay_.mapping.host_memory(item.offset, item.bytes.size()))
+            write_host_memory(item.bytes, to);
+  }
+
   // NVIDIA's runtime library makes contexts current by functions of export tables, which are not recorded.
   // Returns the context that the recorded call then had, as far as calls tell; nullopt without such tables.
   std::optional<std::uint64_t> hidden_context(std::size_t call) const {
@@ -210,9 +222,10 @@ class Player : public std::enable_shared_from_this<Player> {
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::condition_variable done_;  // a thread has made its calls
-  std::size_t next_ = 0;          // in played_: the next call that begins
-  std::size_t events_ = 0;        // begins and ends
+  std::condition_variable done_;   // a thread has made its calls
+  std::size_t next_ = 0;           // in played_: the next call that begins
+  std::size_t events_ = 0;         // begins and ends
+  std::size_t words_written_ = 0;  // in played_: the calls whose changed words were written
   bool is_stopped_ = false;
   std::vector<std::size_t> running_;
   Replay replay_;

@@ -264,7 +264,9 @@ class Recording::Reader {
         item.function = *function;
         item.function_end = *ended;
       }
-      if (argument == kHostMemory || argument == kHostFunction || argument == kReleasingWrite) {
+      const bool has_address = argument == kHostMemory || argument == kHostFunction ||
+                               argument == kReleasingWrite || argument == kWaitedWord;
+      if (has_address) {
         const auto address = cursor.number();
         if (!address) return false;
         item.offset = *address;

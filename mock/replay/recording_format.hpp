@@ -11,7 +11,7 @@
 namespace cushim::replay {
 
 inline constexpr std::uint64_t kMagic = 0x3163'6572'6873'7563;  // "cushrec1"
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 
 struct FileHeader {
   std::uint64_t magic = kMagic;
@@ -108,7 +108,11 @@ inline constexpr std::uint8_t kHostFunction = 252;
 // The argument number of an item with the bytes that the host wrote to such memory while the call waited for
 // them.
 inline constexpr std::uint8_t kReleasingWrite = 251;
-inline constexpr std::uint8_t kFirstSpecial = kReleasingWrite;
+
+// The argument number of an item with a word for which a stream waits, and which has changed since: the host
+// or a device wrote it.
+inline constexpr std::uint8_t kWaitedWord = 250;
+inline constexpr std::uint8_t kFirstSpecial = kWaitedWord;
 
 // The tag of an item; 0 ends a list of items.
 inline constexpr std::uint64_t item_tag(std::size_t argument, bool is_hash) {

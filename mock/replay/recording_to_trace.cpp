@@ -14,7 +14,9 @@ namespace {
 void append_values(const RecordedCall &call, std::vector<std::uint64_t> &storage) {
   for (const Item &item : call.after) {
     const Buffer *const buffer = buffer_of(call.slot, item.argument);
-    if (buffer == nullptr || item.is_hash || buffer->is_data) continue;
+    const bool is_of_driver =
+        buffer != nullptr && buffer->content == Buffer::Content::returned_array;  // its address is unknown
+    if (buffer == nullptr || item.is_hash || buffer->is_data || is_of_driver) continue;
     const bool is_text = buffer->content == Buffer::Content::text ||
                          buffer->content == Buffer::Content::text_out ||
                          buffer->content == Buffer::Content::returned_text;

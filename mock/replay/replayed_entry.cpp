@@ -46,6 +46,7 @@ ReplayedEntry make_entry(int slot) {
       .exports_handle = base == "cuMemExportToShareableHandle" || base == "cuMemPoolExportToShareableHandle",
       .enqueues_host_function = base == "cuLaunchHostFunc" || base == "cuStreamAddCallback",
       .adds_host_node = base == "cuGraphAddHostNode",
+      .sets_parameters = base == "cuParamSetv",
       .creates_memory = may_create_memory(slot),
       .has_varying_values =
           base == "cuMemGetInfo" || base == "cuGetProcAddress" || base == "cuGetExportTable",

@@ -36,6 +36,7 @@ struct ReplayedEntry {
   bool exports_handle = false;        // writes a handle for other processes to its first argument
   bool enqueues_host_function = false;
   bool adds_host_node = false;
+  bool sets_parameters = false;     // of a kernel, in bytes of unknown type
   bool creates_memory = false;      // or finds memory of a module
   bool changes_parts = false;       // of modules and libraries: finds them, or ends them
   bool has_varying_values = false;  // which differ from run to run

@@ -119,6 +119,51 @@ TEST_F(HostWrites, That_release_a_stream_are_made_if_work_of_any_memory_follows_
   }));
 }
 
+TEST_F(HostWrites, That_release_a_stream_are_made_if_other_work_may_use_the_memory) {
+  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
+    make_context(driver);
+    unsigned *const flag = pinned(driver);
+    const CUstream waiting = stream(driver), other = stream(driver);
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+    driver.cuStreamWaitValue32(waiting, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, other), CUDA_SUCCESS);
+    std::atomic_ref(*flag).store(5);
+    EXPECT_EQ(driver.cuStreamSynchronize(waiting), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(other), CUDA_SUCCESS);
+  }));
+}
+
+TEST_F(HostWrites, To_the_source_of_a_copy_behind_a_wait_are_made_before_the_stream_is_released) {
+  for (const bool has_rows : {false, true})
+    expect_equal_in_each_schedule(recorded(Schedule::background, [&](Driver &driver) {
+      make_context(driver);
+      unsigned *const flag = pinned(driver), *const from = pinned(driver), result = 0;
+      const CUstream in = stream(driver);
+      CUdeviceptr memory = 0;
+      driver.cuMemAlloc(&memory, 4);
+      from[1] = 1;
+      driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
+      CUDA_MEMCPY2D rows{};
+      rows.srcMemoryType = CU_MEMORYTYPE_HOST;
+      rows.srcHost = from + 1;
+      rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+      rows.dstDevice = memory;
+      rows.WidthInBytes = 4;
+      rows.Height = 1;
+      EXPECT_EQ(
+          has_rows ? driver.cuMemcpy2DAsync(&rows, in) : driver.cuMemcpyHtoDAsync(memory, from + 1, 4, in),
+          CUDA_SUCCESS);
+      from[1] = 2;
+      std::atomic_ref(*flag).store(5);
+      EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+      driver.cuMemcpyDtoH(&result, memory, 4);
+      EXPECT_EQ(result, 2U);
+    }));
+}
+
 TEST_F(HostWrites, That_release_a_stream_are_made_after_a_wait_for_another_context) {
   expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
     make_context(driver);

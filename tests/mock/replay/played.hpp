@@ -33,6 +33,10 @@ class Player : public Recorded {
     machine.driver().cuDevicePrimaryCtxRetain(&context, 0);
     machine.driver().cuCtxSetCurrent(context);
     machine.driver().cuMemAlloc(&memory, 12 << 20);
+    CUarray array = nullptr;
+    const CUDA_ARRAY_DESCRIPTOR shape{
+        .Width = 8, .Height = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+    machine.driver().cuArrayCreate(&array, &shape);
     CUevent event = nullptr;
     for (int i = 0; i < 3; ++i) machine.driver().cuEventCreate(&event, 0);
     if (prepare) prepare(machine.driver());

@@ -127,7 +127,7 @@ TEST_F(Format, Another_version_of_the_format_is_named) {
     FAIL();
   } catch (const RecordingError &error) {
     EXPECT_STREQ(error.what(),
-                 "the recording has version 9 of the format, and this is cushim for version 3, at offset 8");
+                 "the recording has version 9 of the format, and this is cushim for version 4, at offset 8");
   }
 }
 

@@ -39,7 +39,7 @@ struct Item {
   // If `argument` is 254 (memory behind a pointer in a structure): the argument that points to the structure,
   // and the offset of the pointer in the memory of that argument.
   std::uint8_t structure = 0;
-  // If `argument` is 251 to 253 (pinned, registered or managed memory): the address as the host sees it.
+  // If `argument` is 250 to 253 (pinned, registered or managed memory): the address as the host sees it.
   std::uint64_t offset = 0;
   // If `argument` is 252 (bytes that a host function wrote): RecordedCall::begin of the call that enqueued
   // the function, and the number of the function's end, counted like begins and ends of calls.

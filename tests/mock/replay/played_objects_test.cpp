@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects that a recorded program names in structures and unions, finds in arrays of the driver, or maps.
+#include <cushim/exact.hpp>
+
+#include <cstring>
+
+#include "played.hpp"
+
+namespace {
+
+using cushim::Driver;
+using cushim::replay::Recording;
+
+class PlayedObjects : public Player {
+ protected:
+  static CUstream stream(Driver &driver) {
+    CUstream stream = nullptr;
+    EXPECT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    return stream;
+  }
+  static CUarray array_for_surfaces(Driver &driver) {
+    CUarray array = nullptr;
+    const CUDA_ARRAY3D_DESCRIPTOR shape{.Width = 16,
+                                        .Height = 4,
+                                        .Depth = 0,
+                                        .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                        .NumChannels = 1,
+                                        .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+    EXPECT_EQ(driver.cuArray3DCreate(&array, &shape), CUDA_SUCCESS);
+    return array;
+  }
+};
+
+#if CUDA_VERSION >= 12030
+TEST_F(PlayedObjects, Nodes_that_a_captured_stream_depends_on_are_those_of_the_replay) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    const CUstream in = stream(driver);
+    CUdeviceptr memory = 0;
+    CUgraph graph = nullptr;
+    CUstreamCaptureStatus status{};
+    const CUgraphNode *found = nullptr;
+    const CUgraphEdgeData *edges = nullptr;
+    std::size_t count = 0;
+    EXPECT_EQ(driver.cuMemAlloc(&memory, 16), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamBeginCapture(in, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemsetD8Async(memory, 1, 16, in), CUDA_SUCCESS);
+    EXPECT_EQ(cushim::exact::cuStreamGetCaptureInfo_v12030(driver)(in, &status, nullptr, nullptr, &found,
+                                                                   &edges, &count),
+              CUDA_SUCCESS);
+    ASSERT_EQ(count, 1U);
+    CUgraphNode first = found[0], second = nullptr;
+    EXPECT_EQ(driver.cuMemsetD8Async(memory, 2, 16, in), CUDA_SUCCESS);
+    // The next operation depends on the first one, not on the second.
+    EXPECT_EQ(cushim::exact::cuStreamUpdateCaptureDependencies_v12030(driver)(
+                  in, &first, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemsetD8Async(memory, 3, 16, in), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamGetCaptureInfo(in, &status, nullptr, &graph, &found, &edges, &count),
+              CUDA_SUCCESS);
+    second = found[0];
+    EXPECT_EQ(cushim::exact::cuGraphNodeGetDependencies_v12030(driver)(second, &first, nullptr, &count),
+              CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamEndCapture(in, &graph), CUDA_SUCCESS);
+  })));
+}
+#endif
+
+TEST_F(PlayedObjects, Arrays_of_textures_and_surfaces_are_those_of_the_replay) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    const CUarray first = array_for_surfaces(driver);
+    EXPECT_EQ(driver.cuArrayDestroy(first), CUDA_SUCCESS);
+    CUDA_RESOURCE_DESC resource{};
+    resource.resType = CU_RESOURCE_TYPE_ARRAY;
+    resource.res.array.hArray = array_for_surfaces(driver);
+    CUsurfObject surface = 0;
+    EXPECT_EQ(driver.cuSurfObjectCreate(&surface, &resource), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuSurfObjectDestroy(surface), CUDA_SUCCESS);
+    CUtexObject texture = 0;
+    const CUDA_TEXTURE_DESC sampling{};
+    EXPECT_EQ(driver.cuTexObjectCreate(&texture, &resource, &sampling, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuTexObjectDestroy(texture), CUDA_SUCCESS);
+  })));
+}
+
+#if CUDA_VERSION >= 12080
+TEST_F(PlayedObjects, Arrays_in_a_batch_of_copies_are_those_of_the_replay) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    const CUstream in = stream(driver);
+    std::size_t failed = 0;
+    CUdeviceptr memory = 0;
+    unsigned char row[16] = {};
+    EXPECT_EQ(driver.cuMemAlloc(&memory, sizeof row), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemsetD8(memory, 7, sizeof row), CUDA_SUCCESS);
+    CUDA_MEMCPY3D_BATCH_OP copy{};
+    copy.src.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
+    copy.src.op.ptr.ptr = memory;
+    copy.dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY;
+    copy.dst.op.array.array = array_for_surfaces(driver);
+    copy.extent = {sizeof row, 1, 1};
+    copy.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    EXPECT_EQ(cushim::exact::cuMemcpy3DBatchAsync_v12080(driver)(1, &copy, &failed, 0, in), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemcpyAtoH(row, copy.dst.op.array.array, 0, sizeof row), CUDA_SUCCESS);
+    EXPECT_EQ(row[0], 7);
+  })));
+}
+#endif
+
+TEST_F(PlayedObjects, Parameters_that_are_set_one_by_one_have_the_addresses_of_the_replay) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUdeviceptr memory = 0;
+    unsigned sum = 0;
+    EXPECT_EQ(driver.cuModuleLoadData(&module, kAdd), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "add"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAlloc(&memory, 4), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemsetD32(memory, 1, 1), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuFuncSetBlockShape(kernel, 1, 1, 1), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuParamSetv(kernel, 0, &memory, sizeof memory), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuParamSeti(kernel, 8, 41), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuParamSetSize(kernel, 12), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuLaunch(kernel), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemcpyDtoH(&sum, memory, 4), CUDA_SUCCESS);
+    EXPECT_EQ(sum, 42U);
+  })));
+}
+
+TEST_F(PlayedObjects, Addresses_of_a_reservation_are_known_after_a_part_of_it_was_mapped) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    constexpr std::size_t kPart = std::size_t{2} << 20;
+    CUdeviceptr base = 0;
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+    EXPECT_EQ(driver.cuMemAddressReserve(&base, 2 * kPart, 0, 0, 0), CUDA_SUCCESS);
+    for (const CUdeviceptr part : {base, base + kPart}) {
+      CUmemGenericAllocationHandle memory = 0;
+      EXPECT_EQ(driver.cuMemCreate(&memory, kPart, &properties, 0), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuMemMap(part, kPart, 0, memory, 0), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuMemRelease(memory), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(driver.cuMemUnmap(base, 2 * kPart), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAddressFree(base, 2 * kPart), CUDA_SUCCESS);
+  })));
+}
+
+#if CUDA_VERSION >= 12010
+TEST_F(PlayedObjects, Attributes_of_coredumps_are_set_and_compared) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    char file[] = "core.recorded", found[1024] = {};
+    std::size_t size = sizeof file, most = sizeof found;
+    EXPECT_EQ(driver.cuCoredumpSetAttributeGlobal(CU_COREDUMP_FILE, file, &size), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, found, &most), CUDA_SUCCESS);
+    EXPECT_STREQ(found, file);
+  })));
+}
+#endif
+
+TEST_F(PlayedObjects, Ids_of_physical_memory_are_not_compared) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUdeviceptr memory = 0;
+    std::uint64_t id = 0;
+    EXPECT_EQ(driver.cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory), CUDA_SUCCESS);
+    EXPECT_NE(id, 0U);
+  })));
+}
+
+}  // namespace
