@@ -75,17 +75,23 @@ void Mapping::add_handle(std::string_view kind, std::uint64_t recorded, std::uin
   if (!ended_parts_.empty()) ended_parts_.erase({std::string(kind), recorded});
   std::vector<Known> &all = handles_[recorded];
   const auto known = std::ranges::find(all, kind, &Known::kind);
+  const Known added{kind, replayed, ended_graphs_};
   if (known != all.end())
-    known->replayed = replayed;
+    *known = added;
   else
-    all.push_back({kind, replayed});
+    all.push_back(added);
+}
+
+const Mapping::Known *Mapping::find(std::string_view kind, std::uint64_t recorded) const {
+  const auto found = handles_.find(recorded);
+  if (found == handles_.end()) return nullptr;
+  const auto known = std::ranges::find(found->second, kind, &Known::kind);
+  return known != found->second.end() ? &*known : nullptr;
 }
 
 std::optional<std::uint64_t> Mapping::handle_of_kind(std::string_view kind, std::uint64_t recorded) const {
-  const auto found = handles_.find(recorded);
-  if (found == handles_.end()) return std::nullopt;
-  const auto known = std::ranges::find(found->second, kind, &Known::kind);
-  return known != found->second.end() ? std::optional(known->replayed) : std::nullopt;
+  const Known *const known = find(kind, recorded);
+  return known != nullptr ? std::optional(known->replayed) : std::nullopt;
 }
 
 std::optional<std::uint64_t> Mapping::handle(std::string_view kind, std::uint64_t recorded) const {
@@ -115,6 +121,10 @@ void Mapping::end_all_parts() {
 }
 
 bool Mapping::is_ended_part(std::string_view kind, std::uint64_t recorded) const {
+  if (kind == "graph" || kind == "graph node") {
+    const Known *const known = find(kind, recorded);
+    return known != nullptr && known->ended_graphs != ended_graphs_;
+  }
   return !ended_parts_.empty() && ended_parts_.contains({std::string(kind), recorded});
 }
 

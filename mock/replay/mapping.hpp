@@ -62,7 +62,11 @@ class Mapping {
   // The parts of a module or library, and their parts, or all parts have ended.
   void end_parts(std::string_view whole, std::uint64_t of);
   void end_all_parts();
-  // Returns whether the part with this recorded handle has ended.
+  // A graph has ended: drivers use its handle and those of its nodes again, and programs find nodes of
+  // captured and cloned graphs that no call created.
+  void end_graph() noexcept { ++ended_graphs_; }
+  // Returns whether the part with this recorded handle has ended; for a graph and a node, whether it may
+  // have.
   bool is_ended_part(std::string_view kind, std::uint64_t recorded) const;
 
   // Replaces what a value contains: handles, addresses of known memory, host functions. Returns the reason if
@@ -83,10 +87,13 @@ class Mapping {
   struct Known {
     std::string_view kind;
     std::uint64_t replayed;
+    std::uint64_t ended_graphs;  // when the handle was added
   };
+  const Known *find(std::string_view kind, std::uint64_t recorded) const;
   std::unordered_map<std::uint64_t, std::vector<Known>> handles_;  // by recorded handle
   std::map<Handle, std::set<Handle>> parts_;
   std::set<Handle> ended_parts_;
+  std::uint64_t ended_graphs_ = 0;
 };
 
 // Returns whether the name of a parameter or field of an address type tells that it is a number.

@@ -305,6 +305,8 @@ void PlayedCall::follow_parts() {
   if (traits.ends_lifetime()) {
     if (traits.object == Object::context || traits.object == Object::primary_context)
       mapping_.end_all_parts();
+    else if (traits.object == Object::graph)
+      mapping_.end_graph();
     else if (traits.object == Object::module || traits.object == Object::library)
       mapping_.end_parts(row.parameters[0].type->name, argument_of(call_.slot, call_.words, 0));
     return;

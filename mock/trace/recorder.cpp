@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "growing_file.hpp"
 #include "process.hpp"
 #include "ticks.hpp"
 
@@ -96,29 +96,6 @@ void copy_text(std::span<char> to, std::string_view text) {
   std::memcpy(to.data(), text.data(), std::min(text.size(), to.size() - 1));
 }
 
-// Enlarges the file at `offset`, and maps this part. The file must have this inode, or any for 0. Opens the
-// file each time: a program may close all descriptors and use their numbers again. Returns null and sets
-// errno on failure.
-void *map_part(const std::string &file, ino_t &inode, std::size_t offset, std::size_t size) {
-  const int descriptor = open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) return nullptr;
-  struct stat status {};
-  void *memory = MAP_FAILED;
-  if (fstat(descriptor, &status) == 0) {
-    errno = inode != 0 && status.st_ino != inode
-                ? ESTALE
-                : posix_fallocate(descriptor, static_cast<off_t>(offset), static_cast<off_t>(size));
-    inode = status.st_ino;
-    if (errno == 0)
-      memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor,
-                    static_cast<off_t>(offset));
-  }
-  const int error = errno;
-  close(descriptor);
-  errno = error;
-  return memory != MAP_FAILED ? memory : nullptr;
-}
-
 [[noreturn]] void fail(const std::string &file) {
   throw std::system_error(errno, std::generic_category(), "cannot write the trace to " + file);
 }
@@ -171,19 +148,47 @@ void Recorder::stop() {
 }
 
 // Requires the mutex.
-bool Recorder::take_next(Chunk &chunk) {
+bool Recorder::map_chunk(Chunk &chunk) {
   if (next_in_region_ == kGrowth) {
-    void *const memory = map_part(name_, inode_, kPage + regions_.size() * kGrowth, kGrowth);
-    if (memory == nullptr) return stop(), false;
+    void *const memory = map_part(name_, inode_, end_, kGrowth);
+    if (memory == nullptr) return false;
     regions_.push_back(static_cast<char *>(memory));
     next_in_region_ = 0;
-    header_->last = clocks();
+    end_ += kGrowth;
   }
   chunk.memory = regions_.back() + next_in_region_;
-  chunk.offset = kPage + (regions_.size() - 1) * kGrowth + next_in_region_;
-  chunk.used = sizeof(ChunkHeader);
   next_in_region_ += kChunkSize;
-  new (chunk.memory) ChunkHeader{chunk.used, chunk.thread, static_cast<std::int32_t>(syscall(SYS_gettid))};
+  return true;
+}
+
+// Requires the mutex.
+bool Recorder::copy_to_its_place(const Chunk &chunk) {
+  const int descriptor = open_again(name_, inode_);
+  if (descriptor < 0) return false;
+  // The header last: if the process is killed, the place has the whole chunk or none.
+  const bool is_copied = write_at(descriptor, chunk.memory, sizeof(ChunkHeader), chunk.used, chunk.offset) &&
+                         write_at(descriptor, chunk.memory, 0, sizeof(ChunkHeader), chunk.offset);
+  const int error = errno;
+  close(descriptor);
+  errno = error;
+  return is_copied;
+}
+
+// Requires the mutex.
+bool Recorder::take_next(Chunk &chunk) {
+  if (!(chunk.memory == nullptr ? map_chunk(chunk) : copy_to_its_place(chunk))) return stop(), false;
+  header_->last = clocks();
+  auto *const header = reinterpret_cast<ChunkHeader *>(chunk.memory);
+  const std::atomic_ref used(header->used);
+  // In this order: a reader of the file of a killed process must not find the old records at the new place.
+  used.store(0, std::memory_order_release);
+  chunk.offset = std::exchange(end_, end_ + kChunkSize);
+  chunk.used = sizeof(ChunkHeader);
+  chunk.begin = 0;
+  header->thread = chunk.thread;
+  header->system_thread = static_cast<std::int32_t>(syscall(SYS_gettid));
+  std::atomic_ref(header->place).store(chunk.offset, std::memory_order_release);
+  used.store(chunk.used, std::memory_order_release);
   return true;
 }
 

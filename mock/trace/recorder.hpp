@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes records to a file that is mapped into memory. Each thread has a chunk of its own, so that threads do
-// not wait for each other.
+// Writes records to chunks of a file that are mapped into memory. Each thread has a chunk of its own, so that
+// threads do not wait for each other.
 #pragma once
 
 #include <sys/types.h>
@@ -52,7 +52,7 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
   // The part of the file that a thread writes to.
   struct Chunk {
     char *memory = nullptr;
-    std::uint64_t offset = 0;  // in the file
+    std::uint64_t offset = 0;  // the chunk's place in the file
     std::size_t used = 0;
     std::size_t begin = 0;   // where the last record is, if it is a begin
     std::uint64_t call = 0;  // the offset in the file of the begin of the call that runs; 0 if none
@@ -78,6 +78,8 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
   Chunk &find_chunk();
   Chunk *with_room(Chunk &chunk, std::size_t words);
   bool take_next(Chunk &chunk);
+  bool map_chunk(Chunk &chunk);
+  bool copy_to_its_place(const Chunk &chunk);
   // Ends the recording because of errno.
   void stop();
 
@@ -98,6 +100,7 @@ class Recorder final : public CallObserver, public mock::OperationObserver {
   std::map<std::uint64_t, Chunk> chunks_;  // by thread
   std::vector<char *> regions_;            // mapped, each kGrowth long
   std::size_t next_in_region_ = kGrowth;
+  std::uint64_t end_ = kPage;  // of the file: the next place of a chunk
   unsigned threads_ = 0;
   std::unordered_map<const char *, std::uint64_t> call_stacks_;  // numbers, by the address of the text
 

@@ -53,6 +53,26 @@ T read_at(std::span<const std::uint64_t> words, std::size_t at) {
   return object;
 }
 
+// Returns the offsets of the chunks, in the order of their places.
+std::vector<std::size_t> chunks_in_order(std::span<const std::uint64_t> words) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> chunks;  // place, offset
+  const auto header_at = [&](std::uint64_t offset) {
+    return read_at<ChunkHeader>(words, offset / sizeof(std::uint64_t));
+  };
+  for (std::size_t at = kPage; at + sizeof(ChunkHeader) <= words.size_bytes(); at += kChunkSize) {
+    const ChunkHeader header = header_at(at);
+    if (header.thread == 0) continue;
+    const bool has_place = header.place >= kPage && header.place < words.size_bytes() && header.place != at;
+    // The chunk was copied to its place, and the process was killed before the thread used it again.
+    if (has_place && header_at(header.place).place == header.place) continue;
+    chunks.emplace_back(header.place, at);
+  }
+  std::ranges::sort(chunks);
+  std::vector<std::size_t> offsets;
+  for (const auto &[place, offset] : chunks) offsets.push_back(offset);
+  return offsets;
+}
+
 // The times of work on the clocks of devices, and what they are on the clock of the host.
 class WorkTimes {
  public:
@@ -152,9 +172,8 @@ Trace::Trace(const std::string &file) {
     if (has_time && *call.virtual_time < 0) refuse(file, "is damaged");
     parts_.calls.push_back(call);
   };
-  for (std::size_t chunk = kPage; chunk + sizeof(ChunkHeader) <= size; chunk += kChunkSize) {
+  for (const std::size_t chunk : chunks_in_order(words)) {
     const auto chunk_header = read_at<ChunkHeader>(words, chunk / sizeof(std::uint64_t));
-    if (chunk_header.thread == 0) continue;
     if (chunk_header.thread != kNoThread) {
       if (chunk_header.thread > words.size()) refuse(file, "is damaged");
       if (chunk_header.thread > parts_.system_threads.size())
@@ -177,7 +196,7 @@ Trace::Trace(const std::string &file) {
       const auto content = words.subspan(at + kRecord, record.words - kRecord);
       if ((record.kind == RecordKind::operation) != (chunk_header.thread == kNoThread))
         refuse(file, "is damaged");
-      const std::uint64_t id = at * sizeof(std::uint64_t);
+      const std::uint64_t id = chunk_header.place + (at * sizeof(std::uint64_t) - chunk);
       if (record.kind == RecordKind::operation) {
         const auto operation = read_at<OperationRecord>(content, 0);
         if (operation.begin < 0 || operation.end < operation.begin ||

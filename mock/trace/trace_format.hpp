@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout of a trace: a header of one page, then chunks. Each chunk belongs to one thread and has
-// records, each a whole number of words.
+// records, each a whole number of words. A thread writes to a chunk that is mapped into memory; when it is
+// full, it is copied to its own place in the file and used again, because the first write to a page of a file
+// takes longer than many records.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +10,7 @@
 
 namespace cushim::trace {
 
-inline constexpr std::uint64_t kMagic = 0x3565636172747563;  // "cutrace5"
+inline constexpr std::uint64_t kMagic = 0x3665636172747563;  // "cutrace6"
 inline constexpr std::size_t kPage = 4096;
 inline constexpr std::size_t kChunkSize = std::size_t{64} << 10;
 inline constexpr std::size_t kGrowth = 16 * kChunkSize;  // the file grows by this at once
@@ -35,6 +37,9 @@ struct ChunkHeader {
   std::uint64_t used = 0;    // bytes of complete records, this header included; 0: the chunk is not in use
   std::uint32_t thread = 0;  // number, from 1
   std::int32_t system_thread = 0;
+  // The chunk's own place: its offset in the file, from which offsets of its records count. The chunk is
+  // elsewhere as long as it is not full; it is not valid there once it has been copied to its place.
+  std::uint64_t place = 0;
 };
 
 // A begin becomes a call when the call returns, if it is the last record of its chunk then. Otherwise an end

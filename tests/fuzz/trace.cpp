@@ -60,6 +60,7 @@ std::string trace_of(std::string_view records) {
     const std::size_t at = kPage + chunk * kChunkSize;
     ChunkHeader content;
     content.used = sizeof content + records.size();
+    content.place = at;
     content.thread = chunk == 0 ? 1 : cushim::trace::kNoThread;
     put(bytes, at, content);
     bytes.replace(at + sizeof content, records.size(), records);

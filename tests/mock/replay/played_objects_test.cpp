@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "compare.hpp"
+#include "mapping.hpp"
 #include "played.hpp"
 
 namespace {
@@ -172,6 +174,23 @@ TEST_F(PlayedObjects, Ids_of_physical_memory_are_not_compared) {
     EXPECT_EQ(driver.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory), CUDA_SUCCESS);
     EXPECT_NE(id, 0U);
   })));
+}
+
+TEST(Mapping, A_node_may_have_the_handle_of_a_node_of_an_ended_graph) {
+  using cushim::replay::compare;
+  cushim::replay::Mapping mapping;
+  const auto &type = cushim::trace::type_of<CUgraphNode>();
+  const std::uint64_t recorded = 0x10000, first = 0x20000, second = 0x30000;
+  const auto is_equal = [&](const std::uint64_t &replayed) {
+    return !compare(type, reinterpret_cast<const char *>(&recorded),
+                    reinterpret_cast<const char *>(&replayed), "", false, mapping);
+  };
+  EXPECT_TRUE(is_equal(first));
+  EXPECT_FALSE(is_equal(second));
+  mapping.end_graph();
+  EXPECT_TRUE(is_equal(second));
+  EXPECT_FALSE(is_equal(first));
+  EXPECT_EQ(mapping.handle("graph node", recorded), second);
 }
 
 }  // namespace

@@ -235,7 +235,7 @@ TEST_F(TraceFile, A_file_that_is_not_a_trace_or_is_damaged_is_refused) {
   record([](Driver &driver) { driver.cuCtxSynchronize(); });
   std::string bytes = bytes_of(file_);
   EXPECT_NO_THROW(Trace(folder_.write("whole", bytes)));
-  bytes[4096 + 16] = '\x7f';  // the size of the first record
+  bytes[4096 + 24] = '\x7f';  // the size of the first record
   EXPECT_THROW(Trace(folder_.write("damaged", bytes)), std::runtime_error);
 }
 
@@ -247,7 +247,7 @@ TEST_F(TraceFile, A_call_whose_process_was_killed_before_it_counted_the_call_is_
   std::string bytes = bytes_of(file_);
   const auto before = lines();
   // The bytes in use end behind the begin: the headers of the chunk and of the record, and an argument.
-  bytes[4096] = 40;
+  bytes[4096] = 48;
   folder_.write("calls.trace", bytes);
   EXPECT_EQ(lines(), before);
   EXPECT_THAT(before, ElementsAre(HasSubstr("= CUDA_SUCCESS")));
@@ -260,8 +260,8 @@ TEST_F(TraceFile, A_value_of_a_damaged_file_that_is_too_short_is_not_shown) {
   });
   std::string bytes = bytes_of(file_);
   // The size of the first value, after the chunk's header, the arguments, and the end of the call.
-  ASSERT_EQ(bytes[4096 + 60], 4);
-  bytes[4096 + 60] = 1;
+  ASSERT_EQ(bytes[4096 + 68], 4);
+  bytes[4096 + 68] = 1;
   folder_.write("calls.trace", bytes);
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("driverVersion=0x")));
 }
