@@ -200,7 +200,7 @@ std::vector<HostVisibleMemory::Memory *> HostVisibleMemory::waiting_memory() {
   std::vector<Memory *> all;
   for (auto &[base, memory] : memory_)
     if (is_only_waited_for(memory)) all.push_back(&memory);
-  std::ranges::stable_partition(all, [](const Memory *memory) { return !memory->has_words(); });
+  std::stable_partition(all.begin(), all.end(), [](const Memory *memory) { return !memory->has_words(); });
   return all;
 }
 

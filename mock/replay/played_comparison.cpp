@@ -56,7 +56,9 @@ std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const
   const char *replayed = reinterpret_cast<const char *>(words_[parameter.word]);
   std::uint64_t size = 0;
   if (buffer.content == Content::returned_array) {
-    std::memcpy(static_cast<void *>(&replayed), replayed, sizeof replayed);
+    const char *array = nullptr;
+    std::memcpy(static_cast<void *>(&array), replayed, sizeof(void *));
+    replayed = array;
     size = replayed == nullptr
                ? 0
                : size_of(buffer, call_.slot, words_, [](void *to, std::uint64_t address, std::size_t bytes) {

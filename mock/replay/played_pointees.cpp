@@ -163,6 +163,11 @@ void PlayedCall::replace_node(const trace::Type &type, char *object) {
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       replace("context", node.memOp.ctx);
       break;
+#if CUDA_VERSION >= 12030
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      replace("context", node.conditional.ctx);
+      break;
+#endif
     case CU_GRAPH_NODE_TYPE_HOST:
       node.host.fn = [](void *) {};
       node.host.userData = nullptr;

@@ -7,6 +7,7 @@
 #include "compare.hpp"
 #include "mapping.hpp"
 #include "played.hpp"
+#include "support/structures.hpp"
 
 namespace {
 
@@ -65,6 +66,30 @@ TEST_F(PlayedObjects, Nodes_that_a_captured_stream_depends_on_are_those_of_the_r
               CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamEndCapture(in, &graph), CUDA_SUCCESS);
   })));
+}
+#endif
+
+#if CUDA_VERSION >= 12030
+TEST_F(PlayedObjects, The_context_of_a_conditional_node_is_that_of_the_replay) {
+  const Recording recording = Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUcontext context = nullptr;
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphConditionalHandle handle = 0;
+    EXPECT_EQ(cushim::exact::cuCtxCreate_v3020(driver)(&context, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&handle, graph, context, 1, 0), CUDA_SUCCESS);
+    CUgraphNodeParams parameters = cushim::test::conditional_node(handle, CU_GRAPH_COND_TYPE_IF, 1, context);
+    EXPECT_EQ(driver.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &parameters), CUDA_SUCCESS);
+  }));
+  const auto report = play_elsewhere(recording, [](Driver &driver) {
+    CUcontext other = nullptr;
+    EXPECT_EQ(cushim::exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxPopCurrent(&other), CUDA_SUCCESS);
+  });
+  EXPECT_EQ(report.replayed, recording.calls().size());
+  EXPECT_TRUE(report.differences.empty());
 }
 #endif
 
