@@ -97,12 +97,12 @@ std::vector<Pointee> pointees_of(const CUDA_KERNEL_NODE_PARAMS_v1 &node, CUfunct
 
 std::vector<Pointee> pointees_of(const CUlaunchConfig &config) {
   std::vector<Pointee> all;
-  if (config.numAttrs != 0)
-    add(all,
-        {.offset = offsetof(CUlaunchConfig, attrs),
-         .size = config.numAttrs * sizeof *config.attrs,
-         .type = &trace::type_of<CUlaunchAttribute>()},
-        config.attrs);
+  // Also without attributes: the pointer may be an address that no call reads.
+  add(all,
+      {.offset = offsetof(CUlaunchConfig, attrs),
+       .size = config.numAttrs * sizeof *config.attrs,
+       .type = &trace::type_of<CUlaunchAttribute>()},
+      config.attrs);
   return all;
 }
 

@@ -157,6 +157,27 @@ TEST_F(PlayedObjects, Parameters_that_are_set_one_by_one_have_the_addresses_of_t
   })));
 }
 
+TEST_F(PlayedObjects, Launches_may_have_the_address_of_an_empty_array_of_attributes) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    CUdeviceptr memory = 0;
+    unsigned add = 1;
+    CUlaunchAttribute attributes[1]{};
+    EXPECT_EQ(driver.cuModuleLoadData(&module, kAdd), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "add"), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAlloc(&memory, 4), CUDA_SUCCESS);
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.attrs = attributes;
+    void *parameters[] = {&memory, &add};
+    EXPECT_EQ(driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  })));
+}
+
 TEST_F(PlayedObjects, Addresses_of_a_reservation_are_known_after_a_part_of_it_was_mapped) {
   expect_equal(Recording::read(record([](Driver &driver) {
     make_context(driver);
