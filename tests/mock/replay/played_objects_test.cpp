@@ -59,7 +59,8 @@ TEST_F(PlayedObjects, Nodes_that_a_captured_stream_depends_on_are_those_of_the_r
                   in, &first, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES),
               CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemsetD8Async(memory, 3, 16, in), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuStreamGetCaptureInfo(in, &status, nullptr, &graph, &found, &edges, &count),
+    EXPECT_EQ(cushim::exact::cuStreamGetCaptureInfo_v12030(driver)(in, &status, nullptr, &graph, &found,
+                                                                   &edges, &count),
               CUDA_SUCCESS);
     second = found[0];
     EXPECT_EQ(cushim::exact::cuGraphNodeGetDependencies_v12030(driver)(second, &first, nullptr, &count),
@@ -69,7 +70,7 @@ TEST_F(PlayedObjects, Nodes_that_a_captured_stream_depends_on_are_those_of_the_r
 }
 #endif
 
-#if CUDA_VERSION >= 12030
+#if CUDA_VERSION >= 13000
 TEST_F(PlayedObjects, The_context_of_a_conditional_node_is_that_of_the_replay) {
   const Recording recording = Recording::read(record([](Driver &driver) {
     make_context(driver);
