@@ -9,10 +9,8 @@
 #include "played.hpp"
 #include "support/structures.hpp"
 
+namespace cushim::test {
 namespace {
-
-using cushim::Driver;
-using cushim::replay::Recording;
 
 class PlayedObjects : public Player {
  protected:
@@ -241,3 +239,4 @@ TEST(Mapping, A_node_may_have_the_handle_of_a_node_of_an_ended_graph) {
 }
 
 }  // namespace
+}  // namespace cushim::test
