@@ -250,10 +250,11 @@ TEST_F(ChecksInKernels, Two_threads_that_write_a_word_are_reported_with_both_acc
   EXPECT_EQ(launch("race", running_.memory(), 0, 64), CUDA_SUCCESS);
   ASSERT_EQ(rules(checks), Names{"races/write-write"});
   const Finding finding = checks.findings().front();
-  ASSERT_EQ(finding.calls.size(), 3u);
+  ASSERT_EQ(finding.calls.size(), 4u);
   EXPECT_EQ(finding.calls[0].text, "line 44 of the PTX (kernels.cu:20), thread (0, 0, 0) of block (0, 0, 0)");
   EXPECT_EQ(finding.calls[1].text, "line 44 of the PTX (kernels.cu:20), thread (1, 0, 0) of block (0, 0, 0)");
   EXPECT_EQ(finding.calls[2].role, "launched by");
+  EXPECT_EQ(finding.calls[3].role, "allocated by");
   EXPECT_GT(finding.count, 1u);
   EXPECT_TRUE(has(finding.what, "nearest allocation: 4096 bytes")) << finding.what;
 }
@@ -313,7 +314,9 @@ TEST_F(ChecksInKernels, Kernels_of_a_graph_are_checked_at_each_launch) {
   need(driver().cuGraphLaunch(executable, stream));
   need(driver().cuStreamSynchronize(stream));
   ASSERT_EQ(rules(checks), Names{"races/write-write"});
-  EXPECT_EQ(checks.findings().front().calls.back().text, "cuGraphLaunch");
+  const Finding finding = checks.findings().front();
+  ASSERT_EQ(finding.calls.size(), 4u);
+  EXPECT_EQ(finding.calls[2].text, "cuGraphLaunch");
 }
 
 }  // namespace
