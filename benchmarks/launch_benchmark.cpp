@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the launch of an empty kernel, registered and as PTX, on the simulated driver and, if there is a
 // GPU, on the real driver in the same run. Measures the load and unload of 1,000 and of 10,000 modules, and
-// by how much the process grows meanwhile.
+// by how much the process grows meanwhile, and the memory of threads of a kernel that wait for each other.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cushim/driver.hpp>
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "need.hpp"
 #include "summary.hpp"
@@ -115,6 +117,68 @@ void modules(benchmark::State &state) {
   state.counters["growth"] = resident_bytes() - before;
 }
 BENCHMARK(modules)->Arg(1'000)->Arg(10'000)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+// Returns this number in /proc/self/status, in bytes.
+double status_bytes(std::string_view name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;)
+    if (word == name) {
+      double kibibytes = 0;
+      file >> kibibytes;
+      return kibibytes * 1024;
+    }
+  return 0;
+}
+
+// The argument is the number of threads. Each waits until all have counted themselves, so all are resident at
+// a time.
+void resident_threads(benchmark::State &state) {
+  constexpr unsigned kBlock = 256;
+  const Running running(Kernel::ptx);
+  CUmodule module = nullptr;
+  CUfunction meet = nullptr;
+  CUdeviceptr count = 0;
+  auto threads = static_cast<unsigned>(state.range(0));
+  need(driver().cuModuleLoadData(&module, R"(
+.version 7.8
+.target sm_70
+.address_size 64
+.visible .entry meet(.param .u64 count, .param .u32 threads) {
+  .reg .pred %p;
+  .reg .b64 %d;
+  .reg .b32 %r<4>;
+  ld.param.u64 %d, [count];
+  ld.param.u32 %r1, [threads];
+  atom.global.add.u32 %r2, [%d], 1;
+again:
+  ld.volatile.global.u32 %r3, [%d];
+  setp.lt.u32 %p, %r3, %r1;
+  @%p bra again;
+  ret;
+})"));
+  need(driver().cuModuleGetFunction(&meet, module, "meet"));
+  need(driver().cuMemAlloc(&count, sizeof(unsigned)));
+  void *parameters[] = {&count, &threads};
+  for (auto _ : state) {
+    need(driver().cuMemsetD32(count, 0, 1));
+    malloc_trim(0);                               // returns what the launch before used
+    std::ofstream("/proc/self/clear_refs") << 5;  // VmHWM begins anew
+    const double before = status_bytes("VmHWM:");
+    need(
+        driver().cuLaunchKernel(meet, threads / kBlock, 1, 1, kBlock, 1, 1, 0, nullptr, parameters, nullptr));
+    need(driver().cuCtxSynchronize());
+    state.counters["bytes of a thread"] = (status_bytes("VmHWM:") - before) / threads;
+  }
+  need(driver().cuMemFree(count));
+  need(driver().cuModuleUnload(module));
+}
+BENCHMARK(resident_threads)
+    ->Arg(1'024)
+    ->Arg(16'384)
+    ->Arg(262'144)
+    ->Arg(1'048'576)
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 
