@@ -4,7 +4,6 @@
 // by how much the process grows meanwhile, and the memory of threads of a kernel that wait for each other.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
@@ -95,29 +94,6 @@ void launch(benchmark::State &state, Kernel kernel) {
   }
 }
 
-double resident_bytes() {
-  std::size_t all = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
-// The argument is the number of modules. Half of it is loaded and unloaded before the memory is measured
-// first.
-void modules(benchmark::State &state) {
-  const Running running(Kernel::ptx);
-  const auto load_and_unload = [](std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) need(driver().cuModuleUnload(Running::load()));
-  };
-  load_and_unload(state.range(0) / 2);
-  const double before = resident_bytes();
-  for (auto _ : state) load_and_unload(state.range(0));
-  const auto count = static_cast<double>(state.iterations() * state.range(0));
-  state.counters["module"] =
-      benchmark::Counter(count, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  state.counters["growth"] = resident_bytes() - before;
-}
-BENCHMARK(modules)->Arg(1'000)->Arg(10'000)->Iterations(1)->Unit(benchmark::kMillisecond);
-
 // Returns this number in /proc/self/status, in bytes.
 double status_bytes(std::string_view name) {
   std::ifstream file("/proc/self/status");
@@ -129,6 +105,23 @@ double status_bytes(std::string_view name) {
     }
   return 0;
 }
+
+// The argument is the number of modules. Half of it is loaded and unloaded before the memory is measured
+// first.
+void modules(benchmark::State &state) {
+  const Running running(Kernel::ptx);
+  const auto load_and_unload = [](std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) need(driver().cuModuleUnload(Running::load()));
+  };
+  load_and_unload(state.range(0) / 2);
+  const double before = status_bytes("VmRSS:");
+  for (auto _ : state) load_and_unload(state.range(0));
+  const auto count = static_cast<double>(state.iterations() * state.range(0));
+  state.counters["module"] =
+      benchmark::Counter(count, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["growth"] = status_bytes("VmRSS:") - before;
+}
+BENCHMARK(modules)->Arg(1'000)->Arg(10'000)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 // The argument is the number of threads. Each waits until all have counted themselves, so all are resident at
 // a time.

@@ -105,6 +105,31 @@ std::vector<std::byte> packed(const Parameters &...parameters) {
   return bytes;
 }
 
+// The launch of a kernel with three vectors and a number as its parameters.
+struct VectorLaunch {
+  LaunchShape shape;
+  std::vector<std::byte> parameters;
+};
+VectorLaunch launch_of(HostMemory &memory, const LaunchShape &shape, std::size_t size, float value,
+                       std::uint32_t n) {
+  for (auto &one : memory.vectors) one.assign(size, value);
+  return {shape, packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n)};
+}
+// The addition of vectors of n numbers.
+VectorLaunch addition(HostMemory &memory, std::uint32_t n) {
+  LaunchShape shape;
+  shape.grid.x = n / 256;
+  shape.block.x = 256;
+  return launch_of(memory, shape, n, 1.5f, n);
+}
+// The product of two matrices of n rows and columns, into the third vector.
+VectorLaunch product(HostMemory &memory, std::uint32_t n) {
+  LaunchShape shape;
+  shape.grid = {n / 16, n / 16, 1};
+  shape.block = {16, 16, 1};
+  return launch_of(memory, shape, n * n, 0.5f, n);
+}
+
 void measure(benchmark::State &state, std::string_view kernel, const LaunchShape &shape,
              const std::vector<std::byte> &parameters, HostMemory &memory, unsigned workers,
              const Checks &checks = {}) {
@@ -135,27 +160,15 @@ BENCHMARK(empty_blocks)->Arg(1000)->Arg(1000000)->Unit(benchmark::kMicrosecond);
 
 void vector_addition(benchmark::State &state) {
   HostMemory memory;
-  const std::uint32_t n = 1 << 18;
-  for (auto &one : memory.vectors) one.assign(n, 1.5f);
-  LaunchShape shape;
-  shape.grid.x = n / 256;
-  shape.block.x = 256;
-  measure(state, "add", shape,
-          packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n), memory,
-          static_cast<unsigned>(state.range(0)));
+  const auto [shape, parameters] = addition(memory, 1 << 18);
+  measure(state, "add", shape, parameters, memory, static_cast<unsigned>(state.range(0)));
 }
 BENCHMARK(vector_addition)->ArgName("workers")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-// Measures the product of two matrices of n rows and columns. Writes it to the third vector.
 void measure_product(benchmark::State &state, HostMemory &memory, std::uint32_t n, unsigned workers,
                      const Checks &checks = {}) {
-  for (auto &one : memory.vectors) one.assign(n * n, 0.5f);
-  LaunchShape shape;
-  shape.grid = {n / 16, n / 16, 1};
-  shape.block = {16, 16, 1};
-  measure(state, "product", shape,
-          packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n), memory,
-          workers, checks);
+  const auto [shape, parameters] = product(memory, n);
+  measure(state, "product", shape, parameters, memory, workers, checks);
 }
 
 void matrix_product(benchmark::State &state) {
@@ -195,12 +208,8 @@ void measure_plain(benchmark::State &state, std::string_view kernel, const Launc
 void plain_vector_addition(benchmark::State &state) {
   HostMemory memory;
   const std::uint32_t n = 1 << 18;
-  for (auto &one : memory.vectors) one.assign(n, 1.5f);
-  LaunchShape shape;
-  shape.grid.x = n / 256;
-  shape.block.x = 256;
-  measure_plain(state, "add", shape,
-                packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n));
+  const auto [shape, parameters] = addition(memory, n);
+  measure_plain(state, "add", shape, parameters);
   if (memory.vectors[2][n - 1] != 3.0f) state.SkipWithError("wrong result");
 }
 BENCHMARK(plain_vector_addition)->Unit(benchmark::kMicrosecond);
@@ -208,12 +217,8 @@ BENCHMARK(plain_vector_addition)->Unit(benchmark::kMicrosecond);
 void plain_matrix_product(benchmark::State &state) {
   HostMemory memory;
   const std::uint32_t n = 256;
-  for (auto &one : memory.vectors) one.assign(n * n, 0.5f);
-  LaunchShape shape;
-  shape.grid = {n / 16, n / 16, 1};
-  shape.block = {16, 16, 1};
-  measure_plain(state, "product", shape,
-                packed(memory.vectors[0].data(), memory.vectors[1].data(), memory.vectors[2].data(), n));
+  const auto [shape, parameters] = product(memory, n);
+  measure_plain(state, "product", shape, parameters);
   if (memory.vectors[2][n + 1] != 64.0f) state.SkipWithError("wrong result");
 }
 BENCHMARK(plain_matrix_product)->Unit(benchmark::kMicrosecond);

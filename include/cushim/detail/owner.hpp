@@ -8,7 +8,7 @@ namespace cushim {
 inline namespace v1 {
 namespace detail {
 
-// Whether the driver needs a current context to destroy an object. The context of creation is one.
+// Whether a context must be current when an object is destroyed. any: it may be another than the object's.
 enum class ContextToDestroy : bool { none, any };
 
 // Owns a handle of the driver. Self has destroy(reference), which makes the driver call, and kDestroy, the

@@ -23,7 +23,7 @@ CUresult allocate_with_flags(Call &call, void **out, std::size_t size, unsigned 
   const auto chunk = call.system.pinned_chunks.chunk_for(context, flags, size);
   // Addressing is unified, so the memory is always mapped. PORTABLE is that of the chunk. Measured, driver
   // 580.
-  made->flags = chunk->flags | (flags & CU_MEMHOSTALLOC_WRITECOMBINED) | CU_MEMHOSTALLOC_DEVICEMAP;
+  made->flags = chunk->flags | CU_MEMHOSTALLOC_DEVICEMAP;
   made->numbered = chunk;
   *out = reinterpret_cast<void *>(made->base);
   return CUDA_SUCCESS;

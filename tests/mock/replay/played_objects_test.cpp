@@ -19,6 +19,13 @@ class PlayedObjects : public Player {
     EXPECT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     return stream;
   }
+  static CUfunction kernel_add(Driver &driver) {
+    CUmodule module = nullptr;
+    CUfunction kernel = nullptr;
+    EXPECT_EQ(driver.cuModuleLoadData(&module, kAdd), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "add"), CUDA_SUCCESS);
+    return kernel;
+  }
   static CUarray array_for_surfaces(Driver &driver) {
     CUarray array = nullptr;
     const CUDA_ARRAY3D_DESCRIPTOR shape{.Width = 16,
@@ -138,12 +145,9 @@ TEST_F(PlayedObjects, Arrays_in_a_batch_of_copies_are_those_of_the_replay) {
 TEST_F(PlayedObjects, Parameters_that_are_set_one_by_one_have_the_addresses_of_the_replay) {
   expect_equal(Recording::read(record([](Driver &driver) {
     make_context(driver);
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
+    const CUfunction kernel = kernel_add(driver);
     CUdeviceptr memory = 0;
     unsigned sum = 0;
-    EXPECT_EQ(driver.cuModuleLoadData(&module, kAdd), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "add"), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemAlloc(&memory, 4), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemsetD32(memory, 1, 1), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuFuncSetBlockShape(kernel, 1, 1, 1), CUDA_SUCCESS);
@@ -159,13 +163,10 @@ TEST_F(PlayedObjects, Parameters_that_are_set_one_by_one_have_the_addresses_of_t
 TEST_F(PlayedObjects, Launches_may_have_the_address_of_an_empty_array_of_attributes) {
   expect_equal(Recording::read(record([](Driver &driver) {
     make_context(driver);
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
+    const CUfunction kernel = kernel_add(driver);
     CUdeviceptr memory = 0;
     unsigned add = 1;
     CUlaunchAttribute attributes[1]{};
-    EXPECT_EQ(driver.cuModuleLoadData(&module, kAdd), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "add"), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemAlloc(&memory, 4), CUDA_SUCCESS);
     CUlaunchConfig config{};
     config.gridDimX = config.gridDimY = config.gridDimZ = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replay reports: calls with another result, and calls that are not made.
+// Tests the report of a replay, which lists the calls that differ and those that were not replayed.
 #include <gmock/gmock.h>
 #include <unistd.h>
 #include <cushim/exact.hpp>
