@@ -10,6 +10,7 @@
 #include <cushim/replay/recorder.hpp>
 #include <cushim/sim/machine.hpp>
 
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -78,6 +79,31 @@ void calls(benchmark::State &state) {
 }
 BENCHMARK(calls)->Name("not_recorded")->Arg(0)->Iterations(kLoops)->Repetitions(5)->ReportAggregatesOnly();
 BENCHMARK(calls)->Name("recorded")->Arg(1)->Iterations(kLoops)->Repetitions(5)->ReportAggregatesOnly();
+
+// The cost of a recorded call with this number of pinned allocations, of which one is in use.
+void call_beside_pinned_memory(benchmark::State &state) {
+  Machine machine;
+  const std::string file = recording_file();
+  std::unique_ptr<Recorder> recorder = std::make_unique<Recorder>(machine.driver(), file);
+  Program program(machine.driver());
+  void *pinned = nullptr;
+  for (std::int64_t i = 0; i < state.range(0); ++i) machine.driver().cuMemHostAlloc(&pinned, 64, 0);
+  CUdeviceptr device = 0;
+  machine.driver().cuMemHostGetDevicePointer(&device, pinned, 0);
+  machine.driver().cuMemsetD8Async(device, 1, 16, program.streams[0]);
+  unsigned i = 0;
+  for (auto turn : state) program.run(i++);
+  state.counters["call"] = benchmark::Counter(static_cast<double>(state.iterations()) * kCalls,
+                                              benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  recorder.reset();
+  std::filesystem::remove(file);
+}
+BENCHMARK(call_beside_pinned_memory)
+    ->Arg(1'000)
+    ->Arg(1'000'000)
+    ->Iterations(10'000)
+    ->Repetitions(3)
+    ->ReportAggregatesOnly();
 
 // Records the program, and returns the file.
 std::string record() {

@@ -9,7 +9,7 @@
 #include <cushim/detail/entry_traits.hpp>
 #include "bits.hpp"
 #include "buffers.hpp"
-#include "pointees.hpp"
+#include "given_addresses.hpp"
 #include "process.hpp"
 #include "recording_format.hpp"
 #include "stream_contexts.hpp"
@@ -30,34 +30,6 @@ std::size_t subject_of(int slot) {
 }
 
 std::string_view base_of(int slot) { return cushim_entry(slot)->base; }
-
-// Returns the operations of a batch; none of other calls.
-std::vector<CUstreamBatchMemOpParams> operations_of(int slot, std::span<const std::uint64_t> words) {
-  std::vector<CUstreamBatchMemOpParams> operations;
-  if (base_of(slot) != "cuStreamBatchMemOp") return operations;
-  operations.resize(std::min<std::uint64_t>(words[1] & 0xffffffff, 256));
-  const std::size_t size = operations.size() * sizeof operations[0];
-  if (trace::copy_if_there(operations.data(), words[2], size) != size) operations.clear();
-  return operations;
-}
-
-// Returns whether an argument of a call that makes a batch of copies leads to an address in this memory: as
-// an element of an array, or in a structure.
-bool has_address_in_batch(int slot, std::span<const std::uint64_t> words, std::uint64_t base,
-                          std::uint64_t size) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 16;
-  if (base_of(slot).find("Batch") == std::string_view::npos) return false;
-  std::vector<char> bytes;
-  for (const Buffer &buffer : buffers_of(slot)) {
-    const std::uint64_t address = argument_of(slot, words, buffer.argument);
-    if (address == 0 || !buffer.is_read() || buffer.content != Buffer::Content::objects) continue;
-    bytes.resize(std::min<std::uint64_t>(kMostBytes, size_of(buffer, slot, words, trace::copy_if_there)));
-    bytes.resize(trace::copy_if_there(bytes.data(), address, bytes.size()));
-    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t))
-      if (bits_at(bytes.data() + at, sizeof(std::uint64_t)) - base < size) return true;
-  }
-  return false;
-}
 
 bool is_wait(const CUstreamBatchMemOpParams &operation) {
   return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
@@ -102,40 +74,46 @@ void HostVisibleMemory::create(const CallOfProgram &call) {
                         mock::position(traits.bytes, trace::row_of(call.slot).parameters.size()));
   if (base == 0 || size == 0 || size > kMostSize) return;
   const std::lock_guard lock(mutex_);
+  forget(base);
   memory_[base] = {.base = base, .size = size, .hash = hash_of_data(std::string(size, '\0'))};
   is_empty_ = false;
 }
 
-// Returns whether the call may let a device use the memory; true if that is unknown. Requires the mutex.
-bool HostVisibleMemory::may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
-                                KernelParameters &kernels) {
-  const auto is_inside = [&](std::uint64_t word) { return word - base < memory.size; };
-  const auto &parameters = trace::row_of(call.slot).parameters;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    // Copies from and to the host have their data in the recording.
-    const Buffer *const buffer = buffer_of(call.slot, i);
-    if ((buffer == nullptr || !buffer->is_data) && is_inside(call.words[parameters[i].word])) return true;
-  }
-  if (base_of(call.slot).starts_with("cuGraphLaunch")) return true;
-  for (const CUstreamBatchMemOpParams &operation : operations_of(call.slot, call.words))
-    if (is_inside(operation.waitValue.address)) return true;
-  if (has_address_in_batch(call.slot, call.words, base, memory.size)) return true;
-  for (const Buffer &buffer : buffers_of(call.slot)) {
-    const std::uint64_t address = argument_of(call.slot, call.words, buffer.argument);
-    if (address == 0) continue;
-    if (buffer.content == Buffer::Content::launch_options) return true;
-    if (buffer.content != Buffer::Content::kernel_parameters) continue;
-    const auto sizes = kernels.known_sizes(
-        reinterpret_cast<CUfunction>(argument_of(call.slot, call.words, kernel_argument_of(call.slot))));
-    if (sizes == nullptr) return true;
-    for (std::size_t i = 0; i < sizes->size(); ++i) {
-      const auto from = reinterpret_cast<const char *>(
-          bits_at(reinterpret_cast<const char *>(address) + i * sizeof(void *), sizeof(void *)));
-      for (std::size_t at = 0; at + sizeof(std::uint64_t) <= (*sizes)[i]; at += sizeof(std::uint64_t))
-        if (is_inside(bits_at(from + at, sizeof(std::uint64_t)))) return true;
-    }
-  }
-  return false;
+// Requires the mutex.
+void HostVisibleMemory::forget(std::uint64_t base) {
+  const auto found = memory_.find(base);
+  if (found == memory_.end()) return;
+  waits_ -= static_cast<std::size_t>(
+      std::ranges::count_if(found->second.uses, [](const Use &use) { return use.word != 0; }));
+  used_.erase(base);
+  memory_.erase(found);
+}
+
+// Returns the memory that contains the address, or the end. Requires the mutex.
+std::map<std::uint64_t, HostVisibleMemory::Memory>::iterator HostVisibleMemory::memory_at(
+    std::uint64_t address) {
+  if (memory_.empty() ||
+      address - memory_.begin()->first > memory_.rbegin()->first - memory_.begin()->first + kMostSize)
+    return memory_.end();  // most words are no addresses
+  const auto next = memory_.upper_bound(address);
+  const auto found = std::prev(next);
+  return address - found->first < found->second.size ? found : memory_.end();
+}
+
+// Returns the bases of the memory that the call may let a device use, and whether it is the source of a copy
+// that waits. Requires the mutex.
+std::map<std::uint64_t, bool> HostVisibleMemory::memory_used_by(const CallOfProgram &call, bool is_held_copy,
+                                                                KernelParameters &kernels) {
+  std::map<std::uint64_t, bool> used;
+  const GivenAddresses given = addresses_given_by(call.slot, call.words, kernels);
+  if (given.all)
+    for (const auto &[base, memory] : memory_) used.emplace(base, false);
+  for (const std::uint64_t address : given.addresses)
+    if (const auto found = memory_at(address); found != memory_.end()) used.emplace(found->first, false);
+  if (!is_held_copy) return used;
+  for (const std::uint64_t address : addresses_copied_from(call.slot, call.words))
+    if (const auto found = memory_at(address); found != memory_.end()) used[found->first] = true;
+  return used;
 }
 
 void HostVisibleMemory::add_if_changed(Memory &memory, std::vector<Change> &changes) {
@@ -155,29 +133,13 @@ bool HostVisibleMemory::Memory::is_only_source() const {
   return std::ranges::all_of(uses, [](const Use &use) { return use.is_source; });
 }
 
-// Returns whether an asynchronous copy reads the memory. Its data is in the recording, but the host may write
-// other data until the copy runs.
-bool HostVisibleMemory::is_source(const CallOfProgram &call, std::uint64_t base, const Memory &memory) {
-  const auto is_inside = [&](std::uint64_t address) { return address - base < memory.size; };
-  for (const Buffer &buffer : buffers_of(call.slot)) {
-    const std::uint64_t address = argument_of(call.slot, call.words, buffer.argument);
-    if (buffer.is_data && buffer.is_async && buffer.is_read() && is_inside(address)) return true;
-    if (!buffer.has_pointees || buffer.has_count || address == 0) continue;
-    std::string structure(buffer.element, '\0');
-    if (trace::copy_if_there(structure.data(), address, structure.size()) != structure.size()) continue;
-    for (const Pointee &pointee : pointees_of(*buffer.type, structure.data()))
-      if (pointee.content == Pointee::Content::rows_read && is_inside(pointee.address)) return true;
-  }
-  return false;
-}
-
 // Returns whether a wait for a value comes before the use in its stream. Requires the mutex.
 bool HostVisibleMemory::is_held(const Use &use) const {
-  return std::ranges::any_of(memory_, [&](const auto &one) {
-    return std::ranges::any_of(one.second.uses, [&](const Use &wait) {
-      return wait.word != 0 && wait.stream == use.stream && wait.begin < use.begin;
-    });
-  });
+  return waits_ != 0 && std::ranges::any_of(used_, [&](const auto &one) {
+           return std::ranges::any_of(one.second->uses, [&](const Use &wait) {
+             return wait.word != 0 && wait.stream == use.stream && wait.begin < use.begin;
+           });
+         });
 }
 
 // Returns whether streams wait for values here, and no device writes the memory before they are released.
@@ -198,8 +160,9 @@ bool HostVisibleMemory::is_only_waited_for(const Memory &memory) const {
 // when everything else is. Requires the mutex.
 std::vector<HostVisibleMemory::Memory *> HostVisibleMemory::waiting_memory() {
   std::vector<Memory *> all;
-  for (auto &[base, memory] : memory_)
-    if (is_only_waited_for(memory)) all.push_back(&memory);
+  if (waits_ == 0) return all;
+  for (const auto &[base, memory] : used_)
+    if (is_only_waited_for(*memory)) all.push_back(memory);
   std::stable_partition(all.begin(), all.end(), [](const Memory *memory) { return !memory->has_words(); });
   return all;
 }
@@ -262,20 +225,49 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::before(const CallOfPro
     if (is_released)
       for (Memory *const memory : waiting) add_if_changed(*memory, changes);
   }
-  const bool is_held_copy =
-      enqueues && is_held({.stream = call.stream, .begin = call.begin}) && !has_waited(call.slot);
-  for (auto &[base, memory] : memory_) {
-    if (!enqueues) break;
-    const bool is_source_of_copy = is_held_copy && is_source(call, base, memory);
-    if (!is_source_of_copy && !may_use(call, base, memory, kernels)) continue;
+  if (!enqueues) return changes;
+  // A call that waits has ended its use when it returns.
+  const bool has_ended = has_waited(call.slot);
+  const bool is_held_copy = is_held({.stream = call.stream, .begin = call.begin}) && !has_ended;
+  for (const auto &[base, is_source] : memory_used_by(call, is_held_copy, kernels)) {
+    Memory &memory = memory_.at(base);
     if (memory.uses.empty() || is_only_waited_for(memory)) add_if_changed(memory, changes);
-    // A call that waits has ended its use when it returns.
-    if (has_waited(call.slot)) continue;
-    auto uses = uses_of(call);
-    for (Use &use : uses) use.is_source = is_source_of_copy;
-    memory.uses.insert(memory.uses.end(), uses.begin(), uses.end());
+    if (has_ended) continue;
+    for (Use &use : uses_of(call)) {
+      use.is_source = is_source;
+      add_use(memory, use);
+    }
   }
   return changes;
+}
+
+// Requires the mutex.
+void HostVisibleMemory::add_use(Memory &memory, const Use &use) {
+  used_[memory.base] = &memory;
+  if (use.word != 0) {
+    ++waits_;
+  } else if (waits_ == 0) {
+    // All earlier uses in the stream end before this one, and no wait will come before any of them.
+    const auto earlier = std::ranges::find_if(memory.uses, [&](const Use &one) {
+      return one.stream == use.stream && one.context == use.context && !one.is_source;
+    });
+    if (earlier != memory.uses.end()) {
+      *earlier = use;
+      return;
+    }
+  }
+  memory.uses.push_back(use);
+}
+
+// Removes the uses for which the call has waited, and returns their number. Requires the mutex.
+std::size_t HostVisibleMemory::end_uses(Memory &memory, const CallOfProgram &call, const Use &recorded) {
+  const std::size_t ended = std::erase_if(memory.uses, [&](const Use &use) {
+    const bool has_ended = waits_for(call, use, recorded);
+    if (has_ended && use.word != 0) --waits_;
+    return has_ended;
+  });
+  if (memory.uses.empty()) used_.erase(memory.base);
+  return ended;
 }
 
 // Returns whether the use is complete when the call has waited. `recorded` is where the event was recorded
@@ -294,12 +286,13 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::after(const CallOfProg
   const std::string_view base = base_of(call.slot);
   const std::lock_guard lock(mutex_);
   if (traits.ends_lifetime() && mock::is_memory(traits.object))
-    memory_.erase(argument_of(call.slot, call.words, subject_of(call.slot)));
+    forget(argument_of(call.slot, call.words, subject_of(call.slot)));
   if (base.starts_with("cuEventRecord"))
     events_[call.words[0]] = {.stream = call.stream, .context = call.context, .begin = call.begin};
   // Any call may have waited for the work of other threads or streams.
   if (!has_waited(call.slot)) {
-    for (auto &[address, memory] : memory_) add_changed_words(memory, changes);
+    if (waits_ != 0)
+      for (const auto &[base, memory] : used_) add_changed_words(*memory, changes);
     return changes;
   }
   const auto event = base.starts_with("cuEvent") ? events_.find(call.words[0]) : events_.end();
@@ -307,19 +300,19 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::after(const CallOfProg
   // Before any use ends.
   const std::vector<Memory *> waiting = waiting_memory();
   std::vector<Memory *> all;
-  for (auto &[address, memory] : memory_)
-    if (std::ranges::find(waiting, &memory) == waiting.end()) all.push_back(&memory);
+  for (const auto &[base_of_memory, memory] : used_)
+    if (waits_ == 0 || !is_only_waited_for(*memory)) all.push_back(memory);
+  const std::size_t others = all.size();
   all.insert(all.end(), waiting.begin(), waiting.end());
-  for (Memory *const memory : all) {
-    const bool is_waiting = std::ranges::find(waiting, memory) != waiting.end();
-    if (!is_waiting) add_changed_words(*memory, changes);
-    const bool is_only_source = memory->is_only_source();
-    if (std::erase_if(memory->uses, [&](const Use &use) { return waits_for(call, use, recorded); }) == 0 ||
-        !memory->uses.empty())
-      continue;
-    const std::size_t others = changes.size();
-    add_if_changed(*memory, changes);
-    if (changes.size() != others && (is_waiting || is_only_source)) changes.back().item = kReleasingWrite;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Memory &memory = *all[i];
+    const bool is_waiting = i >= others;
+    if (!is_waiting) add_changed_words(memory, changes);
+    const bool is_only_source = memory.is_only_source();
+    if (end_uses(memory, call, recorded) == 0 || !memory.uses.empty()) continue;
+    const std::size_t before = changes.size();
+    add_if_changed(memory, changes);
+    if (changes.size() != before && (is_waiting || is_only_source)) changes.back().item = kReleasingWrite;
   }
   return changes;
 }

@@ -68,9 +68,12 @@ class HostVisibleMemory {
     bool is_only_source() const;
   };
   void create(const CallOfProgram &call);
-  bool may_use(const CallOfProgram &call, std::uint64_t base, const Memory &memory,
-               KernelParameters &kernels);
-  static bool is_source(const CallOfProgram &call, std::uint64_t base, const Memory &memory);
+  void forget(std::uint64_t base);
+  std::map<std::uint64_t, Memory>::iterator memory_at(std::uint64_t address);
+  std::map<std::uint64_t, bool> memory_used_by(const CallOfProgram &call, bool is_held_copy,
+                                               KernelParameters &kernels);
+  void add_use(Memory &memory, const Use &use);
+  std::size_t end_uses(Memory &memory, const CallOfProgram &call, const Use &recorded);
   bool is_held(const Use &use) const;
   bool is_only_waited_for(const Memory &memory) const;
   std::vector<Memory *> waiting_memory();
@@ -81,9 +84,13 @@ class HostVisibleMemory {
   static void add_if_changed(Memory &memory, std::vector<Change> &changes);
 
   std::atomic<bool> is_empty_{true};
-  mock::Mutex mutex_;  // guards the members below
-  std::map<std::uint64_t, Memory> memory_;
-  std::map<std::uint64_t, Use> events_;  // by handle: where and when they were recorded
+  mock::Mutex mutex_;                       // guards the members below
+  std::map<std::uint64_t, Memory> memory_;  // by base
+  // So that a call costs as much with many allocations as with one, it looks up the addresses that it gives,
+  // and otherwise visits only memory that is in use.
+  std::map<std::uint64_t, Memory *> used_;  // that has uses, by base
+  std::size_t waits_ = 0;                   // uses of a word for which a stream waits
+  std::map<std::uint64_t, Use> events_;     // by handle: where and when they were recorded
 };
 
 }  // namespace cushim::replay
