@@ -61,16 +61,9 @@ struct ArrayShape {
   }
 };
 
-namespace detail {
-
-struct ArrayKind;
-struct MipmappedArrayKind;
-
-}  // namespace detail
-
 // The calls that ArrayRef and Array have in common.
 template <class Self>
-class ArrayCalls : public detail::HandleCalls<Self, CUarray> {
+class ArrayCalls : public detail::NounBase<Self, CUarray> {
  public:
   // Returns the shape. Driver calls: cuArray3DGetDescriptor.
   ArrayShape shape(Where where = Where::current()) const {
@@ -88,7 +81,7 @@ class ArrayCalls : public detail::HandleCalls<Self, CUarray> {
   }
   // Returns one plane of an array with several, such as YUV. It belongs to this array. Driver calls:
   // cuArrayGetPlane.
-  detail::HandleRef<detail::ArrayKind> plane(unsigned index, Where where = Where::current()) const;
+  detail::HandleRef<ArrayCalls> plane(unsigned index, Where where = Where::current()) const;
   // Returns size and alignment of the memory of an array with ArrayFlags::deferred. Driver calls:
   // cuArrayGetMemoryRequirements.
   CUDA_ARRAY_MEMORY_REQUIREMENTS memory_requirements(Device device, Where where = Where::current()) const {
@@ -104,15 +97,18 @@ class ArrayCalls : public detail::HandleCalls<Self, CUarray> {
           return this->driver().cuArrayGetSparseProperties(out, this->handle());
         });
   }
+
+  static constexpr const char *kNoun = "array";
+  static constexpr detail::DestroyCall<CUarray> kDestroy{"cuArrayDestroy", &Driver::cuArrayDestroy};
 };
 
 // The calls that MipmappedArrayRef and MipmappedArray have in common.
 template <class Self>
-class MipmappedArrayCalls : public detail::HandleCalls<Self, CUmipmappedArray> {
+class MipmappedArrayCalls : public detail::NounBase<Self, CUmipmappedArray> {
  public:
   // Returns one level, which belongs to this array; level 0 is the largest. Driver calls:
   // cuMipmappedArrayGetLevel.
-  detail::HandleRef<detail::ArrayKind> level(unsigned index, Where where = Where::current()) const;
+  detail::HandleRef<ArrayCalls> level(unsigned index, Where where = Where::current()) const;
   // Returns size and alignment of the memory of an array with ArrayFlags::deferred. Driver calls:
   // cuMipmappedArrayGetMemoryRequirements.
   CUDA_ARRAY_MEMORY_REQUIREMENTS memory_requirements(Device device, Where where = Where::current()) const {
@@ -131,23 +127,16 @@ class MipmappedArrayCalls : public detail::HandleCalls<Self, CUmipmappedArray> {
           return this->driver().cuMipmappedArrayGetSparseProperties(out, this->handle());
         });
   }
-};
 
-namespace detail {
-
-struct ArrayKind : HandleKind<CUarray, ArrayCalls> {
-  static constexpr const char *kNoun = "array";
-};
-struct MipmappedArrayKind : HandleKind<CUmipmappedArray, MipmappedArrayCalls> {
   static constexpr const char *kNoun = "mipmapped array";
+  static constexpr detail::DestroyCall<CUmipmappedArray> kDestroy{"cuMipmappedArrayDestroy",
+                                                                  &Driver::cuMipmappedArrayDestroy};
 };
-
-}  // namespace detail
 
 // A reference to an array. Owns nothing.
-using ArrayRef = detail::HandleRef<detail::ArrayKind>;
+using ArrayRef = detail::HandleRef<ArrayCalls>;
 // A reference to a mipmapped array. Owns nothing.
-using MipmappedArrayRef = detail::HandleRef<detail::MipmappedArrayKind>;
+using MipmappedArrayRef = detail::HandleRef<MipmappedArrayCalls>;
 
 template <class Self>
 ArrayRef ArrayCalls<Self>::plane(unsigned index, Where where) const {
@@ -197,17 +186,9 @@ class Array : public detail::Owner<Array, ArrayRef, ArrayCalls> {
   static Array create(Device device, const ArrayShape &shape, Where where = Where::current()) {
     return detail::Creation::on(device, where, [&] { return create(shape, device.driver(), where); });
   }
-  // Takes ownership of an existing array. No driver call.
-  static Array adopt(CUarray handle, Driver &driver = cushim::driver()) noexcept {
-    return Array(handle, driver, 0);
-  }
 
  private:
-  using Base = detail::Owner<Array, ArrayRef, ArrayCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuArrayDestroy";
-  static CUresult destroy(ArrayRef array) noexcept { return array.driver().cuArrayDestroy(array.handle()); }
+  using Owner::Owner;
 };
 
 // Owns an array with mipmaps.
@@ -238,19 +219,9 @@ class MipmappedArray : public detail::Owner<MipmappedArray, MipmappedArrayRef, M
                                Where where = Where::current()) {
     return detail::Creation::on(device, where, [&] { return create(shape, levels, device.driver(), where); });
   }
-  // Takes ownership of an existing array. No driver call.
-  static MipmappedArray adopt(CUmipmappedArray handle, Driver &driver = cushim::driver()) noexcept {
-    return MipmappedArray(handle, driver, 0);
-  }
 
  private:
-  using Base = detail::Owner<MipmappedArray, MipmappedArrayRef, MipmappedArrayCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuMipmappedArrayDestroy";
-  static CUresult destroy(MipmappedArrayRef array) noexcept {
-    return array.driver().cuMipmappedArrayDestroy(array.handle());
-  }
+  using Owner::Owner;
 };
 
 // ---- Copies of arrays of one dimension -----------------------------------------------------------

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cushim/detail/flags.hpp>
+#include <cushim/detail/handle.hpp>
 #include <cushim/device.hpp>
 
 #include <optional>
@@ -67,19 +68,19 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   // Replaces the context on top of the calling thread's stack by this one. A null handle removes the context
   // on top and pushes none. Driver calls: cuCtxSetCurrent.
   void make_current(Where where = Where::current()) const {
-    detail::check(this->driver().cuCtxSetCurrent(this->handle()), "cuCtxSetCurrent", where, self());
+    detail::check(this->driver().cuCtxSetCurrent(this->handle()), "cuCtxSetCurrent", where, this->self());
   }
   // Pushes this context onto the calling thread's stack. It is current until ContextRef::pop(). ScopedContext
   // pops in its destructor. Driver calls: cuCtxPushCurrent.
   void push(Where where = Where::current()) const {
-    detail::check(this->driver().cuCtxPushCurrent(this->handle()), "cuCtxPushCurrent", where, self());
+    detail::check(this->driver().cuCtxPushCurrent(this->handle()), "cuCtxPushCurrent", where, this->self());
   }
 
   // Returns the context's device. Driver calls: push, cuCtxGetDevice, pop.
   Device device(Where where = Where::current()) const {
     return in_this(where, [&] {
       CUdevice device = 0;
-      detail::check(this->driver().cuCtxGetDevice(&device), "cuCtxGetDevice", where, self());
+      detail::check(this->driver().cuCtxGetDevice(&device), "cuCtxGetDevice", where, this->self());
       return Device::from_handle(device, this->driver());
     });
   }
@@ -88,7 +89,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   ContextFlags flags(Where where = Where::current()) const {
     return in_this(where, [&] {
       unsigned flags = 0;
-      detail::check(this->driver().cuCtxGetFlags(&flags), "cuCtxGetFlags", where, self());
+      detail::check(this->driver().cuCtxGetFlags(&flags), "cuCtxGetFlags", where, this->self());
       return static_cast<ContextFlags>(flags);
     });
   }
@@ -100,13 +101,13 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   unsigned api_version(Where where = Where::current()) const {
     unsigned version = 0;
     detail::check(this->driver().cuCtxGetApiVersion(this->handle(), &version), "cuCtxGetApiVersion", where,
-                  self());
+                  this->self());
     return version;
   }
   // Returns the context's id, which is unique in this process and never reused. Driver calls: cuCtxGetId.
   unsigned long long id(Where where = Where::current()) const {
     unsigned long long id = 0;
-    detail::check(this->driver().cuCtxGetId(this->handle(), &id), "cuCtxGetId", where, self());
+    detail::check(this->driver().cuCtxGetId(this->handle(), &id), "cuCtxGetId", where, this->self());
     return id;
   }
   // Returns a limit in the limit's unit (bytes or a count). Driver calls: push, cuCtxGetLimit, pop.
@@ -114,7 +115,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
     return in_this(where, [&] {
       std::size_t value = 0;
       detail::check(this->driver().cuCtxGetLimit(&value, static_cast<CUlimit>(which)), "cuCtxGetLimit", where,
-                    self(), detail::Argument{"limit", static_cast<int>(which)});
+                    this->self(), detail::Argument{"limit", static_cast<int>(which)});
       return value;
     });
   }
@@ -122,7 +123,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   void set_limit(ContextLimit which, std::size_t value, Where where = Where::current()) const {
     in_this(where, [&] {
       detail::check(this->driver().cuCtxSetLimit(static_cast<CUlimit>(which), value), "cuCtxSetLimit", where,
-                    self(), detail::Argument{"limit", static_cast<int>(which)},
+                    this->self(), detail::Argument{"limit", static_cast<int>(which)},
                     detail::Argument{"value", static_cast<long long>(value)});
     });
   }
@@ -131,7 +132,8 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   CachePreference cache_preference(Where where = Where::current()) const {
     return in_this(where, [&] {
       CUfunc_cache preference = CU_FUNC_CACHE_PREFER_NONE;
-      detail::check(this->driver().cuCtxGetCacheConfig(&preference), "cuCtxGetCacheConfig", where, self());
+      detail::check(this->driver().cuCtxGetCacheConfig(&preference), "cuCtxGetCacheConfig", where,
+                    this->self());
       return static_cast<CachePreference>(preference);
     });
   }
@@ -140,7 +142,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   void set_cache_preference(CachePreference preference, Where where = Where::current()) const {
     in_this(where, [&] {
       detail::check(this->driver().cuCtxSetCacheConfig(static_cast<CUfunc_cache>(preference)),
-                    "cuCtxSetCacheConfig", where, self(),
+                    "cuCtxSetCacheConfig", where, this->self(),
                     detail::Argument{"preference", static_cast<int>(preference)});
     });
   }
@@ -149,7 +151,7 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
     return in_this(where, [&] {
       PriorityRange range{};
       detail::check(this->driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest),
-                    "cuCtxGetStreamPriorityRange", where, self());
+                    "cuCtxGetStreamPriorityRange", where, this->self());
       return range;
     });
   }
@@ -158,14 +160,16 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   MemoryInfo memory(Where where = Where::current()) const {
     return in_this(where, [&] {
       MemoryInfo info{};
-      detail::check(this->driver().cuMemGetInfo(&info.free, &info.total), "cuMemGetInfo", where, self());
+      detail::check(this->driver().cuMemGetInfo(&info.free, &info.total), "cuMemGetInfo", where,
+                    this->self());
       return info;
     });
   }
   // Waits until all work in the context is done. Driver calls: push, cuCtxSynchronize, pop.
   void synchronize(Where where = Where::current()) const {
-    in_this(where,
-            [&] { detail::check(this->driver().cuCtxSynchronize(), "cuCtxSynchronize", where, self()); });
+    in_this(where, [&] {
+      detail::check(this->driver().cuCtxSynchronize(), "cuCtxSynchronize", where, this->self());
+    });
   }
 
  protected:
@@ -174,28 +178,22 @@ class ContextCalls : public detail::NounBase<Self, CUcontext> {
   ContextCalls &operator=(const ContextCalls &) = default;
 
  private:
-  using detail::NounBase<Self, CUcontext>::self;
   template <class Action>
   auto in_this(Where where, Action action) const;
 };
 
 // A reference to a context. Owns nothing.
-class ContextRef : public ContextCalls<ContextRef> {
+class ContextRef : public detail::Reference<ContextCalls<ContextRef>> {
  public:
   // Empty.
   ContextRef() = default;
-
-  // Returns a reference to a raw context of this driver. No driver call.
-  static ContextRef from_handle(CUcontext handle, Driver &driver = cushim::driver()) noexcept {
-    return ContextRef(handle, driver);
-  }
 
   // Returns the calling thread's current context; its handle is null if there is none.
   // Driver calls: cuCtxGetCurrent.
   static ContextRef current(Driver &driver = cushim::driver(), Where where = Where::current()) {
     CUcontext handle = nullptr;
     detail::check(driver.cuCtxGetCurrent(&handle), "cuCtxGetCurrent", where, detail::Through{&driver});
-    return ContextRef(handle, driver);
+    return from_handle(handle, driver);
   }
 
   // Pops the calling thread's current context off its stack and returns it. Throws INVALID_CONTEXT if
@@ -203,18 +201,8 @@ class ContextRef : public ContextCalls<ContextRef> {
   static ContextRef pop(Driver &driver = cushim::driver(), Where where = Where::current()) {
     CUcontext handle = nullptr;
     detail::check(driver.cuCtxPopCurrent(&handle), "cuCtxPopCurrent", where, detail::Through{&driver});
-    return ContextRef(handle, driver);
+    return from_handle(handle, driver);
   }
-
-  // Returns this. No driver call.
-  const ContextRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  ContextRef(CUcontext handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUcontext> bound_;
 };
 
 // Returns "context 0x5c10", "no context" (the null handle) or "an empty context".
@@ -293,7 +281,7 @@ auto in_context(ContextRef context, Where where, Action action) {
 template <class Self>
 template <class Action>
 auto ContextCalls<Self>::in_this(Where where, Action action) const {
-  return detail::in_context(self(), where, action);
+  return detail::in_context(this->self(), where, action);
 }
 
 }  // namespace v1

@@ -38,7 +38,7 @@ struct Uuid {
 };
 
 // A reference to a device. Owns nothing.
-class Device : public detail::NounBase<Device, CUdevice> {
+class Device : public detail::Reference<detail::NounBase<Device, CUdevice>> {
  public:
   Device() = default;
 
@@ -48,7 +48,7 @@ class Device : public detail::NounBase<Device, CUdevice> {
     if (const CUresult result = driver.cuDeviceGet(&handle, ordinal); result != CUDA_SUCCESS)
       detail::fail(result, "cuDeviceGet", where, detail::Through{&driver},
                    detail::Argument{"ordinal", ordinal});
-    return Device(handle, driver);
+    return from_handle(handle, driver);
   }
 
   // Returns the device with this PCI address, "0000:3b:00.0". Driver calls: cuDeviceGetByPCIBusId.
@@ -58,7 +58,7 @@ class Device : public detail::NounBase<Device, CUdevice> {
     if (const CUresult result = driver.cuDeviceGetByPCIBusId(&handle, address.c_str());
         result != CUDA_SUCCESS)
       throw Error(result, "cuDeviceGetByPCIBusId", "PCI address \"" + address + "\"", where);
-    return Device(handle, driver);
+    return from_handle(handle, driver);
   }
 
   // Returns the number of devices that are visible to the process. Driver calls: cuDeviceGetCount.
@@ -74,11 +74,6 @@ class Device : public detail::NounBase<Device, CUdevice> {
     const int number = count(driver, where);
     for (int ordinal = 0; ordinal < number; ++ordinal) devices.push_back(get(ordinal, driver, where));
     return devices;
-  }
-
-  // Returns a reference to a raw device of this driver. No driver call.
-  static Device from_handle(CUdevice handle, Driver &driver = cushim::driver()) noexcept {
-    return Device(handle, driver);
   }
 
   // Returns an attribute, as the attribute's type. Driver calls: cuDeviceGetAttribute.
@@ -170,20 +165,10 @@ class Device : public detail::NounBase<Device, CUdevice> {
     return handle();
   }
 
-  // Returns this. No driver call.
-  const Device &ref() const noexcept { return *this; }
-
   // Returns "device 0" or "an empty device".
   friend std::string to_text(const Device &device) {
     return device.is_empty() ? "an empty device" : "device " + std::to_string(device.handle());
   }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  Device(CUdevice handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUdevice> bound_;
 };
 
 }  // namespace v1

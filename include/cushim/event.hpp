@@ -33,8 +33,6 @@ using Milliseconds = std::chrono::duration<float, std::milli>;
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-class EventRef;
-
 // The calls that EventRef, TimedEventRef, Event, TimedEvent and IpcEvent have in common.
 template <class Self>
 class EventCalls : public detail::Waitable<Self, CUevent> {
@@ -43,14 +41,15 @@ class EventCalls : public detail::Waitable<Self, CUevent> {
   // calls: cuEventRecord.
   void record(const StreamRef &stream, Where where = Where::current()) const {
     detail::check(stream.driver().cuEventRecord(this->handle(), stream.handle()), "cuEventRecord", where,
-                  self(), stream);
+                  this->self(), stream);
   }
   // Records the event with flags. RecordFlags::external is for streams in capture. Driver calls:
   // cuEventRecordWithFlags.
   void record(const StreamRef &stream, RecordFlags flags, Where where = Where::current()) const {
     detail::check(
         stream.driver().cuEventRecordWithFlags(this->handle(), stream.handle(), detail::number(flags)),
-        "cuEventRecordWithFlags", where, self(), stream, detail::Argument{"flags", detail::number(flags)});
+        "cuEventRecordWithFlags", where, this->self(), stream,
+        detail::Argument{"flags", detail::number(flags)});
   }
   // Records the event in the default stream of the current context. Driver calls: cuEventRecord.
   void record(Where where = Where::current()) const { record(default_stream(this->driver()), where); }
@@ -60,56 +59,25 @@ class EventCalls : public detail::Waitable<Self, CUevent> {
   bool is_done(Where where = Where::current()) const {
     const CUresult result = this->driver().cuEventQuery(this->handle());
     if (result == CUDA_ERROR_NOT_READY) return false;
-    detail::check(result, "cuEventQuery", where, self());
+    detail::check(result, "cuEventQuery", where, this->self());
     return true;
   }
 
   // Waits until the recorded work is done. Driver calls: cuEventSynchronize.
   void synchronize(Where where = Where::current()) const {
-    detail::check(this->driver().cuEventSynchronize(this->handle()), "cuEventSynchronize", where, self());
+    detail::check(this->driver().cuEventSynchronize(this->handle()), "cuEventSynchronize", where,
+                  this->self());
   }
 
+  static constexpr const char *kNoun = "event";
+  static constexpr detail::DestroyCall<CUevent> kDestroy{"cuEventDestroy", &Driver::cuEventDestroy};
   static constexpr const char *kQuery = "cuEventQuery";
 
  protected:
   EventCalls() = default;
   EventCalls(const EventCalls &) = default;
   EventCalls &operator=(const EventCalls &) = default;
-
- private:
-  using detail::NounBase<Self, CUevent>::self;
 };
-
-// A reference to an event. Owns nothing.
-class EventRef : public EventCalls<EventRef> {
- public:
-  // Empty: no event.
-  EventRef() = default;
-
-  // Refers to a raw event of the current driver; a cudaEvent_t converts, too. The literals 0 and nullptr do
-  // not compile.
-  EventRef(CUevent handle) noexcept : bound_(handle, cushim::driver()) {}
-  EventRef(std::nullptr_t) = delete;
-  EventRef(int) = delete;
-
-  // Returns a reference to a raw event of this driver. No driver call.
-  static EventRef from_handle(CUevent handle, Driver &driver = cushim::driver()) noexcept {
-    return EventRef(handle, driver);
-  }
-
-  // Returns this. No driver call.
-  const EventRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  EventRef(CUevent handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUevent> bound_;
-};
-
-// Returns "event 0x7f10" or "an empty event".
-inline std::string to_text(const EventRef &event) { return detail::noun_text("event", event); }
 
 // A reference to an event that was created with timing. Owns nothing. Converts to EventRef.
 class TimedEventRef : public EventCalls<TimedEventRef> {
@@ -154,8 +122,6 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 // The base of classes that own an event. type_flags are the creation flags of the type Self.
 template <class Self, unsigned type_flags>
 class EventOwner : public Owner<Self, EventRef, EventCalls> {
-  using Base = Owner<Self, EventRef, EventCalls>;
-
  public:
   // Creates an event in the current context. Driver calls: cuEventCreate; at the end cuEventDestroy.
   static Self create(EventFlags flags = EventFlags::none, Driver &driver = cushim::driver(),
@@ -213,12 +179,7 @@ class EventOwner : public Owner<Self, EventRef, EventCalls> {
 
  protected:
   EventOwner() = default;
-  using Base::Base;
-
- private:
-  friend Base;
-  static constexpr const char *kDestroy = "cuEventDestroy";
-  static CUresult destroy(EventRef event) noexcept { return event.driver().cuEventDestroy(event.handle()); }
+  using EventOwner::Owner::Owner;
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -310,7 +271,7 @@ inline Milliseconds elapsed(TimedEventRef start, TimedEventRef end, Where where)
 template <class Self>
 void StreamCalls<Self>::wait(const EventRef &event, WaitFlags flags, Where where) const {
   detail::check(this->driver().cuStreamWaitEvent(this->handle(), event.handle(), detail::number(flags)),
-                "cuStreamWaitEvent", where, self(), event);
+                "cuStreamWaitEvent", where, this->self(), event);
 }
 
 template <class Self>

@@ -18,7 +18,7 @@ enum class DedicatedMemory : bool { no, yes };
 
 // The calls that ExternalMemoryRef and ExternalMemory have in common.
 template <class Self>
-class ExternalMemoryCalls : public detail::HandleCalls<Self, CUexternalMemory> {
+class ExternalMemoryCalls : public detail::NounBase<Self, CUexternalMemory> {
  public:
   // Maps count elements from an offset in bytes in the current context. The buffer may outlive the external
   // memory. Driver calls: cuExternalMemoryGetMappedBuffer; at the end cuMemFree.
@@ -78,18 +78,14 @@ class ExternalMemoryCalls : public detail::HandleCalls<Self, CUexternalMemory> {
                        Where where = Where::current()) const {
     return detail::Creation::on(device, where, [&] { return array(offset, shape, levels, where); });
   }
-};
 
-namespace detail {
-
-struct ExternalMemoryKind : HandleKind<CUexternalMemory, ExternalMemoryCalls> {
   static constexpr const char *kNoun = "external memory";
+  static constexpr detail::DestroyCall<CUexternalMemory> kDestroy{"cuDestroyExternalMemory",
+                                                                  &Driver::cuDestroyExternalMemory};
 };
-
-}  // namespace detail
 
 // A reference to external memory. Owns nothing.
-using ExternalMemoryRef = detail::HandleRef<detail::ExternalMemoryKind>;
+using ExternalMemoryRef = detail::HandleRef<ExternalMemoryCalls>;
 
 // Owns the import of external memory. Buffers and arrays that are mapped to it stay valid without it.
 class ExternalMemory : public detail::Owner<ExternalMemory, ExternalMemoryRef, ExternalMemoryCalls> {
@@ -130,19 +126,8 @@ class ExternalMemory : public detail::Owner<ExternalMemory, ExternalMemoryRef, E
                                 [&] { return import(descriptor, bytes, dedicated, device.driver(), where); });
   }
 
-  // Takes ownership of imported memory. No driver call.
-  static ExternalMemory adopt(CUexternalMemory handle, Driver &driver = cushim::driver()) noexcept {
-    return ExternalMemory(handle, driver, 0);
-  }
-
  private:
-  using Base = detail::Owner<ExternalMemory, ExternalMemoryRef, ExternalMemoryCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuDestroyExternalMemory";
-  static CUresult destroy(ExternalMemoryRef memory) noexcept {
-    return memory.driver().cuDestroyExternalMemory(memory.handle());
-  }
+  using Owner::Owner;
 };
 
 }  // namespace v1

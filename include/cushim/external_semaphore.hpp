@@ -19,7 +19,7 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 
 // The calls that ExternalSemaphoreRef and ExternalSemaphore have in common.
 template <class Self>
-class ExternalSemaphoreCalls : public detail::HandleCalls<Self, CUexternalSemaphore> {
+class ExternalSemaphoreCalls : public detail::NounBase<Self, CUexternalSemaphore> {
  public:
   // Signals the semaphore after the work now in the stream: sets a timeline semaphore to the value, which a
   // binary one ignores. Driver calls: cuSignalExternalSemaphoresAsync.
@@ -43,24 +43,18 @@ class ExternalSemaphoreCalls : public detail::HandleCalls<Self, CUexternalSemaph
     detail::check(stream.driver().cuWaitExternalSemaphoresAsync(&handle, &parameters, 1, stream.handle()),
                   routine, where, stream, this->self().ref());
   }
-};
 
-}  // namespace CUSHIM_DEFAULT_STREAM
-
-namespace detail {
-inline namespace CUSHIM_DEFAULT_STREAM {
-
-struct ExternalSemaphoreKind : HandleKind<CUexternalSemaphore, ExternalSemaphoreCalls> {
   static constexpr const char *kNoun = "external semaphore";
+  static constexpr detail::DestroyCall<CUexternalSemaphore> kDestroy{"cuDestroyExternalSemaphore",
+                                                                     &Driver::cuDestroyExternalSemaphore};
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
-}  // namespace detail
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
 // A reference to an external semaphore. Owns nothing.
-using ExternalSemaphoreRef = detail::HandleRef<detail::ExternalSemaphoreKind>;
+using ExternalSemaphoreRef = detail::HandleRef<ExternalSemaphoreCalls>;
 
 // Owns an external semaphore. Its signals and waits must be complete before it is destroyed.
 class ExternalSemaphore
@@ -102,19 +96,8 @@ class ExternalSemaphore
                                 [&] { return import_timeline(descriptor, device.driver(), where); });
   }
 
-  // Takes ownership of an imported semaphore. No driver call.
-  static ExternalSemaphore adopt(CUexternalSemaphore handle, Driver &driver = cushim::driver()) noexcept {
-    return ExternalSemaphore(handle, driver, 0);
-  }
-
  private:
-  using Base = detail::Owner<ExternalSemaphore, ExternalSemaphoreRef, ExternalSemaphoreCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuDestroyExternalSemaphore";
-  static CUresult destroy(ExternalSemaphoreRef semaphore) noexcept {
-    return semaphore.driver().cuDestroyExternalSemaphore(semaphore.handle());
-  }
+  using Owner::Owner;
 
   static ExternalSemaphore import(CUexternalSemaphoreHandleType type, int descriptor, Driver &driver,
                                   Where where) {

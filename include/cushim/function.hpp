@@ -55,15 +55,10 @@ struct KernelParameter {
 };
 
 // A reference to a kernel in one context (CUfunction). Owns nothing, and must not outlive its module.
-class Function : public detail::NounBase<Function, CUfunction> {
+class Function : public detail::Reference<detail::NounBase<Function, CUfunction>> {
  public:
   // Empty.
   Function() = default;
-  // Returns a reference to a raw function of this driver. No driver call.
-  static Function from_handle(CUfunction handle, Driver &driver = cushim::driver()) noexcept {
-    return Function(handle, driver);
-  }
-
   // Returns an attribute, as the attribute's type. Driver calls: cuFuncGetAttribute.
   template <class T>
   T attribute(FunctionAttribute<T> which, Where where = Where::current()) const {
@@ -128,18 +123,8 @@ class Function : public detail::NounBase<Function, CUfunction> {
     return count;
   }
 
-  // Returns this. No driver call.
-  const Function &ref() const noexcept { return *this; }
-
   // Returns "function 0x7f10" or "an empty function".
   friend std::string to_text(const Function &function) { return detail::noun_text("function", function); }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  Function(CUfunction handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUfunction> bound_;
 };
 
 // A reference to a variable of device code: Global<float>, Global<int[16]>, or Global<int[]> if the length is

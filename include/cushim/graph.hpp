@@ -46,7 +46,12 @@ constexpr bool is_flags(DotFlags) { return true; }
 inline namespace CUSHIM_DEFAULT_STREAM {
 
 class Graph;
-class GraphRef;
+template <class Self>
+class GraphCalls;
+
+// A reference to a graph. Owns nothing. Converts from a CUgraph or cudaGraph_t of the current driver.
+using GraphRef = detail::HandleRef<GraphCalls, detail::RawHandles::convert>;
+
 struct ConditionalBody;
 struct ConditionalBodies;
 
@@ -286,6 +291,9 @@ class GraphCalls : public detail::NounBase<Self, CUgraph>, public AddNodes<Self>
                   detail::Remark{path.c_str()});
   }
 
+  static constexpr const char *kNoun = "graph";
+  static constexpr detail::DestroyCall<CUgraph> kDestroy{"cuGraphDestroy", &Driver::cuGraphDestroy};
+
  protected:
   GraphCalls() = default;
   GraphCalls(const GraphCalls &) = default;
@@ -297,37 +305,6 @@ class GraphCalls : public detail::NounBase<Self, CUgraph>, public AddNodes<Self>
   const GraphRef &graph() const noexcept { return self().ref(); }
   static std::vector<GraphNode> dependencies() noexcept { return {}; }
 };
-
-// A reference to a graph. Owns nothing.
-class GraphRef : public GraphCalls<GraphRef> {
- public:
-  // Empty: no graph.
-  GraphRef() = default;
-
-  // Refers to a raw graph of the current driver; a cudaGraph_t converts, too. The literals 0 and nullptr do
-  // not compile.
-  GraphRef(CUgraph handle) noexcept : bound_(handle, cushim::driver()) {}
-  GraphRef(std::nullptr_t) = delete;
-  GraphRef(int) = delete;
-
-  // Returns a reference to a raw graph of this driver. No driver call.
-  static GraphRef from_handle(CUgraph handle, Driver &driver = cushim::driver()) noexcept {
-    return GraphRef(handle, driver);
-  }
-
-  // Returns this. No driver call.
-  const GraphRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  GraphRef(CUgraph handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUgraph> bound_;
-};
-
-// Returns "graph 0x7f10" or "an empty graph".
-inline std::string to_text(const GraphRef &graph) { return detail::noun_text("graph", graph); }
 
 // A conditional node with one body, which belongs to the node.
 struct ConditionalBody {
@@ -371,17 +348,8 @@ class Graph : public detail::Owner<Graph, GraphRef, GraphCalls> {
     return Graph(handle, driver, 0);
   }
 
-  // Takes ownership of an existing graph. No driver call.
-  static Graph adopt(CUgraph handle, Driver &driver = cushim::driver()) noexcept {
-    return Graph(handle, driver, 0);
-  }
-
  private:
-  using Base = detail::Owner<Graph, GraphRef, GraphCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuGraphDestroy";
-  static CUresult destroy(GraphRef graph) noexcept { return graph.driver().cuGraphDestroy(graph.handle()); }
+  using Owner::Owner;
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM

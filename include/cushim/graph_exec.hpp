@@ -72,16 +72,16 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
   // Launches the graph in stream order. Launches of one executable graph run one after the other. Driver
   // calls: cuGraphLaunch.
   void launch(const StreamRef &stream, Where where = Where::current()) const {
-    detail::require(self().ref(), "cuGraphLaunch", where);
+    detail::require(this->self().ref(), "cuGraphLaunch", where);
     detail::check(stream.driver().cuGraphLaunch(this->handle(), stream.handle()), "cuGraphLaunch", where,
-                  stream, self());
+                  stream, this->self());
   }
   // Copies the graph to the device in stream order without a launch, so that the first launch is as fast as
   // the next. Driver calls: cuGraphUpload.
   void upload(const StreamRef &stream, Where where = Where::current()) const {
-    detail::require(self().ref(), "cuGraphUpload", where);
+    detail::require(this->self().ref(), "cuGraphUpload", where);
     detail::check(stream.driver().cuGraphUpload(this->handle(), stream.handle()), "cuGraphUpload", where,
-                  stream, self());
+                  stream, this->self());
   }
 
   // Sets all parameters to those of a graph with the same nodes and edges. Returns the reason if the graphs
@@ -99,7 +99,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
     const CUresult result = this->driver().cuGraphExecUpdate(this->handle(), graph.handle(), &node, &why);
 #endif
     if (result != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE)
-      detail::check(result, "cuGraphExecUpdate", where, self(), graph);
+      detail::check(result, "cuGraphExecUpdate", where, this->self(), graph);
     return {static_cast<GraphUpdateResult>(why),
             node != nullptr ? GraphNode::from_handle(node, this->driver()) : GraphNode()};
   }
@@ -136,7 +136,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
       const CUcontext in = detail::context_of_node(context, this->driver(), routine, where);
       detail::check(
           this->driver().cuGraphExecMemcpyNodeSetParams(this->handle(), node.handle(), &parameters, in),
-          routine, where, self(), node);
+          routine, where, this->self(), node);
     }
   }
 
@@ -153,7 +153,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
       const CUcontext in = detail::context_of_node(context, this->driver(), routine, where);
       detail::check(
           this->driver().cuGraphExecMemsetNodeSetParams(this->handle(), node.handle(), &parameters, in),
-          routine, where, self(), node);
+          routine, where, this->self(), node);
     }
   }
 
@@ -166,7 +166,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
     parameters.fn = function;
     parameters.userData = data;
     detail::check(this->driver().cuGraphExecHostNodeSetParams(this->handle(), node.handle(), &parameters),
-                  "cuGraphExecHostNodeSetParams", where, self(), node);
+                  "cuGraphExecHostNodeSetParams", where, this->self(), node);
   }
 
   // Sets the parameters of the nodes in a child node to those of a graph with the same nodes and edges.
@@ -176,7 +176,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
     detail::require(child, "cuGraphExecChildGraphNodeSetParams", where);
     detail::check(
         this->driver().cuGraphExecChildGraphNodeSetParams(this->handle(), node.handle(), child.handle()),
-        "cuGraphExecChildGraphNodeSetParams", where, self(), node, child);
+        "cuGraphExecChildGraphNodeSetParams", where, this->self(), node, child);
   }
 
   // Sets the event of a node that records it. Driver calls: cuGraphExecEventRecordNodeSetEvent.
@@ -185,7 +185,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
     detail::require(event, "cuGraphExecEventRecordNodeSetEvent", where);
     detail::check(
         this->driver().cuGraphExecEventRecordNodeSetEvent(this->handle(), node.handle(), event.handle()),
-        "cuGraphExecEventRecordNodeSetEvent", where, self(), node, event);
+        "cuGraphExecEventRecordNodeSetEvent", where, this->self(), node, event);
   }
   // Sets the event of a node that waits for it. Driver calls: cuGraphExecEventWaitNodeSetEvent.
   void set_event(const EventWaitNode &node, const EventRef &event, Where where = Where::current()) const {
@@ -193,7 +193,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
     detail::require(event, "cuGraphExecEventWaitNodeSetEvent", where);
     detail::check(
         this->driver().cuGraphExecEventWaitNodeSetEvent(this->handle(), node.handle(), event.handle()),
-        "cuGraphExecEventWaitNodeSetEvent", where, self(), node, event);
+        "cuGraphExecEventWaitNodeSetEvent", where, this->self(), node, event);
   }
 
   // Sets whether a node runs. A disabled node is an empty one until it is enabled. Driver calls:
@@ -202,7 +202,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
   void set_enabled(const Node &node, bool enabled, Where where = Where::current()) const {
     require_both(node, "cuGraphNodeSetEnabled", where);
     detail::check(this->driver().cuGraphNodeSetEnabled(this->handle(), node.handle(), enabled ? 1 : 0),
-                  "cuGraphNodeSetEnabled", where, self(), node);
+                  "cuGraphNodeSetEnabled", where, this->self(), node);
   }
   // Returns whether a node runs. Driver calls: cuGraphNodeGetEnabled.
   template <SwitchableNode Node>
@@ -210,7 +210,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
     require_both(node, "cuGraphNodeGetEnabled", where);
     unsigned enabled = 0;
     detail::check(this->driver().cuGraphNodeGetEnabled(this->handle(), node.handle(), &enabled),
-                  "cuGraphNodeGetEnabled", where, self(), node);
+                  "cuGraphNodeGetEnabled", where, this->self(), node);
     return enabled != 0;
   }
 
@@ -220,10 +220,14 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
   InstantiateFlags flags(Where where = Where::current()) const {
     cuuint64_t flags = 0;
     detail::check(this->driver().cuGraphExecGetFlags(this->handle(), &flags), "cuGraphExecGetFlags", where,
-                  self());
+                  this->self());
     return static_cast<InstantiateFlags>(flags);
   }
 #endif
+
+  static constexpr const char *kNoun = "executable graph";
+  static constexpr detail::DestroyCall<CUgraphExec> kDestroy{"cuGraphExecDestroy",
+                                                             &Driver::cuGraphExecDestroy};
 
  protected:
   GraphExecCalls() = default;
@@ -231,10 +235,8 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
   GraphExecCalls &operator=(const GraphExecCalls &) = default;
 
  private:
-  using detail::NounBase<Self, CUgraphExec>::self;
-
   void require_both(const GraphNode &node, const char *routine, Where where) const {
-    detail::require(self().ref(), routine, where);
+    detail::require(this->self().ref(), routine, where);
     detail::require(node, routine, where);
   }
   void set_launch(const KernelNode &node, const detail::NodeKernel &kernel, const KernelShape &shape,
@@ -245,40 +247,13 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
     const auto parameters =
         detail::kernel_parameters(kernel, shape.grid, shape.block, shape.shared, arguments);
     detail::check(this->driver().cuGraphExecKernelNodeSetParams(this->handle(), node.handle(), &parameters),
-                  routine, shape.where, self(), node, kernel.target);
+                  routine, shape.where, this->self(), node, kernel.target);
   }
 };
 
-// A reference to an executable graph. Owns nothing.
-class GraphExecRef : public GraphExecCalls<GraphExecRef> {
- public:
-  // Empty: no executable graph.
-  GraphExecRef() = default;
-
-  // Refers to a raw executable graph of the current driver; a cudaGraphExec_t converts, too. The literals 0
-  // and nullptr do not compile.
-  GraphExecRef(CUgraphExec handle) noexcept : bound_(handle, cushim::driver()) {}
-  GraphExecRef(std::nullptr_t) = delete;
-  GraphExecRef(int) = delete;
-
-  // Returns a reference to a raw executable graph of this driver. No driver call.
-  static GraphExecRef from_handle(CUgraphExec handle, Driver &driver = cushim::driver()) noexcept {
-    return GraphExecRef(handle, driver);
-  }
-
-  // Returns this. No driver call.
-  const GraphExecRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  GraphExecRef(CUgraphExec handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUgraphExec> bound_;
-};
-
-// Returns "executable graph 0x7f10" or "an empty executable graph".
-inline std::string to_text(const GraphExecRef &exec) { return detail::noun_text("executable graph", exec); }
+// A reference to an executable graph. Owns nothing. Converts from a CUgraphExec or cudaGraphExec_t of the
+// current driver.
+using GraphExecRef = detail::HandleRef<GraphExecCalls, detail::RawHandles::convert>;
 
 // Owns an executable graph. It may be destroyed while a launch of it runs.
 class GraphExec : public detail::Owner<GraphExec, GraphExecRef, GraphExecCalls> {
@@ -311,19 +286,8 @@ class GraphExec : public detail::Owner<GraphExec, GraphExecRef, GraphExecCalls> 
     return detail::Creation::on(device, where, [&] { return instantiate(graph, flags, where); });
   }
 
-  // Takes ownership of an existing executable graph. No driver call.
-  static GraphExec adopt(CUgraphExec handle, Driver &driver = cushim::driver()) noexcept {
-    return GraphExec(handle, driver, 0);
-  }
-
  private:
-  using Base = detail::Owner<GraphExec, GraphExecRef, GraphExecCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuGraphExecDestroy";
-  static CUresult destroy(GraphExecRef exec) noexcept {
-    return exec.driver().cuGraphExecDestroy(exec.handle());
-  }
+  using Owner::Owner;
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM

@@ -3,7 +3,7 @@
 // a node does, so that GraphExec::set_copy() takes a CopyNode, and no other.
 #pragma once
 
-#include <cushim/detail/reference.hpp>
+#include <cushim/detail/handle.hpp>
 #include <cushim/exact.hpp>
 
 #include <vector>
@@ -48,7 +48,7 @@ class GraphNodeCalls : public detail::NounBase<Self, CUgraphNode> {
   GraphNodeType type(Where where = Where::current()) const {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     detail::check(this->driver().cuGraphNodeGetType(this->handle(), &type), "cuGraphNodeGetType", where,
-                  self());
+                  this->self());
     return static_cast<GraphNodeType>(type);
   }
 
@@ -63,21 +63,13 @@ class GraphNodeCalls : public detail::NounBase<Self, CUgraphNode> {
   GraphNodeCalls() = default;
   GraphNodeCalls(const GraphNodeCalls &) = default;
   GraphNodeCalls &operator=(const GraphNodeCalls &) = default;
-
- private:
-  using detail::NounBase<Self, CUgraphNode>::self;
 };
 
 // A node of any type.
-class GraphNode : public GraphNodeCalls<GraphNode> {
+class GraphNode : public detail::Reference<GraphNodeCalls<GraphNode>> {
  public:
   // Empty: no node.
   GraphNode() = default;
-
-  // Returns a reference to a raw node of this driver. No driver call.
-  static GraphNode from_handle(CUgraphNode handle, Driver &driver = cushim::driver()) noexcept {
-    return GraphNode(handle, driver);
-  }
 
   // Returns this node as a CopyNode, KernelNode and so on: node.as<CopyNode>(). Throws INVALID_VALUE if it is
   // of another type. Driver calls: cuGraphNodeGetType.
@@ -89,16 +81,6 @@ class GraphNode : public GraphNodeCalls<GraphNode> {
                    detail::Argument{"wanted type", static_cast<int>(Node::kType)});
     return Node::from_handle(handle(), driver());
   }
-
-  // Returns this. No driver call.
-  const GraphNode &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  GraphNode(CUgraphNode handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUgraphNode> bound_;
 };
 
 // Returns "graph node 0x7f10" or "an empty graph node".
@@ -171,7 +153,7 @@ std::vector<GraphNode> node_list(const char *routine, const Noun &noun, Where wh
 template <class Self>
 std::vector<GraphNode> GraphNodeCalls<Self>::dependencies(Where where) const {
   return detail::node_list(
-      "cuGraphNodeGetDependencies", self(), where, [this](CUgraphNode *nodes, std::size_t *count) {
+      "cuGraphNodeGetDependencies", this->self(), where, [this](CUgraphNode *nodes, std::size_t *count) {
         return exact::cuGraphNodeGetDependencies_v10000(this->driver())(this->handle(), nodes, count);
       });
 }
@@ -179,7 +161,7 @@ std::vector<GraphNode> GraphNodeCalls<Self>::dependencies(Where where) const {
 template <class Self>
 std::vector<GraphNode> GraphNodeCalls<Self>::dependent_nodes(Where where) const {
   return detail::node_list(
-      "cuGraphNodeGetDependentNodes", self(), where, [this](CUgraphNode *nodes, std::size_t *count) {
+      "cuGraphNodeGetDependentNodes", this->self(), where, [this](CUgraphNode *nodes, std::size_t *count) {
         return exact::cuGraphNodeGetDependentNodes_v10000(this->driver())(this->handle(), nodes, count);
       });
 }

@@ -61,7 +61,7 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 
 // The calls that GreenContextRef and GreenContext have in common.
 template <class Self>
-class GreenContextCalls : public detail::HandleCalls<Self, CUgreenCtx> {
+class GreenContextCalls : public detail::NounBase<Self, CUgreenCtx> {
  public:
   // Returns the context that is made current to work in this green context. Driver calls: cuCtxFromGreenCtx.
   ContextRef context(Where where = Where::current()) const {
@@ -105,24 +105,17 @@ class GreenContextCalls : public detail::HandleCalls<Self, CUgreenCtx> {
         });
     return Stream::adopt(handle, this->driver());
   }
-};
 
-}  // namespace CUSHIM_DEFAULT_STREAM
-
-namespace detail {
-inline namespace CUSHIM_DEFAULT_STREAM {
-
-struct GreenContextKind : HandleKind<CUgreenCtx, GreenContextCalls> {
   static constexpr const char *kNoun = "green context";
+  static constexpr detail::DestroyCall<CUgreenCtx> kDestroy{"cuGreenCtxDestroy", &Driver::cuGreenCtxDestroy};
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
-}  // namespace detail
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
 // A reference to a green context. Owns nothing.
-using GreenContextRef = detail::HandleRef<detail::GreenContextKind>;
+using GreenContextRef = detail::HandleRef<GreenContextCalls>;
 
 // Owns a green context. Its streams must be destroyed before it.
 class GreenContext : public detail::Owner<GreenContext, GreenContextRef, GreenContextCalls> {
@@ -145,19 +138,9 @@ class GreenContext : public detail::Owner<GreenContext, GreenContextRef, GreenCo
                   "cuGreenCtxCreate", where, device);
     return GreenContext(handle, driver, 0);
   }
-  // Takes ownership of an existing green context. No driver call.
-  static GreenContext adopt(CUgreenCtx handle, Driver &driver = cushim::driver()) noexcept {
-    return GreenContext(handle, driver, 0);
-  }
 
  private:
-  using Base = detail::Owner<GreenContext, GreenContextRef, GreenContextCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuGreenCtxDestroy";
-  static CUresult destroy(GreenContextRef context) noexcept {
-    return context.driver().cuGreenCtxDestroy(context.handle());
-  }
+  using Owner::Owner;
 };
 
 // Returns the green context of a stream; empty if it has none. Driver calls: cuStreamGetGreenCtx.

@@ -14,15 +14,10 @@ inline namespace v1 {
 
 // A reference to a kernel of a library (CUkernel), for all contexts. Owns nothing, and must not outlive its
 // library.
-class Kernel : public detail::NounBase<Kernel, CUkernel> {
+class Kernel : public detail::Reference<detail::NounBase<Kernel, CUkernel>> {
  public:
   // Empty.
   Kernel() = default;
-  // Returns a reference to a raw kernel of this driver. No driver call.
-  static Kernel from_handle(CUkernel handle, Driver &driver = cushim::driver()) noexcept {
-    return Kernel(handle, driver);
-  }
-
   // Returns an attribute for a device, as the attribute's type. Driver calls: cuKernelGetAttribute.
   template <class T>
   T attribute(FunctionAttribute<T> which, Device device, Where where = Where::current()) const {
@@ -89,40 +84,30 @@ class Kernel : public detail::NounBase<Kernel, CUkernel> {
     return count;
   }
 
-  // Returns this. No driver call.
-  const Kernel &ref() const noexcept { return *this; }
-
   // Returns "kernel 0x7f10" or "an empty kernel".
   friend std::string to_text(const Kernel &kernel) { return detail::noun_text("kernel", kernel); }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  Kernel(CUkernel handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUkernel> bound_;
 };
 
 // The calls that LibraryRef and Library have in common.
 template <class Self>
-class LibraryCalls : public detail::HandleCalls<Self, CUlibrary> {
+class LibraryCalls : public detail::NounBase<Self, CUlibrary> {
  public:
   // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND, and the error of the code if it
   // could not be read. Driver calls: cuLibraryGetKernel.
   Kernel kernel(const std::string &name, Where where = Where::current()) const {
     CUkernel handle = nullptr;
     detail::check(this->driver().cuLibraryGetKernel(&handle, this->handle(), name.c_str()),
-                  "cuLibraryGetKernel", where, self(), detail::Remark{name.c_str()});
+                  "cuLibraryGetKernel", where, this->self(), detail::Remark{name.c_str()});
     return Kernel::from_handle(handle, this->driver());
   }
   // Returns all kernels. Needs CUDA 12.4. Driver calls: cuLibraryGetKernelCount, cuLibraryEnumerateKernels.
   std::vector<Kernel> kernels(Where where = Where::current()) const {
     unsigned count = 0;
     detail::check(this->driver().cuLibraryGetKernelCount(&count, this->handle()), "cuLibraryGetKernelCount",
-                  where, self());
+                  where, this->self());
     std::vector<CUkernel> handles(count);
     detail::check(this->driver().cuLibraryEnumerateKernels(handles.data(), count, this->handle()),
-                  "cuLibraryEnumerateKernels", where, self());
+                  "cuLibraryEnumerateKernels", where, this->self());
     std::vector<Kernel> kernels;
     for (CUkernel handle : handles) kernels.push_back(Kernel::from_handle(handle, this->driver()));
     return kernels;
@@ -134,7 +119,7 @@ class LibraryCalls : public detail::HandleCalls<Self, CUlibrary> {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
     detail::check(this->driver().cuLibraryGetGlobal(&address, &bytes, this->handle(), name.c_str()),
-                  "cuLibraryGetGlobal", where, self(), detail::Remark{name.c_str()});
+                  "cuLibraryGetGlobal", where, this->self(), detail::Remark{name.c_str()});
     return Global<T>(address, bytes, "cuLibraryGetGlobal", where);
   }
   // Returns a variable of managed memory, which has one address in all contexts. Driver calls:
@@ -144,7 +129,7 @@ class LibraryCalls : public detail::HandleCalls<Self, CUlibrary> {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
     detail::check(this->driver().cuLibraryGetManaged(&address, &bytes, this->handle(), name.c_str()),
-                  "cuLibraryGetManaged", where, self(), detail::Remark{name.c_str()});
+                  "cuLibraryGetManaged", where, this->self(), detail::Remark{name.c_str()});
     return Global<T>(address, bytes, "cuLibraryGetManaged", where);
   }
   // Returns the raw module of this library in the current context. It must not be unloaded. Driver calls:
@@ -152,7 +137,7 @@ class LibraryCalls : public detail::HandleCalls<Self, CUlibrary> {
   CUmodule module(Where where = Where::current()) const {
     CUmodule module = nullptr;
     detail::check(this->driver().cuLibraryGetModule(&module, this->handle()), "cuLibraryGetModule", where,
-                  self());
+                  this->self());
     return module;
   }
   // Returns the address of a function that all devices call by the same pointer. Throws NOT_FOUND. Driver
@@ -160,24 +145,16 @@ class LibraryCalls : public detail::HandleCalls<Self, CUlibrary> {
   void *unified_function(const std::string &name, Where where = Where::current()) const {
     void *address = nullptr;
     detail::check(this->driver().cuLibraryGetUnifiedFunction(&address, this->handle(), name.c_str()),
-                  "cuLibraryGetUnifiedFunction", where, self(), detail::Remark{name.c_str()});
+                  "cuLibraryGetUnifiedFunction", where, this->self(), detail::Remark{name.c_str()});
     return address;
   }
 
- private:
-  using detail::NounBase<Self, CUlibrary>::self;
-};
-
-namespace detail {
-
-struct LibraryKind : HandleKind<CUlibrary, LibraryCalls> {
   static constexpr const char *kNoun = "library";
+  static constexpr detail::DestroyCall<CUlibrary> kDestroy{"cuLibraryUnload", &Driver::cuLibraryUnload};
 };
-
-}  // namespace detail
 
 // A reference to a library. Owns nothing.
-using LibraryRef = detail::HandleRef<detail::LibraryKind>;
+using LibraryRef = detail::HandleRef<LibraryCalls>;
 
 // Owns a library. Its kernels must not be used after it is unloaded.
 class Library : public detail::Owner<Library, LibraryRef, LibraryCalls> {
@@ -207,19 +184,8 @@ class Library : public detail::Owner<Library, LibraryRef, LibraryCalls> {
     return Library(handle, driver, 0);
   }
 
-  // Takes ownership of an existing library. No driver call.
-  static Library adopt(CUlibrary handle, Driver &driver = cushim::driver()) noexcept {
-    return Library(handle, driver, 0);
-  }
-
  private:
-  using Base = detail::Owner<Library, LibraryRef, LibraryCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuLibraryUnload";
-  static CUresult destroy(LibraryRef library) noexcept {
-    return library.driver().cuLibraryUnload(library.handle());
-  }
+  using Owner::Owner;
 
   // The driver's parameters are not const, but it does not write to options that are not logs.
   static CUjit_option *names_of(const JitOptions &options) {

@@ -192,7 +192,7 @@ void StreamCalls<Self>::wait_value(Word<std::uint32_t> word, ValueCondition<std:
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v11070)(this->driver())(
       this->handle(), word.address(), condition.value(), flags);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWaitValue32", where, self(), word.address(), 4, flags);
+    detail::fail_word(result, "cuStreamWaitValue32", where, this->self(), word.address(), 4, flags);
 }
 
 template <class Self>
@@ -202,7 +202,7 @@ void StreamCalls<Self>::wait_value(Word<std::uint64_t> word, ValueCondition<std:
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v11070)(this->driver())(
       this->handle(), word.address(), condition.value(), flags);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWaitValue64", where, self(), word.address(), 8, flags);
+    detail::fail_word(result, "cuStreamWaitValue64", where, this->self(), word.address(), 8, flags);
 }
 
 template <class Self>
@@ -211,7 +211,7 @@ void StreamCalls<Self>::write_value(Word<std::uint32_t> word, WordValue<std::uin
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v11070)(this->driver())(
       this->handle(), word.address(), value.value(), 0);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWriteValue32", where, self(), word.address(), 4, 0);
+    detail::fail_word(result, "cuStreamWriteValue32", where, this->self(), word.address(), 4, 0);
 }
 
 template <class Self>
@@ -220,7 +220,7 @@ void StreamCalls<Self>::write_value(Word<std::uint64_t> word, WordValue<std::uin
   const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v11070)(this->driver())(
       this->handle(), word.address(), value.value(), 0);
   if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWriteValue64", where, self(), word.address(), 8, 0);
+    detail::fail_word(result, "cuStreamWriteValue64", where, this->self(), word.address(), 8, 0);
 }
 
 // Operations that a stream runs in order, submitted in one call: the driver accepts either all or none.

@@ -67,7 +67,7 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
   T attribute(PoolAttribute<T> which, Where where = Where::current()) const {
     DriverType<T> value{};
     detail::check(this->driver().cuMemPoolGetAttribute(this->handle(), attribute_of(which), &value),
-                  "cuMemPoolGetAttribute", where, self(), detail::Argument{"attribute", which.number});
+                  "cuMemPoolGetAttribute", where, this->self(), detail::Argument{"attribute", which.number});
     return static_cast<T>(value);
   }
 
@@ -85,8 +85,8 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
   // Returns unused memory to the device or the host, but keeps at least `bytes` reserved. Driver calls:
   // cuMemPoolTrimTo.
   void trim_to(std::size_t bytes, Where where = Where::current()) const {
-    detail::check(this->driver().cuMemPoolTrimTo(this->handle(), bytes), "cuMemPoolTrimTo", where, self(),
-                  detail::Argument{"bytes", static_cast<long long>(bytes)});
+    detail::check(this->driver().cuMemPoolTrimTo(this->handle(), bytes), "cuMemPoolTrimTo", where,
+                  this->self(), detail::Argument{"bytes", static_cast<long long>(bytes)});
   }
 
   // Returns how a device may access the pool's memory. Driver calls: cuMemPoolGetAccess.
@@ -95,7 +95,7 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
     CUmemLocation location = detail::location_of(device);
     CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     detail::check(this->driver().cuMemPoolGetAccess(&flags, this->handle(), &location), "cuMemPoolGetAccess",
-                  where, self(), device);
+                  where, this->self(), device);
     return static_cast<MemoryAccess>(flags);
   }
   // Sets how a device may access the pool's memory, including the memory that is already allocated. Driver
@@ -104,8 +104,10 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
     detail::require(device, "cuMemPoolSetAccess", where);
     const CUmemAccessDesc access = detail::access_of(device, wanted);
     detail::check(this->driver().cuMemPoolSetAccess(this->handle(), &access, 1), "cuMemPoolSetAccess", where,
-                  self(), device, detail::Argument{"access", static_cast<int>(wanted)});
+                  this->self(), device, detail::Argument{"access", static_cast<int>(wanted)});
   }
+
+  static constexpr detail::DestroyCall<CUmemoryPool> kDestroy{"cuMemPoolDestroy", &Driver::cuMemPoolDestroy};
 
  protected:
   MemoryPoolCalls() = default;
@@ -113,8 +115,6 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
   MemoryPoolCalls &operator=(const MemoryPoolCalls &) = default;
 
  private:
-  using detail::NounBase<Self, CUmemoryPool>::self;
-
   // The type in which the driver passes a value: int, or cuuint64_t.
   template <class T>
   using DriverType = std::conditional_t<std::is_same_v<T, bool>, int, cuuint64_t>;
@@ -126,52 +126,37 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
   template <class T, class Value>
   void set_raw(PoolAttribute<T> which, Value value, Where where) const {
     detail::check(this->driver().cuMemPoolSetAttribute(this->handle(), attribute_of(which), &value),
-                  "cuMemPoolSetAttribute", where, self(), detail::Argument{"attribute", which.number},
+                  "cuMemPoolSetAttribute", where, this->self(), detail::Argument{"attribute", which.number},
                   detail::Argument{"value", static_cast<long long>(value)});
   }
 };
 
 // A reference to a memory pool. Owns nothing.
-class MemoryPoolRef : public MemoryPoolCalls<MemoryPoolRef> {
+class MemoryPoolRef : public detail::Reference<MemoryPoolCalls<MemoryPoolRef>> {
  public:
   // Empty: no pool.
   MemoryPoolRef() = default;
 
   // Refers to a raw pool of the current driver; a cudaMemPool_t converts, too. The literals 0 and nullptr do
   // not compile.
-  MemoryPoolRef(CUmemoryPool handle) noexcept : bound_(handle, cushim::driver()) {}
+  MemoryPoolRef(CUmemoryPool handle) noexcept : Reference(handle, cushim::driver()) {}
   MemoryPoolRef(std::nullptr_t) = delete;
   MemoryPoolRef(int) = delete;
-
-  // Returns a reference to a raw pool of this driver. No driver call.
-  static MemoryPoolRef from_handle(CUmemoryPool handle, Driver &driver = cushim::driver()) noexcept {
-    return MemoryPoolRef(handle, driver);
-  }
 
   // Returns the pool that a device has from the start. Driver calls: cuDeviceGetDefaultMemPool.
   static MemoryPoolRef default_of(Device device, Where where = Where::current()) {
     CUmemoryPool handle = nullptr;
     detail::check(device.driver().cuDeviceGetDefaultMemPool(&handle, device.handle()),
                   "cuDeviceGetDefaultMemPool", where, device);
-    return MemoryPoolRef(handle, device.driver());
+    return from_handle(handle, device.driver());
   }
   // Returns the pool from which StreamBuffers without a pool are allocated. Driver calls: cuDeviceGetMemPool.
   static MemoryPoolRef current_of(Device device, Where where = Where::current()) {
     CUmemoryPool handle = nullptr;
     detail::check(device.driver().cuDeviceGetMemPool(&handle, device.handle()), "cuDeviceGetMemPool", where,
                   device);
-    return MemoryPoolRef(handle, device.driver());
+    return from_handle(handle, device.driver());
   }
-
-  // Returns this. No driver call.
-  const MemoryPoolRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  MemoryPoolRef(CUmemoryPool handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUmemoryPool> bound_;
 };
 
 // Returns "memory pool 0x7f10" or "an empty memory pool".
@@ -210,19 +195,8 @@ class MemoryPool : public detail::Owner<MemoryPool, MemoryPoolRef, MemoryPoolCal
     return create_at(detail::kHostNodeLocation, node, options, driver, where);
   }
 
-  // Takes ownership of an existing pool. No driver call.
-  static MemoryPool adopt(CUmemoryPool handle, Driver &driver = cushim::driver()) noexcept {
-    return MemoryPool(handle, driver, 0);
-  }
-
  private:
-  using Base = detail::Owner<MemoryPool, MemoryPoolRef, MemoryPoolCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuMemPoolDestroy";
-  static CUresult destroy(MemoryPoolRef pool) noexcept {
-    return pool.driver().cuMemPoolDestroy(pool.handle());
-  }
+  using Owner::Owner;
 
   static MemoryPool create_at(int type, int id, const MemoryPoolOptions &options, Driver &driver,
                               Where where) {

@@ -15,24 +15,24 @@ inline namespace v1 {
 
 // The calls that ModuleRef and Module have in common.
 template <class Self>
-class ModuleCalls : public detail::HandleCalls<Self, CUmodule> {
+class ModuleCalls : public detail::NounBase<Self, CUmodule> {
  public:
   // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND. Driver calls:
   // cuModuleGetFunction.
   Function function(const std::string &name, Where where = Where::current()) const {
     CUfunction handle = nullptr;
     const CUresult result = this->driver().cuModuleGetFunction(&handle, this->handle(), name.c_str());
-    detail::check(result, "cuModuleGetFunction", where, self(), detail::Remark{name.c_str()});
+    detail::check(result, "cuModuleGetFunction", where, this->self(), detail::Remark{name.c_str()});
     return Function::from_handle(handle, this->driver());
   }
   // Returns all kernels. Needs CUDA 12.4. Driver calls: cuModuleGetFunctionCount, cuModuleEnumerateFunctions.
   std::vector<Function> functions(Where where = Where::current()) const {
     unsigned count = 0;
     detail::check(this->driver().cuModuleGetFunctionCount(&count, this->handle()), "cuModuleGetFunctionCount",
-                  where, self());
+                  where, this->self());
     std::vector<CUfunction> handles(count);
     detail::check(this->driver().cuModuleEnumerateFunctions(handles.data(), count, this->handle()),
-                  "cuModuleEnumerateFunctions", where, self());
+                  "cuModuleEnumerateFunctions", where, this->self());
     std::vector<Function> functions;
     for (CUfunction handle : handles) functions.push_back(Function::from_handle(handle, this->driver()));
     return functions;
@@ -44,24 +44,16 @@ class ModuleCalls : public detail::HandleCalls<Self, CUmodule> {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
     detail::check(this->driver().cuModuleGetGlobal(&address, &bytes, this->handle(), name.c_str()),
-                  "cuModuleGetGlobal", where, self(), detail::Remark{name.c_str()});
+                  "cuModuleGetGlobal", where, this->self(), detail::Remark{name.c_str()});
     return Global<T>(address, bytes, "cuModuleGetGlobal", where);
   }
 
- private:
-  using detail::NounBase<Self, CUmodule>::self;
-};
-
-namespace detail {
-
-struct ModuleKind : HandleKind<CUmodule, ModuleCalls> {
   static constexpr const char *kNoun = "module";
+  static constexpr detail::DestroyCall<CUmodule> kDestroy{"cuModuleUnload", &Driver::cuModuleUnload};
 };
-
-}  // namespace detail
 
 // A reference to a module. Owns nothing.
-using ModuleRef = detail::HandleRef<detail::ModuleKind>;
+using ModuleRef = detail::HandleRef<ModuleCalls>;
 
 // Owns a module. Unloading it frees its variables; its kernels must not be used afterwards.
 class Module : public detail::Owner<Module, ModuleRef, ModuleCalls> {
@@ -113,19 +105,8 @@ class Module : public detail::Owner<Module, ModuleRef, ModuleCalls> {
     return detail::Creation::on(device, where, [&] { return load_file(path, device.driver(), where); });
   }
 
-  // Takes ownership of an existing module. No driver call.
-  static Module adopt(CUmodule handle, Driver &driver = cushim::driver()) noexcept {
-    return Module(handle, driver, 0);
-  }
-
  private:
-  using Base = detail::Owner<Module, ModuleRef, ModuleCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuModuleUnload";
-  static CUresult destroy(ModuleRef module) noexcept {
-    return module.driver().cuModuleUnload(module.handle());
-  }
+  using Owner::Owner;
 };
 
 }  // namespace v1

@@ -48,11 +48,6 @@ class MulticastObject : public detail::Owner<MulticastObject, PhysicalMemoryRef,
                   detail::Argument{"bytes", static_cast<long long>(bytes)});
     return MulticastObject(handle, driver, 0);
   }
-  // Takes ownership of an existing object. No driver call.
-  static MulticastObject adopt(CUmemGenericAllocationHandle handle,
-                               Driver &driver = cushim::driver()) noexcept {
-    return MulticastObject(handle, driver, 0);
-  }
 
   // Returns the object as memory for Mapping::create(). No driver call.
   const PhysicalMemoryRef &memory() const noexcept { return ref(); }
@@ -86,13 +81,7 @@ class MulticastObject : public detail::Owner<MulticastObject, PhysicalMemoryRef,
   }
 
  private:
-  using Base = detail::Owner<MulticastObject, PhysicalMemoryRef, PhysicalMemoryCalls>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuMemRelease";
-  static CUresult destroy(PhysicalMemoryRef object) noexcept {
-    return object.driver().cuMemRelease(object.handle());
-  }
+  using Owner::Owner;
   static CUmulticastObjectProp properties_of(unsigned devices, std::size_t bytes) {
     CUmulticastObjectProp properties{};
     properties.numDevices = devices;

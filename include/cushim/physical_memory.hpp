@@ -65,7 +65,7 @@ class SharedMemoryFd {
 
 // The calls that PhysicalMemoryRef, PhysicalMemory and ShareablePhysicalMemory have in common.
 template <class Self>
-class PhysicalMemoryCalls : public detail::HandleCalls<Self, CUmemGenericAllocationHandle> {
+class PhysicalMemoryCalls : public detail::NounBase<Self, CUmemGenericAllocationHandle> {
  public:
   // Returns the properties that the memory was created with. Driver calls:
   // cuMemGetAllocationPropertiesFromHandle.
@@ -75,26 +75,20 @@ class PhysicalMemoryCalls : public detail::HandleCalls<Self, CUmemGenericAllocat
                   "cuMemGetAllocationPropertiesFromHandle", where, this->self());
     return properties;
   }
-};
 
-namespace detail {
-
-struct PhysicalMemoryKind : HandleKind<CUmemGenericAllocationHandle, PhysicalMemoryCalls> {
   static constexpr const char *kNoun = "physical memory";
+  static constexpr detail::DestroyCall<CUmemGenericAllocationHandle> kDestroy{"cuMemRelease",
+                                                                              &Driver::cuMemRelease};
 };
-
-}  // namespace detail
 
 // A reference to physical memory. Owns nothing.
-using PhysicalMemoryRef = detail::HandleRef<detail::PhysicalMemoryKind>;
+using PhysicalMemoryRef = detail::HandleRef<PhysicalMemoryCalls>;
 
 namespace detail {
 
 // The base of classes that own physical memory. handle_types are those that the type Self can be exported as.
 template <class Self, int handle_types>
 class PhysicalMemoryOwner : public Owner<Self, PhysicalMemoryRef, PhysicalMemoryCalls> {
-  using Base = Owner<Self, PhysicalMemoryRef, PhysicalMemoryCalls>;
-
  public:
   // Returns the unit in bytes of sizes of physical memory, and of sizes and addresses of its mappings. Driver
   // calls: cuMemGetAllocationGranularity.
@@ -126,22 +120,11 @@ class PhysicalMemoryOwner : public Owner<Self, PhysicalMemoryRef, PhysicalMemory
     return create_at(location, bytes, {}, driver, where);
   }
 
-  // Takes ownership of a handle of memory with the properties of this type. No driver call.
-  static Self adopt(CUmemGenericAllocationHandle handle, Driver &driver = cushim::driver()) noexcept {
-    return Self(handle, driver, 0);
-  }
-
  protected:
   PhysicalMemoryOwner() = default;
-  using Base::Base;
+  using PhysicalMemoryOwner::Owner::Owner;
 
  private:
-  friend Base;
-  static constexpr const char *kDestroy = "cuMemRelease";
-  static CUresult destroy(PhysicalMemoryRef memory) noexcept {
-    return memory.driver().cuMemRelease(memory.handle());
-  }
-
   static CUmemAllocationProp properties_at(CUmemLocation location, const PhysicalMemoryOptions &options) {
     CUmemAllocationProp properties{};
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;

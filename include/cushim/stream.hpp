@@ -65,8 +65,16 @@ enum class RemoteWrites : bool { leave, flush };
 
 inline namespace CUSHIM_DEFAULT_STREAM {
 
-class EventRef;
-class StreamRef;
+template <class Self>
+class EventCalls;
+template <class Self>
+class StreamCalls;
+
+// A reference to an event. Owns nothing. Converts from a CUevent or cudaEvent_t of the current driver.
+using EventRef = detail::HandleRef<EventCalls, detail::RawHandles::convert>;
+// A reference to a stream. Owns nothing. An empty one refers to no stream; the null stream is
+// default_stream().
+using StreamRef = detail::HandleRef<StreamCalls, detail::RawHandles::convert>;
 
 }  // namespace CUSHIM_DEFAULT_STREAM
 
@@ -96,13 +104,14 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   bool is_done(Where where = Where::current()) const {
     const CUresult result = this->driver().cuStreamQuery(this->handle());
     if (result == CUDA_ERROR_NOT_READY) return false;
-    detail::check(result, "cuStreamQuery", where, self());
+    detail::check(result, "cuStreamQuery", where, this->self());
     return true;
   }
 
   // Waits until all work in the stream is done. Driver calls: cuStreamSynchronize.
   void synchronize(Where where = Where::current()) const {
-    detail::check(this->driver().cuStreamSynchronize(this->handle()), "cuStreamSynchronize", where, self());
+    detail::check(this->driver().cuStreamSynchronize(this->handle()), "cuStreamSynchronize", where,
+                  this->self());
   }
 
   // Makes later work in this stream wait for the event's latest record. The event may be of another device or
@@ -117,14 +126,15 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   // Returns the stream's id, which is unique in this process and never reused. Driver calls: cuStreamGetId.
   unsigned long long id(Where where = Where::current()) const {
     unsigned long long id = 0;
-    detail::check(this->driver().cuStreamGetId(this->handle(), &id), "cuStreamGetId", where, self());
+    detail::check(this->driver().cuStreamGetId(this->handle(), &id), "cuStreamGetId", where, this->self());
     return id;
   }
 
   // Returns the stream's context; for a default stream the current context. Driver calls: cuStreamGetCtx.
   ContextRef context(Where where = Where::current()) const {
     CUcontext context = nullptr;
-    detail::check(this->driver().cuStreamGetCtx(this->handle(), &context), "cuStreamGetCtx", where, self());
+    detail::check(this->driver().cuStreamGetCtx(this->handle(), &context), "cuStreamGetCtx", where,
+                  this->self());
     return ContextRef::from_handle(context, this->driver());
   }
 
@@ -135,14 +145,15 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   int priority(Where where = Where::current()) const {
     int priority = 0;
     detail::check(this->driver().cuStreamGetPriority(this->handle(), &priority), "cuStreamGetPriority", where,
-                  self());
+                  this->self());
     return priority;
   }
 
   // Returns the flags that the stream was created with. Driver calls: cuStreamGetFlags.
   StreamFlags flags(Where where = Where::current()) const {
     unsigned flags = 0;
-    detail::check(this->driver().cuStreamGetFlags(this->handle(), &flags), "cuStreamGetFlags", where, self());
+    detail::check(this->driver().cuStreamGetFlags(this->handle(), &flags), "cuStreamGetFlags", where,
+                  this->self());
     return static_cast<StreamFlags>(flags);
   }
 
@@ -151,7 +162,7 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   T attribute(StreamAttribute<T> which, Where where = Where::current()) const {
     CUstreamAttrValue value{};
     detail::check(this->driver().cuStreamGetAttribute(this->handle(), which.id, &value),
-                  "cuStreamGetAttribute", where, self(), detail::Argument{"attribute", which.id});
+                  "cuStreamGetAttribute", where, this->self(), detail::Argument{"attribute", which.id});
     return value.*which.member;
   }
   // Sets an attribute. Driver calls: cuStreamSetAttribute.
@@ -161,7 +172,7 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
     CUstreamAttrValue value{};
     value.*which.member = to;
     detail::check(this->driver().cuStreamSetAttribute(this->handle(), which.id, &value),
-                  "cuStreamSetAttribute", where, self(), detail::Argument{"attribute", which.id});
+                  "cuStreamSetAttribute", where, this->self(), detail::Argument{"attribute", which.id});
   }
   // Sets all attributes to those of the other stream. Driver calls: cuStreamCopyAttributes.
   void copy_attributes(const StreamRef &from, Where where = Where::current()) const;
@@ -172,14 +183,14 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
               MemoryAttachment attachment = MemoryAttachment::single, Where where = Where::current()) const {
     detail::check(this->driver().cuStreamAttachMemAsync(this->handle(), address, length,
                                                         static_cast<unsigned>(attachment)),
-                  "cuStreamAttachMemAsync", where, self(), detail::Address{"address", address});
+                  "cuStreamAttachMemAsync", where, this->self(), detail::Address{"address", address});
   }
 
   // Returns the capture state. Driver calls: cuStreamIsCapturing.
   CaptureStatus capture_status(Where where = Where::current()) const {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     detail::check(this->driver().cuStreamIsCapturing(this->handle(), &status), "cuStreamIsCapturing", where,
-                  self());
+                  this->self());
     return static_cast<CaptureStatus>(status);
   }
 
@@ -191,7 +202,7 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   // cuLaunchHostFunc; in capture between them cuUserObjectCreate and cuGraphRetainUserObject.
   template <detail::HostFunction Function>
   void launch_host(Function &&function, Where where = Where::current()) const {
-    detail::launch_host(self(), std::forward<Function>(function), where);
+    detail::launch_host(this->self(), std::forward<Function>(function), where);
   }
 
   // Calls function(stream, result of the earlier work) on a thread of the driver when all earlier work in the
@@ -199,7 +210,7 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   // calls: cuStreamAddCallback.
   template <detail::HostFunction<StreamRef, CUresult> Function>
   void add_callback(Function &&function, Where where = Where::current()) const {
-    detail::add_callback(self(), std::forward<Function>(function), where);
+    detail::add_callback(this->self(), std::forward<Function>(function), where);
   }
 
   // Makes later work wait until a word in memory meets a condition: wait_value(flag, geq(5)). See
@@ -217,60 +228,27 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
   void write_value(Word<std::uint64_t> word, WordValue<std::uint64_t> value,
                    Where where = Where::current()) const;
 
+  static constexpr const char *kNoun = "stream";
+  static constexpr detail::DestroyCall<CUstream> kDestroy{"cuStreamDestroy", &Driver::cuStreamDestroy};
   static constexpr const char *kQuery = "cuStreamQuery";
+  // Returns the text of a handle that stands for a default stream, else null.
+  static const char *name_of(CUstream handle) noexcept {
+    if (handle == nullptr) return "the default stream";
+    if (handle == CU_STREAM_LEGACY) return "the legacy default stream";
+    return handle == CU_STREAM_PER_THREAD ? "the per-thread default stream" : nullptr;
+  }
 
  protected:
   StreamCalls() = default;
   StreamCalls(const StreamCalls &) = default;
   StreamCalls &operator=(const StreamCalls &) = default;
-
- private:
-  using detail::NounBase<Self, CUstream>::self;
 };
-
-// A reference to a stream. Owns nothing.
-class StreamRef : public StreamCalls<StreamRef> {
- public:
-  // Empty: no stream. The null stream is default_stream().
-  StreamRef() = default;
-
-  // Refers to a raw stream of the current driver; a cudaStream_t converts, too. The literals 0 and nullptr do
-  // not compile, because they are easily mistaken for "no stream".
-  StreamRef(CUstream handle) noexcept : bound_(handle, cushim::driver()) {}
-  StreamRef(std::nullptr_t) = delete;
-  StreamRef(int) = delete;
-
-  // Returns a reference to a raw stream of this driver; a null handle is the default stream. No driver call.
-  static StreamRef from_handle(CUstream handle, Driver &driver = cushim::driver()) noexcept {
-    return StreamRef(handle, driver);
-  }
-
-  // Returns this. No driver call.
-  const StreamRef &ref() const noexcept { return *this; }
-
- private:
-  template <class, class>
-  friend class detail::NounBase;
-  StreamRef(CUstream handle, Driver &driver) noexcept : bound_(handle, driver) {}
-
-  detail::Bound<CUstream> bound_;
-};
-
-// Returns "stream 0x7f20", "the default stream", "the legacy default stream", "the per-thread default
-// stream" or "an empty stream".
-inline std::string to_text(const StreamRef &stream) {
-  if (stream.is_empty()) return "an empty stream";
-  if (stream.handle() == nullptr) return "the default stream";
-  if (stream.handle() == CU_STREAM_LEGACY) return "the legacy default stream";
-  if (stream.handle() == CU_STREAM_PER_THREAD) return "the per-thread default stream";
-  return detail::noun_text("stream", stream);
-}
 
 template <class Self>
 void StreamCalls<Self>::copy_attributes(const StreamRef &from, Where where) const {
   detail::require(from, "cuStreamCopyAttributes", where);
   detail::check(this->driver().cuStreamCopyAttributes(this->handle(), from.handle()),
-                "cuStreamCopyAttributes", where, self(), from);
+                "cuStreamCopyAttributes", where, this->self(), from);
 }
 
 // Returns the null stream: the legacy or the per-thread default stream, as chosen by this file
@@ -323,19 +301,14 @@ class Stream : public detail::Owner<Stream, StreamRef, StreamCalls> {
   // Takes ownership of an existing stream. Throws INVALID_HANDLE for a default stream, which has no owner. No
   // driver call.
   static Stream adopt(CUstream handle, Driver &driver = cushim::driver(), Where where = Where::current()) {
-    if (handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
-      detail::fail(CUDA_ERROR_INVALID_HANDLE, kDestroy, where, StreamRef::from_handle(handle, driver),
+    if (name_of(handle) != nullptr)
+      detail::fail(CUDA_ERROR_INVALID_HANDLE, kDestroy.name, where, StreamRef::from_handle(handle, driver),
                    detail::Remark{"a default stream cannot be owned"});
     return Stream(handle, driver, 0);
   }
 
  private:
-  friend Owner;
   using Owner::Owner;
-  static constexpr const char *kDestroy = "cuStreamDestroy";
-  static CUresult destroy(StreamRef stream) noexcept {
-    return stream.driver().cuStreamDestroy(stream.handle());
-  }
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM

@@ -85,7 +85,7 @@ T ask_in_its_context(const Thing &thing, const char *routine, Where where, Call 
 // context only: an owner that was created in a given context or on a device makes that current, push and pop;
 // else the object's context must be current.
 template <class Self>
-class TextureObjectCalls : public detail::HandleCalls<Self, CUtexObject> {
+class TextureObjectCalls : public detail::NounBase<Self, CUtexObject> {
  public:
   // Returns what the texture reads. Driver calls: cuTexObjectGetResourceDesc.
   CUDA_RESOURCE_DESC resource(Where where = Where::current()) const {
@@ -109,11 +109,15 @@ class TextureObjectCalls : public detail::HandleCalls<Self, CUtexObject> {
           return this->driver().cuTexObjectGetResourceViewDesc(out, this->handle());
         });
   }
+
+  static constexpr const char *kNoun = "texture object";
+  static constexpr detail::DestroyCall<CUtexObject> kDestroy{"cuTexObjectDestroy",
+                                                             &Driver::cuTexObjectDestroy};
 };
 
 // The calls that SurfaceObjectRef and SurfaceObject have in common, in contexts as those of textures.
 template <class Self>
-class SurfaceObjectCalls : public detail::HandleCalls<Self, CUsurfObject> {
+class SurfaceObjectCalls : public detail::NounBase<Self, CUsurfObject> {
  public:
   // Returns the array of the surface. Driver calls: cuSurfObjectGetResourceDesc.
   CUDA_RESOURCE_DESC resource(Where where = Where::current()) const {
@@ -122,23 +126,16 @@ class SurfaceObjectCalls : public detail::HandleCalls<Self, CUsurfObject> {
           return this->driver().cuSurfObjectGetResourceDesc(out, this->handle());
         });
   }
-};
 
-namespace detail {
-
-struct TextureObjectKind : HandleKind<CUtexObject, TextureObjectCalls> {
-  static constexpr const char *kNoun = "texture object";
-};
-struct SurfaceObjectKind : HandleKind<CUsurfObject, SurfaceObjectCalls> {
   static constexpr const char *kNoun = "surface object";
+  static constexpr detail::DestroyCall<CUsurfObject> kDestroy{"cuSurfObjectDestroy",
+                                                              &Driver::cuSurfObjectDestroy};
 };
-
-}  // namespace detail
 
 // A reference to a texture object. Owns nothing. Kernels take the handle().
-using TextureObjectRef = detail::HandleRef<detail::TextureObjectKind>;
+using TextureObjectRef = detail::HandleRef<TextureObjectCalls>;
 // A reference to a surface object. Owns nothing. Kernels take the handle().
-using SurfaceObjectRef = detail::HandleRef<detail::SurfaceObjectKind>;
+using SurfaceObjectRef = detail::HandleRef<SurfaceObjectCalls>;
 
 // Owns a texture object. Its array must be valid while kernels read it. The driver needs a current context to
 // destroy it; any context will do.
@@ -225,20 +222,8 @@ class TextureObject : public detail::Owner<TextureObject, TextureObjectRef, Text
   // call.
   std::optional<ContextRef> context() const noexcept { return home().context(); }
 
-  // Takes ownership of an existing texture object. No driver call.
-  static TextureObject adopt(CUtexObject handle, Driver &driver = cushim::driver()) noexcept {
-    return TextureObject(handle, driver, 0);
-  }
-
  private:
-  using Base =
-      detail::Owner<TextureObject, TextureObjectRef, TextureObjectCalls, detail::ContextToDestroy::any>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuTexObjectDestroy";
-  static CUresult destroy(TextureObjectRef texture) noexcept {
-    return texture.driver().cuTexObjectDestroy(texture.handle());
-  }
+  using Owner::Owner;
   template <class Thing>
   static TextureObject of(const CUDA_RESOURCE_DESC &resource, const TextureOptions &options,
                           const CUDA_RESOURCE_VIEW_DESC *view, const Thing &thing, Where where) {
@@ -282,20 +267,8 @@ class SurfaceObject : public detail::Owner<SurfaceObject, SurfaceObjectRef, Surf
   // call.
   std::optional<ContextRef> context() const noexcept { return home().context(); }
 
-  // Takes ownership of an existing surface object. No driver call.
-  static SurfaceObject adopt(CUsurfObject handle, Driver &driver = cushim::driver()) noexcept {
-    return SurfaceObject(handle, driver, 0);
-  }
-
  private:
-  using Base =
-      detail::Owner<SurfaceObject, SurfaceObjectRef, SurfaceObjectCalls, detail::ContextToDestroy::any>;
-  friend Base;
-  using Base::Base;
-  static constexpr const char *kDestroy = "cuSurfObjectDestroy";
-  static CUresult destroy(SurfaceObjectRef surface) noexcept {
-    return surface.driver().cuSurfObjectDestroy(surface.handle());
-  }
+  using Owner::Owner;
 };
 
 }  // namespace v1

@@ -1,67 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base classes of references and owners without functions of their own, and a helper for queries of the
-// driver.
+// Base classes of references, and a helper for queries of the driver.
 #pragma once
 
-#include <cushim/detail/owner.hpp>
+#include <cushim/detail/reference.hpp>
 
 namespace cushim {
 inline namespace v1 {
 namespace detail {
 
-// The base of the kinds of objects that HandleRef refers to. RawHandle is the driver's type;
-// CallsOfBoth<Self> has the functions that the reference and the owner have in common.
-template <class RawHandle, template <class> class CallsOfBoth>
-struct HandleKind {
-  using Handle = RawHandle;
-  template <class Self>
-  using Calls = CallsOfBoth<Self>;
-};
+// The base of references: stores driver and handle, owns nothing. Base is the NounBase of the reference, or a
+// class with the functions that the reference shares with owners.
+template <class Base>
+class Reference : public Base {
+  using Self = typename Base::NounType;
+  using Handle = typename Base::HandleType;
 
-// A reference to an object of one kind. Owns nothing. Kind derives from HandleKind, and has kNoun, the name
-// in texts.
-template <class Kind>
-class HandleRef : public Kind::template Calls<HandleRef<Kind>> {
  public:
-  // Empty: no object.
-  HandleRef() = default;
   // Returns a reference to a raw handle of this driver. No driver call.
-  static HandleRef from_handle(typename Kind::Handle handle, Driver &driver = cushim::driver()) noexcept {
-    HandleRef made;
-    made.bound_ = {handle, driver};
+  static Self from_handle(Handle handle, Driver &driver = cushim::driver()) noexcept {
+    Self made;
+    static_cast<Reference &>(made).bound_ = {handle, driver};
     return made;
   }
 
   // Returns this. No driver call.
-  const HandleRef &ref() const noexcept { return *this; }
+  const Self &ref() const noexcept { return static_cast<const Self &>(*this); }
 
-  // Returns "external semaphore 0x7f10" or "an empty external semaphore".
-  friend std::string to_text(const HandleRef &object) {
-    if (object.is_empty()) return std::string("an empty ") + Kind::kNoun;
-    return std::string(Kind::kNoun) + " " + hexadecimal(number_of(object.handle()));
-  }
+ protected:
+  Reference() = default;
+  Reference(Handle handle, Driver &driver) noexcept : bound_(handle, driver) {}
 
  private:
   template <class, class>
   friend class NounBase;
 
-  static std::uintptr_t number_of(const void *handle) noexcept {
-    return reinterpret_cast<std::uintptr_t>(handle);
-  }
-  static std::uintptr_t number_of(unsigned long long handle) noexcept {
-    return static_cast<std::uintptr_t>(handle);
-  }
-
-  Bound<typename Kind::Handle> bound_;
+  Bound<Handle> bound_;
 };
 
-// The base of the classes Kind::Calls.
-template <class Self, class Handle>
-class HandleCalls : public NounBase<Self, Handle> {
- protected:
-  HandleCalls() = default;
-  HandleCalls(const HandleCalls &) = default;
-  HandleCalls &operator=(const HandleCalls &) = default;
+// How a raw handle becomes a HandleRef.
+enum class RawHandles : bool { from_handle, convert };
+
+// A reference without functions of its own. Owns nothing. Calls<Self> has the functions that the reference
+// and the owner have in common, and kNoun, the name in texts.
+template <template <class> class Calls, RawHandles raw_handles = RawHandles::from_handle>
+class HandleRef : public Reference<Calls<HandleRef<Calls, raw_handles>>> {
+  using Handle = typename Calls<HandleRef>::HandleType;
+  static constexpr bool kConverts = raw_handles == RawHandles::convert;
+
+ public:
+  // Empty: no object.
+  HandleRef() = default;
+
+  // With RawHandles::convert: refers to a raw handle of the current driver; that of the runtime API converts,
+  // too. The literals 0 and nullptr do not compile, because they are easily mistaken for "no object".
+  HandleRef(Handle handle) noexcept requires kConverts : HandleRef::Reference(handle, cushim::driver()) {}
+  HandleRef(std::nullptr_t) requires kConverts = delete;
+  HandleRef(int) requires kConverts = delete;
+
+  // Returns "external semaphore 0x7f10" or "an empty external semaphore".
+  friend std::string to_text(const HandleRef &object) {
+    if constexpr (requires { HandleRef::name_of(object.handle()); })
+      if (const char *name = object.is_empty() ? nullptr : HandleRef::name_of(object.handle())) return name;
+    return noun_text(HandleRef::kNoun, object);
+  }
 };
 
 // Returns the value that call(&value) writes. Throws Error, which names `thing`, if the call fails.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of classes that own events and streams: moves, destroys once, keeps the context of creation.
+// The base of classes that own objects of the driver: moves, destroys once, keeps the context of creation.
 #pragma once
 
+#include <cushim/detail/handle.hpp>
 #include <cushim/detail/home_context.hpp>
 
 namespace cushim {
@@ -11,12 +12,26 @@ namespace detail {
 // Whether a context must be current when an object is destroyed. any: it may be another than the object's.
 enum class ContextToDestroy : bool { none, any };
 
-// Owns a handle of the driver. Self has destroy(reference), which makes the driver call, and kDestroy, the
-// name of that call. Calls<Self> has the functions that Self shares with its reference type, Ref.
+// The driver call that destroys an object, and its name for errors.
+template <class Handle>
+struct DestroyCall {
+  const char *name;
+  CushimEntry<CUresult(Handle)> CushimDriver::*entry;
+};
+
+// Owns a handle of the driver. Calls<Self> has the functions that Self shares with its reference type, Ref,
+// and kDestroy, the DestroyCall.
 template <class Self, class Ref, template <class> class Calls,
           ContextToDestroy context_to_destroy = ContextToDestroy::none>
 class Owner : public Calls<Self> {
+  using Handle = typename Calls<Self>::HandleType;
+
  public:
+  // Takes ownership of an existing object. No driver call.
+  static Self adopt(Handle handle, Driver &driver = cushim::driver()) noexcept {
+    return Self(handle, driver, 0);
+  }
+
   // Returns a reference to this object, which must not outlive it. No driver call.
   const Ref &ref() const noexcept { return ref_; }
   operator const Ref &() const noexcept { return ref_; }
@@ -40,14 +55,13 @@ class Owner : public Calls<Self> {
 
   // Returns the handle, which the caller must destroy, and becomes empty. Driver calls:
   // cuDevicePrimaryCtxRelease if the object was created on a device.
-  [[nodiscard]] auto release() noexcept {
+  [[nodiscard]] Handle release() noexcept {
     home_ = {};
     return std::exchange(ref_, {}).handle();
   }
 
  protected:
   Owner() = default;
-  template <class Handle>
   Owner(Handle handle, Driver &driver, unsigned flags) noexcept
       : ref_(Ref::from_handle(handle, driver)), flags_(flags) {}
   Owner(Owner &&other) noexcept
@@ -72,11 +86,13 @@ class Owner : public Calls<Self> {
   friend Creation;
   // Sets routine to the call that returned the result.
   static CUresult destroy(const Ref &object, const HomeContext &home, const char *&routine) noexcept {
-    routine = Self::kDestroy;
+    constexpr DestroyCall<Handle> call = Owner::kDestroy;
+    routine = call.name;
+    const auto release = [&] { return (object.driver().*call.entry)(object.handle()); };
     if constexpr (context_to_destroy == ContextToDestroy::any)
-      return home.run([&] { return Self::destroy(object); }, routine);
+      return home.run(release, routine);
     else
-      return Self::destroy(object);
+      return release();
   }
   void set_home(HomeContext home) noexcept { home_ = std::move(home); }
   void swap_members(Owner &other) noexcept {

@@ -45,11 +45,14 @@ class Bound {
 };
 
 // The base of every noun, reference or owner. Self is the noun. Self::ref() is the reference, which stores
-// handle and driver as a member bound_. This class stores nothing. Copy and assignment are protected, so that
+// handle and driver (Reference). This class stores nothing. Copy and assignment are protected, so that
 // an owner cannot be assigned through its bases.
 template <class Self, class Handle>
 class NounBase {
  public:
+  using NounType = Self;
+  using HandleType = Handle;
+
   // Returns the raw handle, which belongs to driver(). No driver call.
   Handle handle() const noexcept { return bound().handle(); }
   // Returns the driver that created the handle. Every call goes to this driver.
@@ -92,12 +95,15 @@ inline std::string hexadecimal(std::uintptr_t value) {
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
   return text;
 }
+inline std::string hexadecimal(const void *address) {
+  return hexadecimal(reinterpret_cast<std::uintptr_t>(address));
+}
 
 // Returns "event 0x7f10" or "an empty event".
 template <class Self, class Handle>
 std::string noun_text(const char *noun, const NounBase<Self, Handle> &object) {
   if (object.is_empty()) return std::string("an empty ") + noun;
-  return std::string(noun) + " " + hexadecimal(reinterpret_cast<std::uintptr_t>(object.handle()));
+  return std::string(noun) + " " + hexadecimal(object.handle());
 }
 
 // An argument in an error's text: "flags 3".
