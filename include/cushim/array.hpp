@@ -99,7 +99,7 @@ class ArrayCalls : public detail::NounBase<Self, CUarray> {
   }
 
   static constexpr const char *kNoun = "array";
-  static constexpr detail::DestroyCall<CUarray> kDestroy{"cuArrayDestroy", &Driver::cuArrayDestroy};
+  static constexpr detail::NamedCall kDestroy{"cuArrayDestroy", &Driver::cuArrayDestroy};
 };
 
 // The calls that MipmappedArrayRef and MipmappedArray have in common.
@@ -129,8 +129,7 @@ class MipmappedArrayCalls : public detail::NounBase<Self, CUmipmappedArray> {
   }
 
   static constexpr const char *kNoun = "mipmapped array";
-  static constexpr detail::DestroyCall<CUmipmappedArray> kDestroy{"cuMipmappedArrayDestroy",
-                                                                  &Driver::cuMipmappedArrayDestroy};
+  static constexpr detail::NamedCall kDestroy{"cuMipmappedArrayDestroy", &Driver::cuMipmappedArrayDestroy};
 };
 
 // A reference to an array. Owns nothing.
@@ -157,9 +156,6 @@ ArrayRef MipmappedArrayCalls<Self>::level(unsigned index, Where where) const {
 // Owns an array.
 class Array : public detail::Owner<Array, ArrayRef, ArrayCalls> {
  public:
-  // Empty.
-  Array() = default;
-
   // Allocates an array in the current context. Driver calls: cuArrayCreate for an array without depth and
   // flags, else cuArray3DCreate; at the end cuArrayDestroy.
   static Array create(const ArrayShape &shape, Driver &driver = cushim::driver(),
@@ -194,9 +190,6 @@ class Array : public detail::Owner<Array, ArrayRef, ArrayCalls> {
 // Owns an array with mipmaps.
 class MipmappedArray : public detail::Owner<MipmappedArray, MipmappedArrayRef, MipmappedArrayCalls> {
  public:
-  // Empty.
-  MipmappedArray() = default;
-
   // Allocates an array with this number of levels in the current context. Driver calls:
   // cuMipmappedArrayCreate; at the end cuMipmappedArrayDestroy.
   static MipmappedArray create(const ArrayShape &shape, unsigned levels, Driver &driver = cushim::driver(),

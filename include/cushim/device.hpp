@@ -79,11 +79,8 @@ class Device : public detail::Reference<detail::NounBase<Device, CUdevice>> {
   // Returns an attribute, as the attribute's type. Driver calls: cuDeviceGetAttribute.
   template <class T>
   T attribute(DeviceAttribute<T> which, Where where = Where::current()) const {
-    int value = 0;
-    detail::check(
-        driver().cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(which.number), handle()),
-        "cuDeviceGetAttribute", where, *this, detail::Argument{"attribute", which.number});
-    return static_cast<T>(value);
+    return detail::attribute_of<T>(detail::NamedCall{"cuDeviceGetAttribute", &Driver::cuDeviceGetAttribute},
+                                   which.number, where, *this);
   }
 
   // Returns the name, for example "NVIDIA H200". Driver calls: cuDeviceGetName.
@@ -132,12 +129,9 @@ class Device : public detail::Reference<detail::NounBase<Device, CUdevice>> {
   // device. Driver calls: cuDeviceGetP2PAttribute.
   template <class T>
   T peer_attribute(PeerAttribute<T> which, Device peer, Where where = Where::current()) const {
-    detail::require(peer, "cuDeviceGetP2PAttribute", where);
-    int value = 0;
-    detail::check(driver().cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(which.number),
-                                                   handle(), peer.handle()),
-                  "cuDeviceGetP2PAttribute", where, *this, peer, detail::Argument{"attribute", which.number});
-    return static_cast<T>(value);
+    return detail::attribute_of<T>(
+        detail::NamedCall{"cuDeviceGetP2PAttribute", &Driver::cuDeviceGetP2PAttribute}, which.number, where,
+        *this, peer);
   }
 
   // Returns the largest width in elements of a texture of device memory. Driver calls:

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace cushim {
 inline namespace v1 {
@@ -48,28 +49,23 @@ class Category final : public std::error_category {
   const char *name() const noexcept override { return "cuda"; }
   std::string message(int code) const override { return text_of(static_cast<CUresult>(code)); }
   std::error_condition default_error_condition(int code) const noexcept override {
-    switch (static_cast<CUresult>(code)) {
-      case CUDA_ERROR_INVALID_VALUE:
-        return std::errc::invalid_argument;
-      case CUDA_ERROR_OUT_OF_MEMORY:
-        return std::errc::not_enough_memory;
-      case CUDA_ERROR_NO_DEVICE:
-      case CUDA_ERROR_INVALID_DEVICE:
-        return std::errc::no_such_device;
-      case CUDA_ERROR_FILE_NOT_FOUND:
-        return std::errc::no_such_file_or_directory;
-      case CUDA_ERROR_NOT_READY:
-        return std::errc::resource_unavailable_try_again;
-      case CUDA_ERROR_NOT_PERMITTED:
-        return std::errc::operation_not_permitted;
-      case CUDA_ERROR_NOT_SUPPORTED:
-        return std::errc::not_supported;
-      case CUDA_ERROR_TIMEOUT:
-        return std::errc::timed_out;
-      default:
-        return std::error_condition(code, *this);
-    }
+    for (const auto &[result, equivalent] : kEquivalents)
+      if (code == result) return equivalent;
+    return std::error_condition(code, *this);
   }
+
+ private:
+  static constexpr std::pair<CUresult, std::errc> kEquivalents[] = {
+      {CUDA_ERROR_INVALID_VALUE, std::errc::invalid_argument},
+      {CUDA_ERROR_OUT_OF_MEMORY, std::errc::not_enough_memory},
+      {CUDA_ERROR_NO_DEVICE, std::errc::no_such_device},
+      {CUDA_ERROR_INVALID_DEVICE, std::errc::no_such_device},
+      {CUDA_ERROR_FILE_NOT_FOUND, std::errc::no_such_file_or_directory},
+      {CUDA_ERROR_NOT_READY, std::errc::resource_unavailable_try_again},
+      {CUDA_ERROR_NOT_PERMITTED, std::errc::operation_not_permitted},
+      {CUDA_ERROR_NOT_SUPPORTED, std::errc::not_supported},
+      {CUDA_ERROR_TIMEOUT, std::errc::timed_out},
+  };
 };
 
 // Returns advice for a result whose cause is usually not the failed call itself: the advice of `cushim

@@ -54,24 +54,10 @@ class EventCalls : public detail::Waitable<Self, CUevent> {
   // Records the event in the default stream of the current context. Driver calls: cuEventRecord.
   void record(Where where = Where::current()) const { record(default_stream(this->driver()), where); }
 
-  // Returns whether the recorded work is done. Returns true for an event that was never recorded. Driver
-  // calls: cuEventQuery.
-  bool is_done(Where where = Where::current()) const {
-    const CUresult result = this->driver().cuEventQuery(this->handle());
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    detail::check(result, "cuEventQuery", where, this->self());
-    return true;
-  }
-
-  // Waits until the recorded work is done. Driver calls: cuEventSynchronize.
-  void synchronize(Where where = Where::current()) const {
-    detail::check(this->driver().cuEventSynchronize(this->handle()), "cuEventSynchronize", where,
-                  this->self());
-  }
-
   static constexpr const char *kNoun = "event";
-  static constexpr detail::DestroyCall<CUevent> kDestroy{"cuEventDestroy", &Driver::cuEventDestroy};
-  static constexpr const char *kQuery = "cuEventQuery";
+  static constexpr detail::NamedCall kDestroy{"cuEventDestroy", &Driver::cuEventDestroy};
+  static constexpr detail::NamedCall kQuery{"cuEventQuery", &Driver::cuEventQuery};
+  static constexpr detail::NamedCall kSynchronize{"cuEventSynchronize", &Driver::cuEventSynchronize};
 
  protected:
   EventCalls() = default;
@@ -190,9 +176,6 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 // Owns an event without timing. To share it, use a std::shared_ptr.
 class Event : public detail::EventOwner<Event, CU_EVENT_DISABLE_TIMING> {
  public:
-  // Empty.
-  Event() = default;
-
  private:
   friend EventOwner;
   using EventOwner::EventOwner;
@@ -201,9 +184,6 @@ class Event : public detail::EventOwner<Event, CU_EVENT_DISABLE_TIMING> {
 // Owns an event with timing.
 class TimedEvent : public detail::EventOwner<TimedEvent, CU_EVENT_DEFAULT> {
  public:
-  // Empty.
-  TimedEvent() = default;
-
   // Returns a reference with timing, which must not outlive this. No driver call.
   operator TimedEventRef() const noexcept { return TimedEventRef(ref(), true); }
 

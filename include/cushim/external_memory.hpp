@@ -80,8 +80,7 @@ class ExternalMemoryCalls : public detail::NounBase<Self, CUexternalMemory> {
   }
 
   static constexpr const char *kNoun = "external memory";
-  static constexpr detail::DestroyCall<CUexternalMemory> kDestroy{"cuDestroyExternalMemory",
-                                                                  &Driver::cuDestroyExternalMemory};
+  static constexpr detail::NamedCall kDestroy{"cuDestroyExternalMemory", &Driver::cuDestroyExternalMemory};
 };
 
 // A reference to external memory. Owns nothing.
@@ -90,9 +89,6 @@ using ExternalMemoryRef = detail::HandleRef<ExternalMemoryCalls>;
 // Owns the import of external memory. Buffers and arrays that are mapped to it stay valid without it.
 class ExternalMemory : public detail::Owner<ExternalMemory, ExternalMemoryRef, ExternalMemoryCalls> {
  public:
-  // Empty.
-  ExternalMemory() = default;
-
   // Imports memory behind a file descriptor, of this size in bytes, in the current context. The driver owns
   // the descriptor afterwards; if this throws, the caller does. Driver calls: cuImportExternalMemory; at the
   // end cuDestroyExternalMemory.

@@ -24,29 +24,34 @@ class ExternalSemaphoreCalls : public detail::NounBase<Self, CUexternalSemaphore
   // Signals the semaphore after the work now in the stream: sets a timeline semaphore to the value, which a
   // binary one ignores. Driver calls: cuSignalExternalSemaphoresAsync.
   void signal(const StreamRef &stream, std::uint64_t value = 1, Where where = Where::current()) const {
-    constexpr const char *routine = "cuSignalExternalSemaphoresAsync";
-    detail::require(this->self().ref(), routine, where);
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
-    parameters.params.fence.value = value;
-    const CUexternalSemaphore handle = this->handle();
-    detail::check(stream.driver().cuSignalExternalSemaphoresAsync(&handle, &parameters, 1, stream.handle()),
-                  routine, where, stream, this->self().ref());
+    run<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>(
+        stream, value, {"cuSignalExternalSemaphoresAsync", &Driver::cuSignalExternalSemaphoresAsync}, where);
   }
   // Makes later work in the stream wait until a timeline semaphore has reached the value, or until a binary
   // one is signaled, which the wait resets. Driver calls: cuWaitExternalSemaphoresAsync.
   void wait(const StreamRef &stream, std::uint64_t value = 1, Where where = Where::current()) const {
-    constexpr const char *routine = "cuWaitExternalSemaphoresAsync";
-    detail::require(this->self().ref(), routine, where);
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
-    parameters.params.fence.value = value;
-    const CUexternalSemaphore handle = this->handle();
-    detail::check(stream.driver().cuWaitExternalSemaphoresAsync(&handle, &parameters, 1, stream.handle()),
-                  routine, where, stream, this->self().ref());
+    run<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>(
+        stream, value, {"cuWaitExternalSemaphoresAsync", &Driver::cuWaitExternalSemaphoresAsync}, where);
   }
 
   static constexpr const char *kNoun = "external semaphore";
-  static constexpr detail::DestroyCall<CUexternalSemaphore> kDestroy{"cuDestroyExternalSemaphore",
-                                                                     &Driver::cuDestroyExternalSemaphore};
+  static constexpr detail::NamedCall kDestroy{"cuDestroyExternalSemaphore",
+                                              &Driver::cuDestroyExternalSemaphore};
+
+ private:
+  template <class Parameters>
+  using Call =
+      detail::NamedCall<CUresult(const CUexternalSemaphore *, const Parameters *, unsigned, CUstream)>;
+
+  template <class Parameters>
+  void run(const StreamRef &stream, std::uint64_t value, Call<Parameters> call, Where where) const {
+    detail::require(this->self().ref(), call.name, where);
+    Parameters parameters{};
+    parameters.params.fence.value = value;
+    const CUexternalSemaphore handle = this->handle();
+    detail::check(call(stream.driver(), &handle, &parameters, 1u, stream.handle()), call.name, where, stream,
+                  this->self().ref());
+  }
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -60,9 +65,6 @@ using ExternalSemaphoreRef = detail::HandleRef<ExternalSemaphoreCalls>;
 class ExternalSemaphore
     : public detail::Owner<ExternalSemaphore, ExternalSemaphoreRef, ExternalSemaphoreCalls> {
  public:
-  // Empty.
-  ExternalSemaphore() = default;
-
   // Imports a binary semaphore, which Vulkan exports as VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT, in
   // the current context. The driver owns the descriptor afterwards; if this throws, the caller does. Driver
   // calls: cuImportExternalSemaphore; at the end cuDestroyExternalSemaphore.

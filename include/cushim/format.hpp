@@ -5,24 +5,31 @@
 
 #include <cushim/detail/reference.hpp>
 
-#if defined(FMT_VERSION)
-template <cushim::detail::Noun T>
-struct fmt::formatter<T, char> : fmt::formatter<std::string_view, char> {
-  template <class Context>
+namespace cushim {
+inline namespace v1 {
+namespace detail {
+
+// Formats a noun as its text. Base is the formatter of std::string_view.
+template <class Base>
+struct NounFormatter : Base {
+  template <Noun T, class Context>
   auto format(const T &noun, Context &context) const {
-    return fmt::formatter<std::string_view, char>::format(to_text(noun), context);
+    return Base::format(to_text(noun), context);
   }
 };
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace cushim
+
+#if defined(FMT_VERSION)
+template <cushim::detail::Noun T>
+struct fmt::formatter<T, char> : cushim::detail::NounFormatter<fmt::formatter<std::string_view, char>> {};
 #endif
 
 #if defined(__cpp_lib_format)
 #include <format>
 
 template <cushim::detail::Noun T>
-struct std::formatter<T, char> : std::formatter<std::string_view, char> {
-  template <class Context>
-  auto format(const T &noun, Context &context) const {
-    return std::formatter<std::string_view, char>::format(to_text(noun), context);
-  }
-};
+struct std::formatter<T, char> : cushim::detail::NounFormatter<std::formatter<std::string_view, char>> {};
 #endif

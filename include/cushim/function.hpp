@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cushim/context.hpp>
+#include <cushim/detail/handle.hpp>
 #include <cushim/memory.hpp>
 
 #include <optional>
@@ -54,19 +55,46 @@ struct KernelParameter {
   friend bool operator==(const KernelParameter &, const KernelParameter &) = default;
 };
 
+namespace detail {
+
+// The queries that Function and Kernel have in common. Self has kName, kParameter and kParameterCount, the
+// driver's calls.
+template <class Self, class Handle>
+class KernelQueries : public NounBase<Self, Handle> {
+ public:
+  // Returns the name in the module or library, which is mangled for C++. Needs CUDA 12.3. Driver calls:
+  // cuFuncGetName or cuKernelGetName.
+  std::string name(Where where = Where::current()) const { return ask(this->self(), Self::kName, where); }
+  // Returns a parameter; nullopt if the kernel has fewer. Needs CUDA 12.4; a Kernel also needs a current
+  // context. Driver calls: cuFuncGetParamInfo or cuKernelGetParamInfo.
+  std::optional<KernelParameter> parameter(std::size_t index, Where where = Where::current()) const {
+    KernelParameter parameter{};
+    const CUresult result =
+        Self::kParameter(this->driver(), this->handle(), index, &parameter.offset, &parameter.size);
+    if (result == CUDA_ERROR_INVALID_VALUE) return std::nullopt;
+    check(result, Self::kParameter.name, where, this->self());
+    return parameter;
+  }
+  // Returns the number of parameters. Needs a driver of CUDA 13.2. Driver calls: cuFuncGetParamCount or
+  // cuKernelGetParamCount.
+  std::size_t parameter_count(Where where = Where::current()) const {
+    return ask(this->self(), Self::kParameterCount, where);
+  }
+};
+
+}  // namespace detail
+
 // A reference to a kernel in one context (CUfunction). Owns nothing, and must not outlive its module.
-class Function : public detail::Reference<detail::NounBase<Function, CUfunction>> {
+class Function : public detail::Reference<detail::KernelQueries<Function, CUfunction>> {
  public:
   // Empty.
   Function() = default;
+
   // Returns an attribute, as the attribute's type. Driver calls: cuFuncGetAttribute.
   template <class T>
   T attribute(FunctionAttribute<T> which, Where where = Where::current()) const {
-    int value = 0;
-    detail::check(
-        driver().cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(which.number), handle()),
-        "cuFuncGetAttribute", where, *this, detail::Argument{"attribute", which.number});
-    return static_cast<T>(value);
+    return detail::attribute_of<T>(detail::NamedCall{"cuFuncGetAttribute", &Driver::cuFuncGetAttribute},
+                                   which.number, where, *this);
   }
   // Sets an attribute. Driver calls: cuFuncSetAttribute.
   template <class T>
@@ -83,26 +111,9 @@ class Function : public detail::Reference<detail::NounBase<Function, CUfunction>
                   "cuFuncSetCacheConfig", where, *this);
   }
 
-  // Returns the name in the module, which is mangled for C++. Needs CUDA 12.3. Driver calls: cuFuncGetName.
-  std::string name(Where where = Where::current()) const {
-    const char *name = nullptr;
-    detail::check(driver().cuFuncGetName(&name, handle()), "cuFuncGetName", where, *this);
-    return name;
-  }
-  // Returns a parameter; nullopt if the kernel has fewer. Needs CUDA 12.4. Driver calls: cuFuncGetParamInfo.
-  std::optional<KernelParameter> parameter(std::size_t index, Where where = Where::current()) const {
-    KernelParameter parameter{};
-    const CUresult result = driver().cuFuncGetParamInfo(handle(), index, &parameter.offset, &parameter.size);
-    if (result == CUDA_ERROR_INVALID_VALUE) return std::nullopt;
-    detail::check(result, "cuFuncGetParamInfo", where, *this);
-    return parameter;
-  }
-
   // Returns the raw module that the function belongs to. Driver calls: cuFuncGetModule.
   CUmodule module(Where where = Where::current()) const {
-    CUmodule module = nullptr;
-    detail::check(driver().cuFuncGetModule(&module, handle()), "cuFuncGetModule", where, *this);
-    return module;
+    return detail::ask(*this, detail::NamedCall{"cuFuncGetModule", &Driver::cuFuncGetModule}, where);
   }
 #if CUDA_VERSION >= 12040
   // Return whether the code is on the device, and load it there, if it is loaded lazily. Need CUDA 12.4.
@@ -116,12 +127,9 @@ class Function : public detail::Reference<detail::NounBase<Function, CUfunction>
     detail::check(driver().cuFuncLoad(handle()), "cuFuncLoad", where, *this);
   }
 #endif
-  // Returns the number of parameters. Needs a driver of CUDA 13.2. Driver calls: cuFuncGetParamCount.
-  std::size_t parameter_count(Where where = Where::current()) const {
-    std::size_t count = 0;
-    detail::check(driver().cuFuncGetParamCount(handle(), &count), "cuFuncGetParamCount", where, *this);
-    return count;
-  }
+  static constexpr detail::NamedCall kName{"cuFuncGetName", &Driver::cuFuncGetName};
+  static constexpr detail::NamedCall kParameter{"cuFuncGetParamInfo", &Driver::cuFuncGetParamInfo};
+  static constexpr detail::NamedCall kParameterCount{"cuFuncGetParamCount", &Driver::cuFuncGetParamCount};
 
   // Returns "function 0x7f10" or "an empty function".
   friend std::string to_text(const Function &function) { return detail::noun_text("function", function); }
@@ -169,6 +177,43 @@ namespace detail {
 template <class T>
 auto own_view(const Global<T> &variable) {  // for copies and sets
   return variable.span();
+}
+
+// Returns a variable of a module or library.
+template <class T, class Code>
+Global<T> find_global(
+    const Code &code, const std::string &name,
+    NamedCall<CUresult(CUdeviceptr *, std::size_t *, typename Code::HandleType, const char *)> call,
+    Where where) {
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+  check(call(code.driver(), &address, &bytes, code.handle(), name.c_str()), call.name, where, code,
+        Remark{name.c_str()});
+  return Global<T>(address, bytes, call.name, where);
+}
+
+// Returns a kernel of a module or library. Kernel is Function or Kernel.
+template <class Kernel, class Code, class Handle>
+Kernel find_kernel(const Code &code, const std::string &name,
+                   NamedCall<CUresult(Handle *, typename Code::HandleType, const char *)> call, Where where) {
+  Handle handle{};
+  check(call(code.driver(), &handle, code.handle(), name.c_str()), call.name, where, code,
+        Remark{name.c_str()});
+  return Kernel::from_handle(handle, code.driver());
+}
+
+// Returns all kernels of a module or library.
+template <class Kernel, class Code, class Handle>
+std::vector<Kernel> all_kernels(const Code &code,
+                                NamedCall<CUresult(unsigned *, typename Code::HandleType)> count,
+                                NamedCall<CUresult(Handle *, unsigned, typename Code::HandleType)> list,
+                                Where where) {
+  std::vector<Handle> handles(ask(code, count, where));
+  check(list(code.driver(), handles.data(), static_cast<unsigned>(handles.size()), code.handle()), list.name,
+        where, code);
+  std::vector<Kernel> kernels;
+  for (Handle handle : handles) kernels.push_back(Kernel::from_handle(handle, code.driver()));
+  return kernels;
 }
 
 }  // namespace detail

@@ -180,6 +180,13 @@ class AddNodes {
   // Calls call(&node, graph, dependencies, count). things are named in the error.
   template <class Node, class Call, class... Things>
   Node add(const char *routine, Where where, Call call, const Things &...things) const;
+  // Adds a node of an entry point that takes the handle of a noun.
+  template <class Node, class Noun, class Entry>
+  Node add_with(const Noun &noun, const char *routine, Entry entry, Where where) const;
+  // Adds a node of one operation with an external semaphore.
+  template <class Node, class Parameters, class Value, class Entry>
+  Node add_with_value(const ExternalSemaphoreRef &semaphore, std::uint64_t value, const char *routine,
+                      Entry entry, Where where) const;
 #if CUDA_VERSION >= 12030
   ConditionalBodies add_conditional(const GraphCondition &condition, CUgraphConditionalNodeType type,
                                     unsigned bodies, Where where) const;
@@ -203,20 +210,12 @@ class GraphCalls : public detail::NounBase<Self, CUgraph>, public AddNodes<Self>
   // Adds or removes an edge: `to` begins when `from` is done. Driver calls: cuGraphAddDependencies or
   // cuGraphRemoveDependencies (their first ABI).
   void add_edge(const GraphNode &from, const GraphNode &to, Where where = Where::current()) const {
-    detail::require(from, "cuGraphAddDependencies", where);
-    detail::require(to, "cuGraphAddDependencies", where);
-    const CUgraphNode nodes[] = {from.handle(), to.handle()};
-    detail::check(
-        exact::cuGraphAddDependencies_v10000(this->driver())(this->handle(), &nodes[0], &nodes[1], 1),
-        "cuGraphAddDependencies", where, self(), from, to);
+    change_edge("cuGraphAddDependencies", exact::cuGraphAddDependencies_v10000(this->driver()), from, to,
+                where);
   }
   void remove_edge(const GraphNode &from, const GraphNode &to, Where where = Where::current()) const {
-    detail::require(from, "cuGraphRemoveDependencies", where);
-    detail::require(to, "cuGraphRemoveDependencies", where);
-    const CUgraphNode nodes[] = {from.handle(), to.handle()};
-    detail::check(
-        exact::cuGraphRemoveDependencies_v10000(this->driver())(this->handle(), &nodes[0], &nodes[1], 1),
-        "cuGraphRemoveDependencies", where, self(), from, to);
+    change_edge("cuGraphRemoveDependencies", exact::cuGraphRemoveDependencies_v10000(this->driver()), from,
+                to, where);
   }
   // Destroys a node of this graph, and its edges. Driver calls: cuGraphDestroyNode.
   void remove(const GraphNode &node, Where where = Where::current()) const {
@@ -292,7 +291,7 @@ class GraphCalls : public detail::NounBase<Self, CUgraph>, public AddNodes<Self>
   }
 
   static constexpr const char *kNoun = "graph";
-  static constexpr detail::DestroyCall<CUgraph> kDestroy{"cuGraphDestroy", &Driver::cuGraphDestroy};
+  static constexpr detail::NamedCall kDestroy{"cuGraphDestroy", &Driver::cuGraphDestroy};
 
  protected:
   GraphCalls() = default;
@@ -304,6 +303,15 @@ class GraphCalls : public detail::NounBase<Self, CUgraph>, public AddNodes<Self>
   using detail::NounBase<Self, CUgraph>::self;
   const GraphRef &graph() const noexcept { return self().ref(); }
   static std::vector<GraphNode> dependencies() noexcept { return {}; }
+
+  template <class Call>
+  void change_edge(const char *routine, const Call &call, const GraphNode &from, const GraphNode &to,
+                   Where where) const {
+    detail::require(from, routine, where);
+    detail::require(to, routine, where);
+    const CUgraphNode nodes[] = {from.handle(), to.handle()};
+    detail::check(call(this->handle(), &nodes[0], &nodes[1], 1), routine, where, self(), from, to);
+  }
 };
 
 // A conditional node with one body, which belongs to the node.
@@ -337,9 +345,6 @@ class NodesAfter : public AddNodes<NodesAfter> {
 // Owns a graph. Executable graphs made of it need it only for changes of single nodes, which name its nodes.
 class Graph : public detail::Owner<Graph, GraphRef, GraphCalls> {
  public:
-  // Empty.
-  Graph() = default;
-
   // Creates a graph without nodes. Needs no current context. Driver calls: cuGraphCreate; at the end
   // cuGraphDestroy.
   static Graph create(Driver &driver = cushim::driver(), Where where = Where::current()) {

@@ -172,28 +172,22 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
   // Sets the parameters of the nodes in a child node to those of a graph with the same nodes and edges.
   // Driver calls: cuGraphExecChildGraphNodeSetParams.
   void set_child(const ChildNode &node, const GraphRef &child, Where where = Where::current()) const {
-    require_both(node, "cuGraphExecChildGraphNodeSetParams", where);
-    detail::require(child, "cuGraphExecChildGraphNodeSetParams", where);
-    detail::check(
-        this->driver().cuGraphExecChildGraphNodeSetParams(this->handle(), node.handle(), child.handle()),
-        "cuGraphExecChildGraphNodeSetParams", where, this->self(), node, child);
+    constexpr detail::NamedCall call{"cuGraphExecChildGraphNodeSetParams",
+                                     &Driver::cuGraphExecChildGraphNodeSetParams};
+    set_noun(node, child, call, where);
   }
 
   // Sets the event of a node that records it. Driver calls: cuGraphExecEventRecordNodeSetEvent.
   void set_event(const EventRecordNode &node, const EventRef &event, Where where = Where::current()) const {
-    require_both(node, "cuGraphExecEventRecordNodeSetEvent", where);
-    detail::require(event, "cuGraphExecEventRecordNodeSetEvent", where);
-    detail::check(
-        this->driver().cuGraphExecEventRecordNodeSetEvent(this->handle(), node.handle(), event.handle()),
-        "cuGraphExecEventRecordNodeSetEvent", where, this->self(), node, event);
+    constexpr detail::NamedCall call{"cuGraphExecEventRecordNodeSetEvent",
+                                     &Driver::cuGraphExecEventRecordNodeSetEvent};
+    set_noun(node, event, call, where);
   }
   // Sets the event of a node that waits for it. Driver calls: cuGraphExecEventWaitNodeSetEvent.
   void set_event(const EventWaitNode &node, const EventRef &event, Where where = Where::current()) const {
-    require_both(node, "cuGraphExecEventWaitNodeSetEvent", where);
-    detail::require(event, "cuGraphExecEventWaitNodeSetEvent", where);
-    detail::check(
-        this->driver().cuGraphExecEventWaitNodeSetEvent(this->handle(), node.handle(), event.handle()),
-        "cuGraphExecEventWaitNodeSetEvent", where, this->self(), node, event);
+    constexpr detail::NamedCall call{"cuGraphExecEventWaitNodeSetEvent",
+                                     &Driver::cuGraphExecEventWaitNodeSetEvent};
+    set_noun(node, event, call, where);
   }
 
   // Sets whether a node runs. A disabled node is an empty one until it is enabled. Driver calls:
@@ -226,8 +220,7 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
 #endif
 
   static constexpr const char *kNoun = "executable graph";
-  static constexpr detail::DestroyCall<CUgraphExec> kDestroy{"cuGraphExecDestroy",
-                                                             &Driver::cuGraphExecDestroy};
+  static constexpr detail::NamedCall kDestroy{"cuGraphExecDestroy", &Driver::cuGraphExecDestroy};
 
  protected:
   GraphExecCalls() = default;
@@ -238,6 +231,13 @@ class GraphExecCalls : public detail::NounBase<Self, CUgraphExec> {
   void require_both(const GraphNode &node, const char *routine, Where where) const {
     detail::require(this->self().ref(), routine, where);
     detail::require(node, routine, where);
+  }
+  template <class Noun, class Call>
+  void set_noun(const GraphNode &node, const Noun &noun, Call call, Where where) const {
+    require_both(node, call.name, where);
+    detail::require(noun, call.name, where);
+    detail::check(call(this->driver(), this->handle(), node.handle(), noun.handle()), call.name, where,
+                  this->self(), node, noun);
   }
   void set_launch(const KernelNode &node, const detail::NodeKernel &kernel, const KernelShape &shape,
                   void **arguments) const {
@@ -258,9 +258,6 @@ using GraphExecRef = detail::HandleRef<GraphExecCalls, detail::RawHandles::conve
 // Owns an executable graph. It may be destroyed while a launch of it runs.
 class GraphExec : public detail::Owner<GraphExec, GraphExecRef, GraphExecCalls> {
  public:
-  // Empty.
-  GraphExec() = default;
-
   // Makes an executable graph of a graph, which is needed afterwards only for changes of single nodes. Needs
   // a current context, of any device. Driver calls: cuGraphInstantiateWithFlags; at the end
   // cuGraphExecDestroy.

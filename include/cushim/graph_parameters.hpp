@@ -14,78 +14,99 @@
 
 namespace cushim {
 inline namespace v1 {
+namespace detail {
+
+// The calls that read and set the parameters of a type of nodes.
+template <class Parameters>
+struct NodeParameterCalls {
+  NamedCall<CUresult(CUgraphNode, Parameters *)> get;
+  NamedCall<CUresult(CUgraphNode, const Parameters *)> set;
+};
+template <class Parameters>
+Parameters parameters_type(const NodeParameterCalls<Parameters> &);
+
+struct NoParameterCalls {};
+template <GraphNodeType type>
+inline constexpr NoParameterCalls node_parameters{};
+template <>
+inline constexpr NodeParameterCalls<CUDA_KERNEL_NODE_PARAMS> node_parameters<GraphNodeType::kernel>{
+    {"cuGraphKernelNodeGetParams", &Driver::cuGraphKernelNodeGetParams},
+    {"cuGraphKernelNodeSetParams", &Driver::cuGraphKernelNodeSetParams}};
+template <>
+inline constexpr NodeParameterCalls<CUDA_MEMCPY3D> node_parameters<GraphNodeType::copy>{
+    {"cuGraphMemcpyNodeGetParams", &Driver::cuGraphMemcpyNodeGetParams},
+    {"cuGraphMemcpyNodeSetParams", &Driver::cuGraphMemcpyNodeSetParams}};
+template <>
+inline constexpr NodeParameterCalls<CUDA_MEMSET_NODE_PARAMS> node_parameters<GraphNodeType::memset>{
+    {"cuGraphMemsetNodeGetParams", &Driver::cuGraphMemsetNodeGetParams},
+    {"cuGraphMemsetNodeSetParams", &Driver::cuGraphMemsetNodeSetParams}};
+template <>
+inline constexpr NodeParameterCalls<CUDA_HOST_NODE_PARAMS> node_parameters<GraphNodeType::host>{
+    {"cuGraphHostNodeGetParams", &Driver::cuGraphHostNodeGetParams},
+    {"cuGraphHostNodeSetParams", &Driver::cuGraphHostNodeSetParams}};
+template <>
+inline constexpr NodeParameterCalls<CUDA_BATCH_MEM_OP_NODE_PARAMS>
+    node_parameters<GraphNodeType::memory_operations>{
+        {"cuGraphBatchMemOpNodeGetParams", &Driver::cuGraphBatchMemOpNodeGetParams},
+        {"cuGraphBatchMemOpNodeSetParams", &Driver::cuGraphBatchMemOpNodeSetParams}};
+template <>
+inline constexpr NodeParameterCalls<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>
+    node_parameters<GraphNodeType::semaphore_signal>{{"cuGraphExternalSemaphoresSignalNodeGetParams",
+                                                      &Driver::cuGraphExternalSemaphoresSignalNodeGetParams},
+                                                     {"cuGraphExternalSemaphoresSignalNodeSetParams",
+                                                      &Driver::cuGraphExternalSemaphoresSignalNodeSetParams}};
+template <>
+inline constexpr NodeParameterCalls<CUDA_EXT_SEM_WAIT_NODE_PARAMS>
+    node_parameters<GraphNodeType::semaphore_wait>{
+        {"cuGraphExternalSemaphoresWaitNodeGetParams", &Driver::cuGraphExternalSemaphoresWaitNodeGetParams},
+        {"cuGraphExternalSemaphoresWaitNodeSetParams", &Driver::cuGraphExternalSemaphoresWaitNodeSetParams}};
+template <GraphNodeType type>
+concept NodeWithParameters = requires {
+  node_parameters<type>.get;
+};
+template <GraphNodeType type>
+using NodeParameters = decltype(parameters_type(node_parameters<type>));
+
+// Sets the parameters of a node of an executable graph.
+template <class Exec, class Parameters>
+void set_executable(const Exec &exec, const GraphNode &node, Parameters &parameters,
+                    NamedCall<CUresult(CUgraphExec, CUgraphNode, Parameters *)> call, Where where) {
+  require(node, call.name, where);
+  check(call(exec.driver(), exec.handle(), node.handle(), &parameters), call.name, where, exec, node);
+}
+
+}  // namespace detail
+
 inline namespace CUSHIM_DEFAULT_STREAM {
 
 // ---- Reading parameters ---------------------------------------------------------------------------
 
-// Return the parameters of a node. Driver calls: cuGraph<type>NodeGetParams, for example
+// Returns the parameters of a node. Driver calls: cuGraph<type>NodeGetParams, for example
 // cuGraphMemcpyNodeGetParams.
-inline CUDA_KERNEL_NODE_PARAMS parameters_of(const KernelNode &node, Where where = Where::current()) {
-  return detail::ask<CUDA_KERNEL_NODE_PARAMS>(
-      node, "cuGraphKernelNodeGetParams", where, [&](CUDA_KERNEL_NODE_PARAMS *out) {
-        return node.driver().cuGraphKernelNodeGetParams(node.handle(), out);
-      });
-}
-inline CUDA_MEMCPY3D parameters_of(const CopyNode &node, Where where = Where::current()) {
-  return detail::ask<CUDA_MEMCPY3D>(node, "cuGraphMemcpyNodeGetParams", where, [&](CUDA_MEMCPY3D *out) {
-    return node.driver().cuGraphMemcpyNodeGetParams(node.handle(), out);
-  });
-}
-inline CUDA_MEMSET_NODE_PARAMS parameters_of(const MemsetNode &node, Where where = Where::current()) {
-  return detail::ask<CUDA_MEMSET_NODE_PARAMS>(
-      node, "cuGraphMemsetNodeGetParams", where, [&](CUDA_MEMSET_NODE_PARAMS *out) {
-        return node.driver().cuGraphMemsetNodeGetParams(node.handle(), out);
-      });
-}
-inline CUDA_HOST_NODE_PARAMS parameters_of(const HostNode &node, Where where = Where::current()) {
-  return detail::ask<CUDA_HOST_NODE_PARAMS>(
-      node, "cuGraphHostNodeGetParams", where,
-      [&](CUDA_HOST_NODE_PARAMS *out) { return node.driver().cuGraphHostNodeGetParams(node.handle(), out); });
-}
-inline CUDA_BATCH_MEM_OP_NODE_PARAMS parameters_of(const MemoryOperationsNode &node,
-                                                   Where where = Where::current()) {
-  return detail::ask<CUDA_BATCH_MEM_OP_NODE_PARAMS>(
-      node, "cuGraphBatchMemOpNodeGetParams", where, [&](CUDA_BATCH_MEM_OP_NODE_PARAMS *out) {
-        return node.driver().cuGraphBatchMemOpNodeGetParams(node.handle(), out);
-      });
-}
-inline CUDA_EXT_SEM_SIGNAL_NODE_PARAMS parameters_of(const SemaphoreSignalNode &node,
-                                                     Where where = Where::current()) {
-  return detail::ask<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>(
-      node, "cuGraphExternalSemaphoresSignalNodeGetParams", where, [&](CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *out) {
-        return node.driver().cuGraphExternalSemaphoresSignalNodeGetParams(node.handle(), out);
-      });
-}
-inline CUDA_EXT_SEM_WAIT_NODE_PARAMS parameters_of(const SemaphoreWaitNode &node,
-                                                   Where where = Where::current()) {
-  return detail::ask<CUDA_EXT_SEM_WAIT_NODE_PARAMS>(
-      node, "cuGraphExternalSemaphoresWaitNodeGetParams", where, [&](CUDA_EXT_SEM_WAIT_NODE_PARAMS *out) {
-        return node.driver().cuGraphExternalSemaphoresWaitNodeGetParams(node.handle(), out);
-      });
+template <GraphNodeType type>
+requires detail::NodeWithParameters<type>
+auto parameters_of(const TypedGraphNode<type> &node, Where where = Where::current()) {
+  return detail::ask(node, detail::node_parameters<type>.get, where);
 }
 inline CUDA_MEM_ALLOC_NODE_PARAMS parameters_of(const AllocationNode &node, Where where = Where::current()) {
-  return detail::ask<CUDA_MEM_ALLOC_NODE_PARAMS>(
-      node, "cuGraphMemAllocNodeGetParams", where, [&](CUDA_MEM_ALLOC_NODE_PARAMS *out) {
-        return node.driver().cuGraphMemAllocNodeGetParams(node.handle(), out);
-      });
+  return detail::ask(
+      node, detail::NamedCall{"cuGraphMemAllocNodeGetParams", &Driver::cuGraphMemAllocNodeGetParams}, where);
 }
 // Returns the address that a node frees. Driver calls: cuGraphMemFreeNodeGetParams.
 inline CUdeviceptr address_of(const FreeNode &node, Where where = Where::current()) {
-  return detail::ask<CUdeviceptr>(node, "cuGraphMemFreeNodeGetParams", where, [&](CUdeviceptr *out) {
-    return node.driver().cuGraphMemFreeNodeGetParams(node.handle(), out);
-  });
+  return detail::ask(
+      node, detail::NamedCall{"cuGraphMemFreeNodeGetParams", &Driver::cuGraphMemFreeNodeGetParams}, where);
 }
 // Return the event of a node. Driver calls: cuGraphEventRecordNodeGetEvent, cuGraphEventWaitNodeGetEvent.
 inline EventRef event_of(const EventRecordNode &node, Where where = Where::current()) {
-  const auto event = detail::ask<CUevent>(node, "cuGraphEventRecordNodeGetEvent", where, [&](CUevent *out) {
-    return node.driver().cuGraphEventRecordNodeGetEvent(node.handle(), out);
-  });
+  const auto event = detail::ask(
+      node, detail::NamedCall{"cuGraphEventRecordNodeGetEvent", &Driver::cuGraphEventRecordNodeGetEvent},
+      where);
   return EventRef::from_handle(event, node.driver());
 }
 inline EventRef event_of(const EventWaitNode &node, Where where = Where::current()) {
-  const auto event = detail::ask<CUevent>(node, "cuGraphEventWaitNodeGetEvent", where, [&](CUevent *out) {
-    return node.driver().cuGraphEventWaitNodeGetEvent(node.handle(), out);
-  });
+  const auto event = detail::ask(
+      node, detail::NamedCall{"cuGraphEventWaitNodeGetEvent", &Driver::cuGraphEventWaitNodeGetEvent}, where);
   return EventRef::from_handle(event, node.driver());
 }
 // Returns an attribute of a kernel node. Driver calls: cuGraphKernelNodeGetAttribute.
@@ -100,60 +121,30 @@ inline CUlaunchAttributeValue attribute_of(const KernelNode &node, CUlaunchAttri
 // Returns the parameters of a node of any type. Needs a driver of CUDA 13.2. Driver calls:
 // cuGraphNodeGetParams.
 inline CUgraphNodeParams parameters_of(const GraphNode &node, Where where = Where::current()) {
-  return detail::ask<CUgraphNodeParams>(node, "cuGraphNodeGetParams", where, [&](CUgraphNodeParams *out) {
-    return node.driver().cuGraphNodeGetParams(node.handle(), out);
-  });
+  return detail::ask(node, detail::NamedCall{"cuGraphNodeGetParams", &Driver::cuGraphNodeGetParams}, where);
 }
 #endif
 
 // ---- Setting parameters ---------------------------------------------------------------------------
 
-// Set the parameters of a node. Driver calls: cuGraph<type>NodeSetParams.
-inline void set_parameters(const KernelNode &node, const CUDA_KERNEL_NODE_PARAMS &parameters,
-                           Where where = Where::current()) {
-  detail::check(node.driver().cuGraphKernelNodeSetParams(node.handle(), &parameters),
-                "cuGraphKernelNodeSetParams", where, node);
-}
-inline void set_parameters(const CopyNode &node, const CUDA_MEMCPY3D &parameters,
-                           Where where = Where::current()) {
-  detail::check(node.driver().cuGraphMemcpyNodeSetParams(node.handle(), &parameters),
-                "cuGraphMemcpyNodeSetParams", where, node);
-}
-inline void set_parameters(const MemsetNode &node, const CUDA_MEMSET_NODE_PARAMS &parameters,
-                           Where where = Where::current()) {
-  detail::check(node.driver().cuGraphMemsetNodeSetParams(node.handle(), &parameters),
-                "cuGraphMemsetNodeSetParams", where, node);
-}
-inline void set_parameters(const HostNode &node, const CUDA_HOST_NODE_PARAMS &parameters,
-                           Where where = Where::current()) {
-  detail::check(node.driver().cuGraphHostNodeSetParams(node.handle(), &parameters),
-                "cuGraphHostNodeSetParams", where, node);
-}
-inline void set_parameters(const MemoryOperationsNode &node, const CUDA_BATCH_MEM_OP_NODE_PARAMS &parameters,
-                           Where where = Where::current()) {
-  detail::check(node.driver().cuGraphBatchMemOpNodeSetParams(node.handle(), &parameters),
-                "cuGraphBatchMemOpNodeSetParams", where, node);
-}
-inline void set_parameters(const SemaphoreSignalNode &node, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS &parameters,
-                           Where where = Where::current()) {
-  detail::check(node.driver().cuGraphExternalSemaphoresSignalNodeSetParams(node.handle(), &parameters),
-                "cuGraphExternalSemaphoresSignalNodeSetParams", where, node);
-}
-inline void set_parameters(const SemaphoreWaitNode &node, const CUDA_EXT_SEM_WAIT_NODE_PARAMS &parameters,
-                           Where where = Where::current()) {
-  detail::check(node.driver().cuGraphExternalSemaphoresWaitNodeSetParams(node.handle(), &parameters),
-                "cuGraphExternalSemaphoresWaitNodeSetParams", where, node);
+// Sets the parameters of a node. Driver calls: cuGraph<type>NodeSetParams.
+template <GraphNodeType type>
+requires detail::NodeWithParameters<type>
+void set_parameters(const TypedGraphNode<type> &node, const detail::NodeParameters<type> &parameters,
+                    Where where = Where::current()) {
+  constexpr auto &set = detail::node_parameters<type>.set;
+  detail::check(set(node.driver(), node.handle(), &parameters), set.name, where, node);
 }
 // Set the event of a node. Driver calls: cuGraphEventRecordNodeSetEvent, cuGraphEventWaitNodeSetEvent.
 inline void set_event(const EventRecordNode &node, const EventRef &event, Where where = Where::current()) {
-  detail::require(event, "cuGraphEventRecordNodeSetEvent", where);
-  detail::check(node.driver().cuGraphEventRecordNodeSetEvent(node.handle(), event.handle()),
-                "cuGraphEventRecordNodeSetEvent", where, node, event);
+  detail::call_with(
+      node, event,
+      detail::NamedCall{"cuGraphEventRecordNodeSetEvent", &Driver::cuGraphEventRecordNodeSetEvent}, where);
 }
 inline void set_event(const EventWaitNode &node, const EventRef &event, Where where = Where::current()) {
-  detail::require(event, "cuGraphEventWaitNodeSetEvent", where);
-  detail::check(node.driver().cuGraphEventWaitNodeSetEvent(node.handle(), event.handle()),
-                "cuGraphEventWaitNodeSetEvent", where, node, event);
+  detail::call_with(node, event,
+                    detail::NamedCall{"cuGraphEventWaitNodeSetEvent", &Driver::cuGraphEventWaitNodeSetEvent},
+                    where);
 }
 // Sets all attributes of a kernel node to those of another one. Driver calls:
 // cuGraphKernelNodeCopyAttributes.
@@ -174,9 +165,8 @@ inline void set_parameters(const GraphNode &node, CUgraphNodeParams &parameters,
 // Needs CUDA 12.2. Driver calls: cuGraphExecNodeSetParams.
 inline void set_parameters(const GraphExecRef &exec, const GraphNode &node, CUgraphNodeParams &parameters,
                            Where where = Where::current()) {
-  detail::require(node, "cuGraphExecNodeSetParams", where);
-  detail::check(exec.driver().cuGraphExecNodeSetParams(exec.handle(), node.handle(), &parameters),
-                "cuGraphExecNodeSetParams", where, exec, node);
+  detail::set_executable(exec, node, parameters,
+                         {"cuGraphExecNodeSetParams", &Driver::cuGraphExecNodeSetParams}, where);
 }
 #endif
 
@@ -184,24 +174,24 @@ inline void set_parameters(const GraphExecRef &exec, const GraphNode &node, CUgr
 // cuGraphExec<type>NodeSetParams.
 inline void set_parameters(const GraphExecRef &exec, const MemoryOperationsNode &node,
                            const CUDA_BATCH_MEM_OP_NODE_PARAMS &parameters, Where where = Where::current()) {
-  detail::require(node, "cuGraphExecBatchMemOpNodeSetParams", where);
-  detail::check(exec.driver().cuGraphExecBatchMemOpNodeSetParams(exec.handle(), node.handle(), &parameters),
-                "cuGraphExecBatchMemOpNodeSetParams", where, exec, node);
+  detail::set_executable(exec, node, parameters,
+                         {"cuGraphExecBatchMemOpNodeSetParams", &Driver::cuGraphExecBatchMemOpNodeSetParams},
+                         where);
 }
 inline void set_parameters(const GraphExecRef &exec, const SemaphoreSignalNode &node,
                            const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS &parameters,
                            Where where = Where::current()) {
-  detail::require(node, "cuGraphExecExternalSemaphoresSignalNodeSetParams", where);
-  detail::check(exec.driver().cuGraphExecExternalSemaphoresSignalNodeSetParams(exec.handle(), node.handle(),
-                                                                               &parameters),
-                "cuGraphExecExternalSemaphoresSignalNodeSetParams", where, exec, node);
+  detail::set_executable(exec, node, parameters,
+                         {"cuGraphExecExternalSemaphoresSignalNodeSetParams",
+                          &Driver::cuGraphExecExternalSemaphoresSignalNodeSetParams},
+                         where);
 }
 inline void set_parameters(const GraphExecRef &exec, const SemaphoreWaitNode &node,
                            const CUDA_EXT_SEM_WAIT_NODE_PARAMS &parameters, Where where = Where::current()) {
-  detail::require(node, "cuGraphExecExternalSemaphoresWaitNodeSetParams", where);
-  detail::check(
-      exec.driver().cuGraphExecExternalSemaphoresWaitNodeSetParams(exec.handle(), node.handle(), &parameters),
-      "cuGraphExecExternalSemaphoresWaitNodeSetParams", where, exec, node);
+  detail::set_executable(exec, node, parameters,
+                         {"cuGraphExecExternalSemaphoresWaitNodeSetParams",
+                          &Driver::cuGraphExecExternalSemaphoresWaitNodeSetParams},
+                         where);
 }
 
 // ---- Numbers of graphs and nodes -------------------------------------------------------------------
@@ -210,26 +200,18 @@ inline void set_parameters(const GraphExecRef &exec, const SemaphoreWaitNode &no
 // unique in its graph. Need a driver of CUDA 13.1. Driver calls: cuGraphGetId, cuGraphExecGetId,
 // cuGraphNodeGetLocalId.
 inline unsigned id_of(const GraphRef &graph, Where where = Where::current()) {
-  return detail::ask<unsigned>(graph, "cuGraphGetId", where, [&](unsigned *out) {
-    return graph.driver().cuGraphGetId(graph.handle(), out);
-  });
+  return detail::ask(graph, detail::NamedCall{"cuGraphGetId", &Driver::cuGraphGetId}, where);
 }
 inline unsigned id_of(const GraphExecRef &exec, Where where = Where::current()) {
-  return detail::ask<unsigned>(exec, "cuGraphExecGetId", where, [&](unsigned *out) {
-    return exec.driver().cuGraphExecGetId(exec.handle(), out);
-  });
+  return detail::ask(exec, detail::NamedCall{"cuGraphExecGetId", &Driver::cuGraphExecGetId}, where);
 }
 inline unsigned id_of(const GraphNode &node, Where where = Where::current()) {
-  return detail::ask<unsigned>(node, "cuGraphNodeGetLocalId", where, [&](unsigned *out) {
-    return node.driver().cuGraphNodeGetLocalId(node.handle(), out);
-  });
+  return detail::ask(node, detail::NamedCall{"cuGraphNodeGetLocalId", &Driver::cuGraphNodeGetLocalId}, where);
 }
 // Returns the number of a node that is unique in the process. Needs a driver of CUDA 13.1. Driver calls:
 // cuGraphNodeGetToolsId.
 inline unsigned long long tools_id_of(const GraphNode &node, Where where = Where::current()) {
-  return detail::ask<unsigned long long>(node, "cuGraphNodeGetToolsId", where, [&](unsigned long long *out) {
-    return node.driver().cuGraphNodeGetToolsId(node.handle(), out);
-  });
+  return detail::ask(node, detail::NamedCall{"cuGraphNodeGetToolsId", &Driver::cuGraphNodeGetToolsId}, where);
 }
 // Returns the graph that a child node runs, which belongs to the node. Driver calls:
 // cuGraphChildGraphNodeGetGraph.
@@ -242,9 +224,9 @@ inline GraphRef graph_of(const ChildNode &node, Where where = Where::current()) 
 // Returns the graph that a node is in. Needs a driver of CUDA 13.1. Driver calls:
 // cuGraphNodeGetContainingGraph.
 inline GraphRef containing_graph_of(const GraphNode &node, Where where = Where::current()) {
-  const auto graph = detail::ask<CUgraph>(node, "cuGraphNodeGetContainingGraph", where, [&](CUgraph *out) {
-    return node.driver().cuGraphNodeGetContainingGraph(node.handle(), out);
-  });
+  const auto graph = detail::ask(
+      node, detail::NamedCall{"cuGraphNodeGetContainingGraph", &Driver::cuGraphNodeGetContainingGraph},
+      where);
   return GraphRef::from_handle(graph, node.driver());
 }
 

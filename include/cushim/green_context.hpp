@@ -86,15 +86,13 @@ class GreenContextCalls : public detail::NounBase<Self, CUgreenCtx> {
   }
   // Records an event after all work now in the green context. Driver calls: cuGreenCtxRecordEvent.
   void record(const EventRef &event, Where where = Where::current()) const {
-    detail::require(event, "cuGreenCtxRecordEvent", where);
-    detail::check(this->driver().cuGreenCtxRecordEvent(this->handle(), event.handle()),
-                  "cuGreenCtxRecordEvent", where, this->self().ref(), event);
+    detail::call_with(this->self().ref(), event, {"cuGreenCtxRecordEvent", &Driver::cuGreenCtxRecordEvent},
+                      where);
   }
   // Makes all later work in the green context wait for an event. Driver calls: cuGreenCtxWaitEvent.
   void wait(const EventRef &event, Where where = Where::current()) const {
-    detail::require(event, "cuGreenCtxWaitEvent", where);
-    detail::check(this->driver().cuGreenCtxWaitEvent(this->handle(), event.handle()), "cuGreenCtxWaitEvent",
-                  where, this->self().ref(), event);
+    detail::call_with(this->self().ref(), event, {"cuGreenCtxWaitEvent", &Driver::cuGreenCtxWaitEvent},
+                      where);
   }
   // Creates a stream, which does not wait for the default stream. Driver calls: cuGreenCtxStreamCreate; at
   // the end cuStreamDestroy.
@@ -107,7 +105,7 @@ class GreenContextCalls : public detail::NounBase<Self, CUgreenCtx> {
   }
 
   static constexpr const char *kNoun = "green context";
-  static constexpr detail::DestroyCall<CUgreenCtx> kDestroy{"cuGreenCtxDestroy", &Driver::cuGreenCtxDestroy};
+  static constexpr detail::NamedCall kDestroy{"cuGreenCtxDestroy", &Driver::cuGreenCtxDestroy};
 };
 
 }  // namespace CUSHIM_DEFAULT_STREAM
@@ -120,9 +118,6 @@ using GreenContextRef = detail::HandleRef<GreenContextCalls>;
 // Owns a green context. Its streams must be destroyed before it.
 class GreenContext : public detail::Owner<GreenContext, GreenContextRef, GreenContextCalls> {
  public:
-  // Empty.
-  GreenContext() = default;
-
   // Creates a green context of these multiprocessors of a device, and retains its primary context. Needs no
   // current context. Driver calls: cuDevResourceGenerateDesc, cuGreenCtxCreate; at the end cuGreenCtxDestroy.
   static GreenContext create(Device device, std::span<const CUdevResource> resources,

@@ -90,9 +90,6 @@ IpcEvent import(ContextRef context, const handle_t &handle, Where where = Where:
 // Owns an event that other processes can open. Has no timing, because the driver does not allow both flags.
 class IpcEvent : public detail::EventOwner<IpcEvent, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS> {
  public:
-  // Empty.
-  IpcEvent() = default;
-
   // Returns event::ipc::export_(*this).
   event::ipc::handle_t ipc_descriptor(Where where = Where::current()) const {
     return event::ipc::export_(*this, where);

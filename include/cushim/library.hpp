@@ -14,19 +14,16 @@ inline namespace v1 {
 
 // A reference to a kernel of a library (CUkernel), for all contexts. Owns nothing, and must not outlive its
 // library.
-class Kernel : public detail::Reference<detail::NounBase<Kernel, CUkernel>> {
+class Kernel : public detail::Reference<detail::KernelQueries<Kernel, CUkernel>> {
  public:
   // Empty.
   Kernel() = default;
+
   // Returns an attribute for a device, as the attribute's type. Driver calls: cuKernelGetAttribute.
   template <class T>
   T attribute(FunctionAttribute<T> which, Device device, Where where = Where::current()) const {
-    detail::require(device, "cuKernelGetAttribute", where);
-    int value = 0;
-    detail::check(driver().cuKernelGetAttribute(&value, static_cast<CUfunction_attribute>(which.number),
-                                                handle(), device.handle()),
-                  "cuKernelGetAttribute", where, *this, device, detail::Argument{"attribute", which.number});
-    return static_cast<T>(value);
+    return detail::attribute_of<T>(detail::NamedCall{"cuKernelGetAttribute", &Driver::cuKernelGetAttribute},
+                                   which.number, where, *this, device);
   }
   // Sets an attribute for all contexts of a device. Driver calls: cuKernelSetAttribute.
   template <class T>
@@ -47,23 +44,6 @@ class Kernel : public detail::Reference<detail::NounBase<Kernel, CUkernel>> {
         "cuKernelSetCacheConfig", where, *this, device);
   }
 
-  // Returns the name in the library, which is mangled for C++. Needs CUDA 12.3. Driver calls:
-  // cuKernelGetName.
-  std::string name(Where where = Where::current()) const {
-    const char *name = nullptr;
-    detail::check(driver().cuKernelGetName(&name, handle()), "cuKernelGetName", where, *this);
-    return name;
-  }
-  // Returns a parameter; nullopt if the kernel has fewer. Needs CUDA 12.4 and a current context. Driver
-  // calls: cuKernelGetParamInfo.
-  std::optional<KernelParameter> parameter(std::size_t index, Where where = Where::current()) const {
-    KernelParameter parameter{};
-    const CUresult result =
-        driver().cuKernelGetParamInfo(handle(), index, &parameter.offset, &parameter.size);
-    if (result == CUDA_ERROR_INVALID_VALUE) return std::nullopt;
-    detail::check(result, "cuKernelGetParamInfo", where, *this);
-    return parameter;
-  }
   // Returns the function of this kernel in the current context. Driver calls: cuKernelGetFunction.
   Function function(Where where = Where::current()) const {
     CUfunction function = nullptr;
@@ -73,16 +53,11 @@ class Kernel : public detail::Reference<detail::NounBase<Kernel, CUkernel>> {
 
   // Returns the raw library that the kernel belongs to. Needs CUDA 12.5. Driver calls: cuKernelGetLibrary.
   CUlibrary library(Where where = Where::current()) const {
-    CUlibrary library = nullptr;
-    detail::check(driver().cuKernelGetLibrary(&library, handle()), "cuKernelGetLibrary", where, *this);
-    return library;
+    return detail::ask(*this, detail::NamedCall{"cuKernelGetLibrary", &Driver::cuKernelGetLibrary}, where);
   }
-  // Returns the number of parameters. Needs a driver of CUDA 13.2. Driver calls: cuKernelGetParamCount.
-  std::size_t parameter_count(Where where = Where::current()) const {
-    std::size_t count = 0;
-    detail::check(driver().cuKernelGetParamCount(handle(), &count), "cuKernelGetParamCount", where, *this);
-    return count;
-  }
+  static constexpr detail::NamedCall kName{"cuKernelGetName", &Driver::cuKernelGetName};
+  static constexpr detail::NamedCall kParameter{"cuKernelGetParamInfo", &Driver::cuKernelGetParamInfo};
+  static constexpr detail::NamedCall kParameterCount{"cuKernelGetParamCount", &Driver::cuKernelGetParamCount};
 
   // Returns "kernel 0x7f10" or "an empty kernel".
   friend std::string to_text(const Kernel &kernel) { return detail::noun_text("kernel", kernel); }
@@ -95,50 +70,34 @@ class LibraryCalls : public detail::NounBase<Self, CUlibrary> {
   // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND, and the error of the code if it
   // could not be read. Driver calls: cuLibraryGetKernel.
   Kernel kernel(const std::string &name, Where where = Where::current()) const {
-    CUkernel handle = nullptr;
-    detail::check(this->driver().cuLibraryGetKernel(&handle, this->handle(), name.c_str()),
-                  "cuLibraryGetKernel", where, this->self(), detail::Remark{name.c_str()});
-    return Kernel::from_handle(handle, this->driver());
+    return detail::find_kernel<Kernel>(
+        this->self(), name, detail::NamedCall{"cuLibraryGetKernel", &Driver::cuLibraryGetKernel}, where);
   }
   // Returns all kernels. Needs CUDA 12.4. Driver calls: cuLibraryGetKernelCount, cuLibraryEnumerateKernels.
   std::vector<Kernel> kernels(Where where = Where::current()) const {
-    unsigned count = 0;
-    detail::check(this->driver().cuLibraryGetKernelCount(&count, this->handle()), "cuLibraryGetKernelCount",
-                  where, this->self());
-    std::vector<CUkernel> handles(count);
-    detail::check(this->driver().cuLibraryEnumerateKernels(handles.data(), count, this->handle()),
-                  "cuLibraryEnumerateKernels", where, this->self());
-    std::vector<Kernel> kernels;
-    for (CUkernel handle : handles) kernels.push_back(Kernel::from_handle(handle, this->driver()));
-    return kernels;
+    return detail::all_kernels<Kernel>(
+        this->self(), {"cuLibraryGetKernelCount", &Driver::cuLibraryGetKernelCount},
+        detail::NamedCall{"cuLibraryEnumerateKernels", &Driver::cuLibraryEnumerateKernels}, where);
   }
   // Returns a variable in the current context: global<int[16]>("table"). Throws NOT_FOUND, and INVALID_VALUE
   // if its size is not that of T. Driver calls: cuLibraryGetGlobal.
   template <class T>
   Global<T> global(const std::string &name, Where where = Where::current()) const {
-    CUdeviceptr address = 0;
-    std::size_t bytes = 0;
-    detail::check(this->driver().cuLibraryGetGlobal(&address, &bytes, this->handle(), name.c_str()),
-                  "cuLibraryGetGlobal", where, this->self(), detail::Remark{name.c_str()});
-    return Global<T>(address, bytes, "cuLibraryGetGlobal", where);
+    return detail::find_global<T>(this->self(), name, {"cuLibraryGetGlobal", &Driver::cuLibraryGetGlobal},
+                                  where);
   }
   // Returns a variable of managed memory, which has one address in all contexts. Driver calls:
   // cuLibraryGetManaged.
   template <class T>
   Global<T> managed(const std::string &name, Where where = Where::current()) const {
-    CUdeviceptr address = 0;
-    std::size_t bytes = 0;
-    detail::check(this->driver().cuLibraryGetManaged(&address, &bytes, this->handle(), name.c_str()),
-                  "cuLibraryGetManaged", where, this->self(), detail::Remark{name.c_str()});
-    return Global<T>(address, bytes, "cuLibraryGetManaged", where);
+    return detail::find_global<T>(this->self(), name, {"cuLibraryGetManaged", &Driver::cuLibraryGetManaged},
+                                  where);
   }
   // Returns the raw module of this library in the current context. It must not be unloaded. Driver calls:
   // cuLibraryGetModule.
   CUmodule module(Where where = Where::current()) const {
-    CUmodule module = nullptr;
-    detail::check(this->driver().cuLibraryGetModule(&module, this->handle()), "cuLibraryGetModule", where,
-                  this->self());
-    return module;
+    return detail::ask(this->self(), detail::NamedCall{"cuLibraryGetModule", &Driver::cuLibraryGetModule},
+                       where);
   }
   // Returns the address of a function that all devices call by the same pointer. Throws NOT_FOUND. Driver
   // calls: cuLibraryGetUnifiedFunction.
@@ -150,7 +109,7 @@ class LibraryCalls : public detail::NounBase<Self, CUlibrary> {
   }
 
   static constexpr const char *kNoun = "library";
-  static constexpr detail::DestroyCall<CUlibrary> kDestroy{"cuLibraryUnload", &Driver::cuLibraryUnload};
+  static constexpr detail::NamedCall kDestroy{"cuLibraryUnload", &Driver::cuLibraryUnload};
 };
 
 // A reference to a library. Owns nothing.
@@ -159,9 +118,6 @@ using LibraryRef = detail::HandleRef<LibraryCalls>;
 // Owns a library. Its kernels must not be used after it is unloaded.
 class Library : public detail::Owner<Library, LibraryRef, LibraryCalls> {
  public:
-  // Empty.
-  Library() = default;
-
   // Loads code. Needs no context. The driver may read it at the first use of a kernel only, and return its
   // errors then. So there are no logs; Module::load() has them. Driver calls: cuLibraryLoadData; at the end
   // cuLibraryUnload.

@@ -163,6 +163,24 @@ inline namespace CUSHIM_DEFAULT_STREAM {
        Remark{suspect.remark(result, stream.driver())});
 }
 
+// Makes one of the driver's calls cuStreamWaitValue, whose entry `exact` returns.
+template <class Exact, class T>
+void wait_for_word(Exact exact, const char *routine, const StreamRef &stream, Word<T> word,
+                   ValueCondition<T> condition, RemoteWrites writes, Where where) {
+  const unsigned flags = wait_flags(condition.comparison(), writes);
+  const CUresult result = exact(stream.driver())(stream.handle(), word.address(), condition.value(), flags);
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    fail_word(result, routine, where, stream, word.address(), sizeof(T), flags);
+}
+// The same for cuStreamWriteValue.
+template <class Exact, class T>
+void write_word(Exact exact, const char *routine, const StreamRef &stream, Word<T> word,
+                std::type_identity_t<T> value, unsigned flags, Where where) {
+  const CUresult result = exact(stream.driver())(stream.handle(), word.address(), value, flags);
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    fail_word(result, routine, where, stream, word.address(), sizeof(T), flags);
+}
+
 // Throws an Error that names the first operation which explains the result, and the reason. first is the
 // index of the part's first operation.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_batch(
@@ -188,39 +206,29 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 template <class Self>
 void StreamCalls<Self>::wait_value(Word<std::uint32_t> word, ValueCondition<std::uint32_t> condition,
                                    RemoteWrites writes, Where where) const {
-  const unsigned flags = detail::wait_flags(condition.comparison(), writes);
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v11070)(this->driver())(
-      this->handle(), word.address(), condition.value(), flags);
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWaitValue32", where, this->self(), word.address(), 4, flags);
+  detail::wait_for_word(CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v11070), "cuStreamWaitValue32",
+                        this->self().ref(), word, condition, writes, where);
 }
 
 template <class Self>
 void StreamCalls<Self>::wait_value(Word<std::uint64_t> word, ValueCondition<std::uint64_t> condition,
                                    RemoteWrites writes, Where where) const {
-  const unsigned flags = detail::wait_flags(condition.comparison(), writes);
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v11070)(this->driver())(
-      this->handle(), word.address(), condition.value(), flags);
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWaitValue64", where, this->self(), word.address(), 8, flags);
+  detail::wait_for_word(CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v11070), "cuStreamWaitValue64",
+                        this->self().ref(), word, condition, writes, where);
 }
 
 template <class Self>
 void StreamCalls<Self>::write_value(Word<std::uint32_t> word, WordValue<std::uint32_t> value,
                                     Where where) const {
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v11070)(this->driver())(
-      this->handle(), word.address(), value.value(), 0);
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWriteValue32", where, this->self(), word.address(), 4, 0);
+  detail::write_word(CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v11070), "cuStreamWriteValue32",
+                     this->self().ref(), word, value.value(), 0, where);
 }
 
 template <class Self>
 void StreamCalls<Self>::write_value(Word<std::uint64_t> word, WordValue<std::uint64_t> value,
                                     Where where) const {
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v11070)(this->driver())(
-      this->handle(), word.address(), value.value(), 0);
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWriteValue64", where, this->self(), word.address(), 8, 0);
+  detail::write_word(CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v11070), "cuStreamWriteValue64",
+                     this->self().ref(), word, value.value(), 0, where);
 }
 
 // Operations that a stream runs in order, submitted in one call: the driver accepts either all or none.
@@ -233,33 +241,19 @@ class BasicMemOpBatch {
   // Adds a wait until the word meets the condition. No driver call.
   BasicMemOpBatch &wait_value(Word<std::uint32_t> word, ValueCondition<std::uint32_t> condition,
                               RemoteWrites writes = RemoteWrites::leave) {
-    CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WAIT_VALUE_32);
-    operation.waitValue.address = word.address();
-    operation.waitValue.value = condition.value();
-    operation.waitValue.flags = detail::wait_flags(condition.comparison(), writes);
-    return *this;
+    return add_wait(word, condition, writes);
   }
   BasicMemOpBatch &wait_value(Word<std::uint64_t> word, ValueCondition<std::uint64_t> condition,
                               RemoteWrites writes = RemoteWrites::leave) {
-    CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WAIT_VALUE_64);
-    operation.waitValue.address = word.address();
-    operation.waitValue.value64 = condition.value();
-    operation.waitValue.flags = detail::wait_flags(condition.comparison(), writes);
-    return *this;
+    return add_wait(word, condition, writes);
   }
 
   // Adds a write of the word, after a memory barrier: earlier writes are visible before it. No driver call.
   BasicMemOpBatch &write_value(Word<std::uint32_t> word, WordValue<std::uint32_t> value) {
-    CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WRITE_VALUE_32);
-    operation.writeValue.address = word.address();
-    operation.writeValue.value = value.value();
-    return *this;
+    return add_write(word, value);
   }
   BasicMemOpBatch &write_value(Word<std::uint64_t> word, WordValue<std::uint64_t> value) {
-    CUstreamBatchMemOpParams &operation = add(CU_STREAM_MEM_OP_WRITE_VALUE_64);
-    operation.writeValue.address = word.address();
-    operation.writeValue.value64 = value.value();
-    return *this;
+    return add_write(word, value);
   }
 
   // Adds a write without a memory barrier: earlier writes may become visible after it. First generation only.
@@ -319,6 +313,30 @@ class BasicMemOpBatch {
     return operation;
   }
 
+  // Sets the value of operation.waitValue or operation.writeValue.
+  template <class Operation, class T>
+  static void set_word(Operation &operation, Word<T> word, std::type_identity_t<T> value) {
+    operation.address = word.address();
+    if constexpr (sizeof(T) == 8)
+      operation.value64 = value;
+    else
+      operation.value = value;
+  }
+  template <class T>
+  BasicMemOpBatch &add_wait(Word<T> word, ValueCondition<T> condition, RemoteWrites writes) {
+    auto &wait =
+        add(sizeof(T) == 8 ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32).waitValue;
+    set_word(wait, word, condition.value());
+    wait.flags = detail::wait_flags(condition.comparison(), writes);
+    return *this;
+  }
+  template <class T>
+  BasicMemOpBatch &add_write(Word<T> word, WordValue<T> value) {
+    const auto type = sizeof(T) == 8 ? CU_STREAM_MEM_OP_WRITE_VALUE_64 : CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    set_word(add(type).writeValue, word, value.value());
+    return *this;
+  }
+
   static void submit_part(const StreamRef &stream, std::size_t first,
                           std::span<CUstreamBatchMemOpParams> part, Where where) {
     if (part.empty()) return;  // the driver rejects a null array, or faults on it
@@ -358,38 +376,26 @@ constexpr bool is_flags(WriteFlags) { return true; }
 inline void wait_value(const StreamRef &stream, Word<std::uint32_t> word,
                        ValueCondition<std::uint32_t> condition, RemoteWrites writes = RemoteWrites::leave,
                        Where where = Where::current()) {
-  const unsigned flags = detail::wait_flags(condition.comparison(), writes);
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v8000)(stream.driver())(
-      stream.handle(), word.address(), condition.value(), flags);
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWaitValue32", where, stream, word.address(), 4, flags);
+  detail::wait_for_word(CUSHIM_EXACT_PTSZ(cuStreamWaitValue32_v8000), "cuStreamWaitValue32", stream, word,
+                        condition, writes, where);
 }
 inline void wait_value(const StreamRef &stream, Word<std::uint64_t> word,
                        ValueCondition<std::uint64_t> condition, RemoteWrites writes = RemoteWrites::leave,
                        Where where = Where::current()) {
-  const unsigned flags = detail::wait_flags(condition.comparison(), writes);
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v9000)(stream.driver())(
-      stream.handle(), word.address(), condition.value(), flags);
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWaitValue64", where, stream, word.address(), 8, flags);
+  detail::wait_for_word(CUSHIM_EXACT_PTSZ(cuStreamWaitValue64_v9000), "cuStreamWaitValue64", stream, word,
+                        condition, writes, where);
 }
 
 // As write_value() of a stream, with the first ABI. Driver calls: cuStreamWriteValue32 or 64.
 inline void write_value(const StreamRef &stream, Word<std::uint32_t> word, WordValue<std::uint32_t> value,
                         WriteFlags flags = WriteFlags::none, Where where = Where::current()) {
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v8000)(stream.driver())(
-      stream.handle(), word.address(), value.value(), detail::number(flags));
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWriteValue32", where, stream, word.address(), 4,
-                      detail::number(flags));
+  detail::write_word(CUSHIM_EXACT_PTSZ(cuStreamWriteValue32_v8000), "cuStreamWriteValue32", stream, word,
+                     value.value(), detail::number(flags), where);
 }
 inline void write_value(const StreamRef &stream, Word<std::uint64_t> word, WordValue<std::uint64_t> value,
                         WriteFlags flags = WriteFlags::none, Where where = Where::current()) {
-  const CUresult result = CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v9000)(stream.driver())(
-      stream.handle(), word.address(), value.value(), detail::number(flags));
-  if (result != CUDA_SUCCESS) [[unlikely]]
-    detail::fail_word(result, "cuStreamWriteValue64", where, stream, word.address(), 8,
-                      detail::number(flags));
+  detail::write_word(CUSHIM_EXACT_PTSZ(cuStreamWriteValue64_v9000), "cuStreamWriteValue64", stream, word,
+                     value.value(), detail::number(flags), where);
 }
 
 }  // namespace memop_v1

@@ -107,7 +107,7 @@ class MemoryPoolCalls : public detail::NounBase<Self, CUmemoryPool> {
                   this->self(), device, detail::Argument{"access", static_cast<int>(wanted)});
   }
 
-  static constexpr detail::DestroyCall<CUmemoryPool> kDestroy{"cuMemPoolDestroy", &Driver::cuMemPoolDestroy};
+  static constexpr detail::NamedCall kDestroy{"cuMemPoolDestroy", &Driver::cuMemPoolDestroy};
 
  protected:
   MemoryPoolCalls() = default;
@@ -173,9 +173,6 @@ inline void set_current_pool(Device device, const MemoryPoolRef &pool, Where whe
 // Owns a memory pool. The driver keeps a destroyed pool until its last allocation is freed.
 class MemoryPool : public detail::Owner<MemoryPool, MemoryPoolRef, MemoryPoolCalls> {
  public:
-  // Empty.
-  MemoryPool() = default;
-
   // Creates a pool of device memory. Needs no context. Driver calls: cuMemPoolCreate; at the end
   // cuMemPoolDestroy.
   static MemoryPool create(Device device, const MemoryPoolOptions &options = {},

@@ -20,36 +20,25 @@ class ModuleCalls : public detail::NounBase<Self, CUmodule> {
   // Returns a kernel by its name, which is mangled for C++. Throws NOT_FOUND. Driver calls:
   // cuModuleGetFunction.
   Function function(const std::string &name, Where where = Where::current()) const {
-    CUfunction handle = nullptr;
-    const CUresult result = this->driver().cuModuleGetFunction(&handle, this->handle(), name.c_str());
-    detail::check(result, "cuModuleGetFunction", where, this->self(), detail::Remark{name.c_str()});
-    return Function::from_handle(handle, this->driver());
+    return detail::find_kernel<Function>(
+        this->self(), name, detail::NamedCall{"cuModuleGetFunction", &Driver::cuModuleGetFunction}, where);
   }
   // Returns all kernels. Needs CUDA 12.4. Driver calls: cuModuleGetFunctionCount, cuModuleEnumerateFunctions.
   std::vector<Function> functions(Where where = Where::current()) const {
-    unsigned count = 0;
-    detail::check(this->driver().cuModuleGetFunctionCount(&count, this->handle()), "cuModuleGetFunctionCount",
-                  where, this->self());
-    std::vector<CUfunction> handles(count);
-    detail::check(this->driver().cuModuleEnumerateFunctions(handles.data(), count, this->handle()),
-                  "cuModuleEnumerateFunctions", where, this->self());
-    std::vector<Function> functions;
-    for (CUfunction handle : handles) functions.push_back(Function::from_handle(handle, this->driver()));
-    return functions;
+    return detail::all_kernels<Function>(
+        this->self(), {"cuModuleGetFunctionCount", &Driver::cuModuleGetFunctionCount},
+        detail::NamedCall{"cuModuleEnumerateFunctions", &Driver::cuModuleEnumerateFunctions}, where);
   }
   // Returns a variable: global<float>("scale"), global<int[16]>("table"). Throws NOT_FOUND, and INVALID_VALUE
   // if its size is not that of T. Driver calls: cuModuleGetGlobal.
   template <class T>
   Global<T> global(const std::string &name, Where where = Where::current()) const {
-    CUdeviceptr address = 0;
-    std::size_t bytes = 0;
-    detail::check(this->driver().cuModuleGetGlobal(&address, &bytes, this->handle(), name.c_str()),
-                  "cuModuleGetGlobal", where, this->self(), detail::Remark{name.c_str()});
-    return Global<T>(address, bytes, "cuModuleGetGlobal", where);
+    return detail::find_global<T>(this->self(), name, {"cuModuleGetGlobal", &Driver::cuModuleGetGlobal},
+                                  where);
   }
 
   static constexpr const char *kNoun = "module";
-  static constexpr detail::DestroyCall<CUmodule> kDestroy{"cuModuleUnload", &Driver::cuModuleUnload};
+  static constexpr detail::NamedCall kDestroy{"cuModuleUnload", &Driver::cuModuleUnload};
 };
 
 // A reference to a module. Owns nothing.
@@ -58,9 +47,6 @@ using ModuleRef = detail::HandleRef<ModuleCalls>;
 // Owns a module. Unloading it frees its variables; its kernels must not be used afterwards.
 class Module : public detail::Owner<Module, ModuleRef, ModuleCalls> {
  public:
-  // Empty.
-  Module() = default;
-
   // Loads code in the current context. Throws JitError with the compiler's log. Driver calls:
   // cuModuleLoadDataEx; at the end cuModuleUnload.
   static Module load(const CodeImage &image, const JitOptions &options = {}, JitLog *log = nullptr,

@@ -23,9 +23,6 @@ inline namespace v1 {
 // Owns a multicast object. Its handle is mapped like that of physical memory.
 class MulticastObject : public detail::Owner<MulticastObject, PhysicalMemoryRef, PhysicalMemoryCalls> {
  public:
-  // Empty.
-  MulticastObject() = default;
-
   // Returns the unit in bytes of sizes and offsets. Driver calls: cuMulticastGetGranularity.
   static std::size_t granularity(unsigned devices, std::size_t bytes,
                                  Granularity which = Granularity::minimum, Driver &driver = cushim::driver(),

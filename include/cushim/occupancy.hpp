@@ -48,24 +48,32 @@ inline std::size_t available_shared_memory(const LaunchTarget &kernel, int block
   return bytes;
 }
 
+namespace detail {
+
+// Returns the number that a query of a launch writes.
+inline int ask_of_launch(const LaunchTarget &kernel, const LaunchConfig &config,
+                         NamedCall<CUresult(int *, CUfunction, const CUlaunchConfig *)> call) {
+  const RawLaunchConfig raw(config, nullptr, call.name);
+  int number = 0;
+  check(call(kernel.driver(), &number, kernel.handle(), &raw.raw), call.name, config.where, kernel,
+        LaunchWords{config});
+  return number;
+}
+
+}  // namespace detail
+
 // Returns the number of clusters of a launch that the device runs at the same time. config.where names the
 // call site. Driver calls: cuOccupancyMaxActiveClusters.
 inline int max_active_clusters(const LaunchTarget &kernel, const LaunchConfig &config) {
-  const detail::RawLaunchConfig raw(config, nullptr, "cuOccupancyMaxActiveClusters");
-  int clusters = 0;
-  detail::check(kernel.driver().cuOccupancyMaxActiveClusters(&clusters, kernel.handle(), &raw.raw),
-                "cuOccupancyMaxActiveClusters", config.where, kernel, detail::LaunchWords{config});
-  return clusters;
+  return detail::ask_of_launch(kernel, config,
+                               {"cuOccupancyMaxActiveClusters", &Driver::cuOccupancyMaxActiveClusters});
 }
 
 // Returns the largest cluster size in blocks of a launch. config.where names the call site. Driver calls:
 // cuOccupancyMaxPotentialClusterSize.
 inline int max_potential_cluster_size(const LaunchTarget &kernel, const LaunchConfig &config) {
-  const detail::RawLaunchConfig raw(config, nullptr, "cuOccupancyMaxPotentialClusterSize");
-  int blocks = 0;
-  detail::check(kernel.driver().cuOccupancyMaxPotentialClusterSize(&blocks, kernel.handle(), &raw.raw),
-                "cuOccupancyMaxPotentialClusterSize", config.where, kernel, detail::LaunchWords{config});
-  return blocks;
+  return detail::ask_of_launch(
+      kernel, config, {"cuOccupancyMaxPotentialClusterSize", &Driver::cuOccupancyMaxPotentialClusterSize});
 }
 
 }  // namespace v1

@@ -77,8 +77,7 @@ class PhysicalMemoryCalls : public detail::NounBase<Self, CUmemGenericAllocation
   }
 
   static constexpr const char *kNoun = "physical memory";
-  static constexpr detail::DestroyCall<CUmemGenericAllocationHandle> kDestroy{"cuMemRelease",
-                                                                              &Driver::cuMemRelease};
+  static constexpr detail::NamedCall kDestroy{"cuMemRelease", &Driver::cuMemRelease};
 };
 
 // A reference to physical memory. Owns nothing.
@@ -150,9 +149,6 @@ class PhysicalMemoryOwner : public Owner<Self, PhysicalMemoryRef, PhysicalMemory
 // destroyed.
 class PhysicalMemory : public detail::PhysicalMemoryOwner<PhysicalMemory, CU_MEM_HANDLE_TYPE_NONE> {
  public:
-  // Empty.
-  PhysicalMemory() = default;
-
   // Returns the physical memory behind a mapped address. Throws INVALID_VALUE if the address is not mapped.
   // Driver calls: cuMemRetainAllocationHandle; at the end cuMemRelease.
   template <class T>
@@ -174,9 +170,6 @@ class PhysicalMemory : public detail::PhysicalMemoryOwner<PhysicalMemory, CU_MEM
 class ShareablePhysicalMemory
     : public detail::PhysicalMemoryOwner<ShareablePhysicalMemory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR> {
  public:
-  // Empty.
-  ShareablePhysicalMemory() = default;
-
   // Returns a new descriptor of the memory. Driver calls: cuMemExportToShareableHandle.
   SharedMemoryFd export_fd(Where where = Where::current()) const {
     int descriptor = -1;

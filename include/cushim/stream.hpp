@@ -100,20 +100,6 @@ inline namespace CUSHIM_DEFAULT_STREAM {
 template <class Self>
 class StreamCalls : public detail::Waitable<Self, CUstream> {
  public:
-  // Returns whether all work in the stream is done. Driver calls: cuStreamQuery.
-  bool is_done(Where where = Where::current()) const {
-    const CUresult result = this->driver().cuStreamQuery(this->handle());
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    detail::check(result, "cuStreamQuery", where, this->self());
-    return true;
-  }
-
-  // Waits until all work in the stream is done. Driver calls: cuStreamSynchronize.
-  void synchronize(Where where = Where::current()) const {
-    detail::check(this->driver().cuStreamSynchronize(this->handle()), "cuStreamSynchronize", where,
-                  this->self());
-  }
-
   // Makes later work in this stream wait for the event's latest record. The event may be of another device or
   // context. An event that was never recorded causes no wait. Driver calls: cuStreamWaitEvent.
   void wait(const EventRef &event, WaitFlags flags = WaitFlags::none, Where where = Where::current()) const;
@@ -229,8 +215,9 @@ class StreamCalls : public detail::Waitable<Self, CUstream> {
                    Where where = Where::current()) const;
 
   static constexpr const char *kNoun = "stream";
-  static constexpr detail::DestroyCall<CUstream> kDestroy{"cuStreamDestroy", &Driver::cuStreamDestroy};
-  static constexpr const char *kQuery = "cuStreamQuery";
+  static constexpr detail::NamedCall kDestroy{"cuStreamDestroy", &Driver::cuStreamDestroy};
+  static constexpr detail::NamedCall kQuery{"cuStreamQuery", &Driver::cuStreamQuery};
+  static constexpr detail::NamedCall kSynchronize{"cuStreamSynchronize", &Driver::cuStreamSynchronize};
   // Returns the text of a handle that stands for a default stream, else null.
   static const char *name_of(CUstream handle) noexcept {
     if (handle == nullptr) return "the default stream";
@@ -268,9 +255,6 @@ inline StreamRef per_thread_stream(Driver &driver = cushim::driver()) noexcept {
 // Owns a stream. The destructor does not wait; work in the stream continues.
 class Stream : public detail::Owner<Stream, StreamRef, StreamCalls> {
  public:
-  // Empty.
-  Stream() = default;
-
   // Creates a stream in the current context. Driver calls: cuStreamCreate (with a priority:
   // cuStreamCreateWithPriority); at the end cuStreamDestroy.
   static Stream create(StreamOptions options = {}, Driver &driver = cushim::driver(),

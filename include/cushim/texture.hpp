@@ -71,13 +71,25 @@ inline CUDA_RESOURCE_DESC resource_of(const MipmappedArrayRef &array) {
 }
 
 // As ask(), in the context that an owner was given at creation, if any.
-template <class T, class Thing, class Call>
-T ask_in_its_context(const Thing &thing, const char *routine, Where where, Call call) {
-  const auto query = [&] { return ask<T>(thing.ref(), routine, where, call); };
+template <class T, class Thing>
+T ask_in_its_context(const Thing &thing, NamedCall<CUresult(T *, typename Thing::HandleType)> call,
+                     Where where) {
+  const auto query = [&] { return ask<T>(thing.ref(), call, where); };
   if constexpr (requires { thing.context(); })
     if (const std::optional<ContextRef> context = thing.context()) return in_context(*context, where, query);
   return query();
 }
+
+// The call that texture and surface objects have in common. Self has kResource, the driver's call.
+template <class Self, class Handle>
+class ResourceCalls : public NounBase<Self, Handle> {
+ public:
+  // Returns what the texture reads, or the array of the surface. Driver calls: cuTexObjectGetResourceDesc or
+  // cuSurfObjectGetResourceDesc.
+  CUDA_RESOURCE_DESC resource(Where where = Where::current()) const {
+    return ask_in_its_context(this->self(), Self::kResource, where);
+  }
+};
 
 }  // namespace detail
 
@@ -85,51 +97,36 @@ T ask_in_its_context(const Thing &thing, const char *routine, Where where, Call 
 // context only: an owner that was created in a given context or on a device makes that current, push and pop;
 // else the object's context must be current.
 template <class Self>
-class TextureObjectCalls : public detail::NounBase<Self, CUtexObject> {
+class TextureObjectCalls : public detail::ResourceCalls<Self, CUtexObject> {
  public:
-  // Returns what the texture reads. Driver calls: cuTexObjectGetResourceDesc.
-  CUDA_RESOURCE_DESC resource(Where where = Where::current()) const {
-    return detail::ask_in_its_context<CUDA_RESOURCE_DESC>(
-        this->self(), "cuTexObjectGetResourceDesc", where, [this](CUDA_RESOURCE_DESC *out) {
-          return this->driver().cuTexObjectGetResourceDesc(out, this->handle());
-        });
-  }
   // Returns how the texture reads it. Driver calls: cuTexObjectGetTextureDesc.
   CUDA_TEXTURE_DESC options(Where where = Where::current()) const {
-    return detail::ask_in_its_context<CUDA_TEXTURE_DESC>(
-        this->self(), "cuTexObjectGetTextureDesc", where, [this](CUDA_TEXTURE_DESC *out) {
-          return this->driver().cuTexObjectGetTextureDesc(out, this->handle());
-        });
+    return detail::ask_in_its_context(
+        this->self(), detail::NamedCall{"cuTexObjectGetTextureDesc", &Driver::cuTexObjectGetTextureDesc},
+        where);
   }
   // Returns the part of the array and the format that the texture reads. Throws INVALID_VALUE if it was
   // created without a view. Driver calls: cuTexObjectGetResourceViewDesc.
   CUDA_RESOURCE_VIEW_DESC view(Where where = Where::current()) const {
-    return detail::ask_in_its_context<CUDA_RESOURCE_VIEW_DESC>(
-        this->self(), "cuTexObjectGetResourceViewDesc", where, [this](CUDA_RESOURCE_VIEW_DESC *out) {
-          return this->driver().cuTexObjectGetResourceViewDesc(out, this->handle());
-        });
+    return detail::ask_in_its_context(
+        this->self(),
+        detail::NamedCall{"cuTexObjectGetResourceViewDesc", &Driver::cuTexObjectGetResourceViewDesc}, where);
   }
 
   static constexpr const char *kNoun = "texture object";
-  static constexpr detail::DestroyCall<CUtexObject> kDestroy{"cuTexObjectDestroy",
-                                                             &Driver::cuTexObjectDestroy};
+  static constexpr detail::NamedCall kResource{"cuTexObjectGetResourceDesc",
+                                               &Driver::cuTexObjectGetResourceDesc};
+  static constexpr detail::NamedCall kDestroy{"cuTexObjectDestroy", &Driver::cuTexObjectDestroy};
 };
 
 // The calls that SurfaceObjectRef and SurfaceObject have in common, in contexts as those of textures.
 template <class Self>
-class SurfaceObjectCalls : public detail::NounBase<Self, CUsurfObject> {
+class SurfaceObjectCalls : public detail::ResourceCalls<Self, CUsurfObject> {
  public:
-  // Returns the array of the surface. Driver calls: cuSurfObjectGetResourceDesc.
-  CUDA_RESOURCE_DESC resource(Where where = Where::current()) const {
-    return detail::ask_in_its_context<CUDA_RESOURCE_DESC>(
-        this->self(), "cuSurfObjectGetResourceDesc", where, [this](CUDA_RESOURCE_DESC *out) {
-          return this->driver().cuSurfObjectGetResourceDesc(out, this->handle());
-        });
-  }
-
   static constexpr const char *kNoun = "surface object";
-  static constexpr detail::DestroyCall<CUsurfObject> kDestroy{"cuSurfObjectDestroy",
-                                                              &Driver::cuSurfObjectDestroy};
+  static constexpr detail::NamedCall kResource{"cuSurfObjectGetResourceDesc",
+                                               &Driver::cuSurfObjectGetResourceDesc};
+  static constexpr detail::NamedCall kDestroy{"cuSurfObjectDestroy", &Driver::cuSurfObjectDestroy};
 };
 
 // A reference to a texture object. Owns nothing. Kernels take the handle().
@@ -142,9 +139,6 @@ using SurfaceObjectRef = detail::HandleRef<SurfaceObjectCalls>;
 class TextureObject : public detail::Owner<TextureObject, TextureObjectRef, TextureObjectCalls,
                                            detail::ContextToDestroy::any> {
  public:
-  // Empty.
-  TextureObject() = default;
-
   // Makes a texture object of an array in the current context, which must be that of the array or have access
   // to its peer memory. Driver calls: cuTexObjectCreate; at the end cuTexObjectDestroy.
   static TextureObject create(const ArrayRef &array, const TextureOptions &options = {},
@@ -240,9 +234,6 @@ class TextureObject : public detail::Owner<TextureObject, TextureObjectRef, Text
 class SurfaceObject : public detail::Owner<SurfaceObject, SurfaceObjectRef, SurfaceObjectCalls,
                                            detail::ContextToDestroy::any> {
  public:
-  // Empty.
-  SurfaceObject() = default;
-
   // Makes a surface object of an array in the current context, which must be that of the array or have access
   // to its peer memory. Driver calls: cuSurfObjectCreate; at the end cuSurfObjectDestroy.
   static SurfaceObject create(const ArrayRef &array, Where where = Where::current()) {

@@ -61,8 +61,7 @@ inline std::string to_text(const ReservedRange &range) {
 
 namespace detail {
 
-// Owns a range of addresses. Self has free(range), which makes the driver call, and kFree, the name of that
-// call.
+// Owns a range of addresses. Self has kFree, the NamedCall that frees or unmaps it.
 template <class Self>
 class RangeOwner {
  public:
@@ -81,7 +80,7 @@ class RangeOwner {
   void close(Where where = Where::current()) {
     if (is_empty()) return;
     const ReservedRange range = release();
-    check(Self::free(range), Self::kFree, where, range);
+    check(free(range), Self::kFree.name, where, range);
   }
 
   // Returns the range, which the caller must free or unmap, and becomes empty. No driver call.
@@ -97,10 +96,14 @@ class RangeOwner {
     return *this;
   }
   ~RangeOwner() {
-    if (!is_empty()) report(Self::free(range_), Self::kFree, range_);
+    if (!is_empty()) report(free(range_), Self::kFree.name, range_);
   }
 
  private:
+  static CUresult free(const ReservedRange &range) noexcept {
+    return Self::kFree(range.driver(), range.base(), range.size());
+  }
+
   ReservedRange range_;
 };
 
@@ -115,9 +118,6 @@ struct AddressReservationOptions {
 // Owns a range of addresses that no allocation of this process gets. Takes no memory.
 class AddressReservation : public detail::RangeOwner<AddressReservation> {
  public:
-  // Empty.
-  AddressReservation() = default;
-
   // Reserves size bytes, a multiple of the granularity. Needs no context. Driver calls: cuMemAddressReserve;
   // at the end cuMemAddressFree.
   static AddressReservation create(std::size_t size, const AddressReservationOptions &options = {},
@@ -141,10 +141,7 @@ class AddressReservation : public detail::RangeOwner<AddressReservation> {
  private:
   friend RangeOwner;
   using RangeOwner::RangeOwner;
-  static constexpr const char *kFree = "cuMemAddressFree";
-  static CUresult free(const ReservedRange &range) noexcept {
-    return range.driver().cuMemAddressFree(range.base(), range.size());
-  }
+  static constexpr detail::NamedCall kFree{"cuMemAddressFree", &Driver::cuMemAddressFree};
 };
 
 // Sets how devices may access a range that consists of one or more whole mappings. Driver calls:
@@ -178,9 +175,6 @@ inline void set_host_access(const ReservedRange &range, MemoryAccess access, Whe
 // new mapping.
 class Mapping : public detail::RangeOwner<Mapping> {
  public:
-  // Empty.
-  Mapping() = default;
-
   // Maps range.size() bytes of the memory, from offset in bytes, to the range. Size and offset are multiples
   // of the granularity. Needs no context. Driver calls: cuMemMap; at the end cuMemUnmap, which waits for work
   // that uses the range.
@@ -230,10 +224,7 @@ class Mapping : public detail::RangeOwner<Mapping> {
  private:
   friend RangeOwner;
   using RangeOwner::RangeOwner;
-  static constexpr const char *kFree = "cuMemUnmap";
-  static CUresult free(const ReservedRange &range) noexcept {
-    return range.driver().cuMemUnmap(range.base(), range.size());
-  }
+  static constexpr detail::NamedCall kFree{"cuMemUnmap", &Driver::cuMemUnmap};
 };
 
 }  // namespace v1

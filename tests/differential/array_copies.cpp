@@ -86,24 +86,22 @@ End an_end(Walk &w, unsigned k, std::size_t x, std::size_t y, std::size_t z) {
 // Returns a CUDA_MEMCPY2D or CUDA_MEMCPY3D of rows between two ends.
 template <class Copy>
 Copy copy_between(const End &from, const End &to, std::size_t width, std::size_t height) {
-  Copy copy{};
-  copy.srcMemoryType = from.type;
-  copy.srcHost = from.host;
-  copy.srcDevice = from.device;
-  copy.srcArray = from.array;
-  copy.srcPitch = from.pitch;
-  copy.srcXInBytes = from.x;
-  copy.srcY = from.y;
-  copy.dstMemoryType = to.type;
-  copy.dstHost = to.host;
-  copy.dstDevice = to.device;
-  copy.dstArray = to.array;
-  copy.dstPitch = to.pitch;
-  copy.dstXInBytes = to.x;
-  copy.dstY = to.y;
-  copy.WidthInBytes = width;
-  copy.Height = height;
-  return copy;
+  return {.srcXInBytes = from.x,
+          .srcY = from.y,
+          .srcMemoryType = from.type,
+          .srcHost = from.host,
+          .srcDevice = from.device,
+          .srcArray = from.array,
+          .srcPitch = from.pitch,
+          .dstXInBytes = to.x,
+          .dstY = to.y,
+          .dstMemoryType = to.type,
+          .dstHost = to.host,
+          .dstDevice = to.device,
+          .dstArray = to.array,
+          .dstPitch = to.pitch,
+          .WidthInBytes = width,
+          .Height = height};
 }
 
 void copy_box(Walk &w) {

@@ -47,12 +47,11 @@ constexpr bool check_copyable() {
 // As above, for copies in a stream, which must not wait for pageable memory.
 template <class To, class From>
 constexpr bool check_asynchronous() {
-  constexpr bool page_locked = !is_pageable<To> && !is_pageable<From>;
   static_assert(
-      page_locked,
+      !is_pageable<To> && !is_pageable<From>,
       "cushim: copy() in a stream takes page-locked memory: PinnedBuffer, RegisteredBuffer, PinnedSpan; "
       "of pageable memory use copy_pageable(), which waits");
-  return page_locked;
+  return !is_pageable<To> && !is_pageable<From>;
 }
 
 inline void check_sizes(std::size_t to, std::size_t from, const char *routine, Where where) {
@@ -64,26 +63,26 @@ inline void check_sizes(std::size_t to, std::size_t from, const char *routine, W
 
 inline Argument bytes_argument(std::size_t bytes) { return {"bytes", static_cast<long long>(bytes)}; }
 
+// Fills the fields that say where one end of a copy is.
+template <class View, class Host>
+void describe_end(const View &view, CUmemorytype &type, Host *&host, CUdeviceptr &device) {
+  if constexpr (is_on_device<View>) {
+    type = CU_MEMORYTYPE_DEVICE;
+    device = view.data.address();
+  } else {
+    type = CU_MEMORYTYPE_HOST;
+    host = view.data;
+  }
+}
+
 // Fills the fields that CUDA_MEMCPY2D and CUDA_MEMCPY3D have in common.
 template <class Driver2D3D, class To, class From>
 Driver2D3D describe(const To &to, const From &from, const char *routine, Where where) {
   check_sizes(to.width, from.width, routine, where);
   check_sizes(to.height, from.height, routine, where);
   Driver2D3D description{};
-  if constexpr (!is_on_device<From>) {
-    description.srcMemoryType = CU_MEMORYTYPE_HOST;
-    description.srcHost = from.data;
-  } else {
-    description.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    description.srcDevice = from.data.address();
-  }
-  if constexpr (!is_on_device<To>) {
-    description.dstMemoryType = CU_MEMORYTYPE_HOST;
-    description.dstHost = to.data;
-  } else {
-    description.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    description.dstDevice = to.data.address();
-  }
+  describe_end(from, description.srcMemoryType, description.srcHost, description.srcDevice);
+  describe_end(to, description.dstMemoryType, description.dstHost, description.dstDevice);
   description.srcPitch = from.pitch;
   description.dstPitch = to.pitch;
   description.WidthInBytes = from.width * sizeof(ElementOf<From>);

@@ -62,47 +62,32 @@ class Setter {
 
   // Sets count elements of 1, 2 or 4 bytes.
   void set(CUdeviceptr to, unsigned char bits, std::size_t count) const {
-    if constexpr (is_in_order)
-      done(driver().cuMemsetD8Async(to, bits, count, order_.handle()), "cuMemsetD8Async", to);
-    else
-      done(driver().cuMemsetD8(to, bits, count), "cuMemsetD8", to);
+    call(NamedCall{"cuMemsetD8", &Driver::cuMemsetD8}, NamedCall{"cuMemsetD8Async", &Driver::cuMemsetD8Async},
+         to, bits, count);
   }
   void set(CUdeviceptr to, unsigned short bits, std::size_t count) const {
-    if constexpr (is_in_order)
-      done(driver().cuMemsetD16Async(to, bits, count, order_.handle()), "cuMemsetD16Async", to);
-    else
-      done(driver().cuMemsetD16(to, bits, count), "cuMemsetD16", to);
+    call(NamedCall{"cuMemsetD16", &Driver::cuMemsetD16},
+         NamedCall{"cuMemsetD16Async", &Driver::cuMemsetD16Async}, to, bits, count);
   }
   void set(CUdeviceptr to, unsigned bits, std::size_t count) const {
-    if constexpr (is_in_order)
-      done(driver().cuMemsetD32Async(to, bits, count, order_.handle()), "cuMemsetD32Async", to);
-    else
-      done(driver().cuMemsetD32(to, bits, count), "cuMemsetD32", to);
+    call(NamedCall{"cuMemsetD32", &Driver::cuMemsetD32},
+         NamedCall{"cuMemsetD32Async", &Driver::cuMemsetD32Async}, to, bits, count);
   }
 
   // Sets height rows of width elements of 1, 2 or 4 bytes.
   void set(CUdeviceptr to, std::size_t pitch, unsigned char bits, std::size_t width,
            std::size_t height) const {
-    if constexpr (is_in_order)
-      done(driver().cuMemsetD2D8Async(to, pitch, bits, width, height, order_.handle()), "cuMemsetD2D8Async",
-           to);
-    else
-      done(driver().cuMemsetD2D8(to, pitch, bits, width, height), "cuMemsetD2D8", to);
+    call(NamedCall{"cuMemsetD2D8", &Driver::cuMemsetD2D8},
+         NamedCall{"cuMemsetD2D8Async", &Driver::cuMemsetD2D8Async}, to, pitch, bits, width, height);
   }
   void set(CUdeviceptr to, std::size_t pitch, unsigned short bits, std::size_t width,
            std::size_t height) const {
-    if constexpr (is_in_order)
-      done(driver().cuMemsetD2D16Async(to, pitch, bits, width, height, order_.handle()), "cuMemsetD2D16Async",
-           to);
-    else
-      done(driver().cuMemsetD2D16(to, pitch, bits, width, height), "cuMemsetD2D16", to);
+    call(NamedCall{"cuMemsetD2D16", &Driver::cuMemsetD2D16},
+         NamedCall{"cuMemsetD2D16Async", &Driver::cuMemsetD2D16Async}, to, pitch, bits, width, height);
   }
   void set(CUdeviceptr to, std::size_t pitch, unsigned bits, std::size_t width, std::size_t height) const {
-    if constexpr (is_in_order)
-      done(driver().cuMemsetD2D32Async(to, pitch, bits, width, height, order_.handle()), "cuMemsetD2D32Async",
-           to);
-    else
-      done(driver().cuMemsetD2D32(to, pitch, bits, width, height), "cuMemsetD2D32", to);
+    call(NamedCall{"cuMemsetD2D32", &Driver::cuMemsetD2D32},
+         NamedCall{"cuMemsetD2D32Async", &Driver::cuMemsetD2D32Async}, to, pitch, bits, width, height);
   }
 
   // Sets elements of 8 bytes, for which the driver has no call: as 4-byte words if both halves are equal;
@@ -141,8 +126,14 @@ class Setter {
   }
 
   Driver &driver() const noexcept { return order_.driver(); }
-  void done(CUresult result, const char *routine, CUdeviceptr to) const {
-    check(result, routine, where_, order_, Address{"to", to});
+  // Makes one of two calls: the second one, in stream order, if Order is StreamRef.
+  template <class Now, class InOrder, class... Arguments>
+  void call(Now now, InOrder in_order, CUdeviceptr to, Arguments... arguments) const {
+    if constexpr (is_in_order)
+      check(in_order(driver(), to, arguments..., order_.handle()), in_order.name, where_, order_,
+            Address{"to", to});
+    else
+      check(now(driver(), to, arguments...), now.name, where_, order_, Address{"to", to});
   }
 
   Order order_;

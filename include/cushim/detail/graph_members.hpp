@@ -25,6 +25,14 @@ Node AddNodes<Self>::add(const char *routine, Where where, Call call, const Thin
 }
 
 template <class Self>
+template <class Node, class Noun, class Entry>
+Node AddNodes<Self>::add_with(const Noun &noun, const char *routine, Entry entry, Where where) const {
+  detail::require(noun, routine, where);
+  const auto call = [&](auto... place) { return (self().graph().driver().*entry)(place..., noun.handle()); };
+  return add<Node>(routine, where, call, noun);
+}
+
+template <class Self>
 KernelNode AddNodes<Self>::add_launch(const detail::NodeKernel &kernel, const LaunchConfig &config,
                                       void **arguments) const {
   Driver &driver = self().graph().driver();
@@ -105,11 +113,7 @@ HostNode AddNodes<Self>::add_host(Function &&function, Where where) const {
 
 template <class Self>
 ChildNode AddNodes<Self>::add_child(const GraphRef &child, Where where) const {
-  detail::require(child, "cuGraphAddChildGraphNode", where);
-  const auto call = [&](auto... place) {
-    return self().graph().driver().cuGraphAddChildGraphNode(place..., child.handle());
-  };
-  return add<ChildNode>("cuGraphAddChildGraphNode", where, call, child);
+  return add_with<ChildNode>(child, "cuGraphAddChildGraphNode", &Driver::cuGraphAddChildGraphNode, where);
 }
 
 template <class Self>
@@ -120,20 +124,13 @@ EmptyNode AddNodes<Self>::add_empty(Where where) const {
 
 template <class Self>
 EventRecordNode AddNodes<Self>::add_record(const EventRef &event, Where where) const {
-  detail::require(event, "cuGraphAddEventRecordNode", where);
-  const auto call = [&](auto... place) {
-    return self().graph().driver().cuGraphAddEventRecordNode(place..., event.handle());
-  };
-  return add<EventRecordNode>("cuGraphAddEventRecordNode", where, call, event);
+  return add_with<EventRecordNode>(event, "cuGraphAddEventRecordNode", &Driver::cuGraphAddEventRecordNode,
+                                   where);
 }
 
 template <class Self>
 EventWaitNode AddNodes<Self>::add_wait(const EventRef &event, Where where) const {
-  detail::require(event, "cuGraphAddEventWaitNode", where);
-  const auto call = [&](auto... place) {
-    return self().graph().driver().cuGraphAddEventWaitNode(place..., event.handle());
-  };
-  return add<EventWaitNode>("cuGraphAddEventWaitNode", where, call, event);
+  return add_with<EventWaitNode>(event, "cuGraphAddEventWaitNode", &Driver::cuGraphAddEventWaitNode, where);
 }
 
 template <class Self>
@@ -185,31 +182,32 @@ MemoryOperationsNode AddNodes<Self>::add_memory_operations(const Batch &batch,
 template <class Self>
 SemaphoreSignalNode AddNodes<Self>::add_signal(const ExternalSemaphoreRef &semaphore, std::uint64_t value,
                                                Where where) const {
-  constexpr const char *routine = "cuGraphAddExternalSemaphoresSignalNode";
-  detail::require(semaphore, routine, where);
-  CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
-  signal.params.fence.value = value;
-  CUexternalSemaphore handle = semaphore.handle();
-  const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS parameters{&handle, &signal, 1};
-  const auto call = [&](auto... place) {
-    return self().graph().driver().cuGraphAddExternalSemaphoresSignalNode(place..., &parameters);
-  };
-  return add<SemaphoreSignalNode>(routine, where, call, semaphore);
+  return add_with_value<SemaphoreSignalNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+                        CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>(
+      semaphore, value, "cuGraphAddExternalSemaphoresSignalNode",
+      &Driver::cuGraphAddExternalSemaphoresSignalNode, where);
 }
 
 template <class Self>
 SemaphoreWaitNode AddNodes<Self>::add_wait(const ExternalSemaphoreRef &semaphore, std::uint64_t value,
                                            Where where) const {
-  constexpr const char *routine = "cuGraphAddExternalSemaphoresWaitNode";
+  return add_with_value<SemaphoreWaitNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+                        CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>(
+      semaphore, value, "cuGraphAddExternalSemaphoresWaitNode", &Driver::cuGraphAddExternalSemaphoresWaitNode,
+      where);
+}
+
+template <class Self>
+template <class Node, class Parameters, class Value, class Entry>
+Node AddNodes<Self>::add_with_value(const ExternalSemaphoreRef &semaphore, std::uint64_t value,
+                                    const char *routine, Entry entry, Where where) const {
   detail::require(semaphore, routine, where);
-  CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
-  wait.params.fence.value = value;
+  Value operation{};
+  operation.params.fence.value = value;
   CUexternalSemaphore handle = semaphore.handle();
-  const CUDA_EXT_SEM_WAIT_NODE_PARAMS parameters{&handle, &wait, 1};
-  const auto call = [&](auto... place) {
-    return self().graph().driver().cuGraphAddExternalSemaphoresWaitNode(place..., &parameters);
-  };
-  return add<SemaphoreWaitNode>(routine, where, call, semaphore);
+  const Parameters parameters{&handle, &operation, 1};
+  const auto call = [&](auto... place) { return (self().graph().driver().*entry)(place..., &parameters); };
+  return add<Node>(routine, where, call, semaphore);
 }
 
 #if CUDA_VERSION >= 12030

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base classes of references, and a helper for queries of the driver.
+// Base classes of references, and helpers for calls of the driver.
 #pragma once
 
 #include <cushim/detail/reference.hpp>
@@ -65,12 +65,58 @@ class HandleRef : public Reference<Calls<HandleRef<Calls, raw_handles>>> {
   }
 };
 
+// A call of the driver, and its name for errors: NamedCall{"cuEventDestroy", &Driver::cuEventDestroy}.
+template <class Signature>
+struct NamedCall {
+  const char *name;
+  CushimEntry<Signature> CushimDriver::*entry;
+
+  constexpr NamedCall(const char *routine, CushimEntry<Signature> CushimDriver::*function) noexcept
+      : name(routine), entry(function) {}
+
+  template <class... Arguments>
+  CUresult operator()(const Driver &driver, Arguments... arguments) const {
+    return (driver.*entry)(arguments...);
+  }
+};
+
 // Returns the value that call(&value) writes. Throws Error, which names `thing`, if the call fails.
 template <class T, class Thing, class Call>
 T ask(const Thing &thing, const char *routine, Where where, Call call) {
   T value{};
   check(call(&value), routine, where, thing);
   return value;
+}
+// Return the value that a call writes, which takes the handle of a noun and a pointer to the value. Throw
+// Error, which names the noun, if the call fails.
+template <class T, class Noun>
+T ask(const Noun &noun, NamedCall<CUresult(typename Noun::HandleType, T *)> call, Where where) {
+  return ask<T>(noun, call.name, where, [&](T *out) { return call(noun.driver(), noun.handle(), out); });
+}
+template <class T, class Noun>
+T ask(const Noun &noun, NamedCall<CUresult(T *, typename Noun::HandleType)> call, Where where) {
+  return ask<T>(noun, call.name, where, [&](T *out) { return call(noun.driver(), out, noun.handle()); });
+}
+
+// Returns an attribute of a noun, of which the driver has the number, as its type. Throws INVALID_HANDLE if
+// one of the other nouns, whose handles the call takes too, is empty.
+template <class T, class Id, class Noun, class... Others>
+T attribute_of(NamedCall<CUresult(int *, Id, typename Noun::HandleType, typename Others::HandleType...)> call,
+               int number, Where where, const Noun &noun, const Others &...others) {
+  (require(others, call.name, where), ...);
+  int value = 0;
+  check(call(noun.driver(), &value, static_cast<Id>(number), noun.handle(), others.handle()...), call.name,
+        where, noun, others..., Argument{"attribute", number});
+  return static_cast<T>(value);
+}
+
+// Makes a call that takes the handles of two nouns of the first one's driver. Throws INVALID_HANDLE if the
+// second one is empty, and Error, which names both, if the call fails.
+template <class Noun, class Other>
+void call_with(const Noun &noun, const Other &other,
+               NamedCall<CUresult(typename Noun::HandleType, typename Other::HandleType)> call, Where where) {
+  require(other, call.name, where);
+  check(call(noun.driver(), noun.handle(), other.handle()), call.name, where, noun, other);
 }
 
 }  // namespace detail

@@ -12,15 +12,8 @@ namespace detail {
 // Whether a context must be current when an object is destroyed. any: it may be another than the object's.
 enum class ContextToDestroy : bool { none, any };
 
-// The driver call that destroys an object, and its name for errors.
-template <class Handle>
-struct DestroyCall {
-  const char *name;
-  CushimEntry<CUresult(Handle)> CushimDriver::*entry;
-};
-
 // Owns a handle of the driver. Calls<Self> has the functions that Self shares with its reference type, Ref,
-// and kDestroy, the DestroyCall.
+// and kDestroy, the NamedCall that destroys the object. A default-constructed Self is empty.
 template <class Self, class Ref, template <class> class Calls,
           ContextToDestroy context_to_destroy = ContextToDestroy::none>
 class Owner : public Calls<Self> {
@@ -86,9 +79,8 @@ class Owner : public Calls<Self> {
   friend Creation;
   // Sets routine to the call that returned the result.
   static CUresult destroy(const Ref &object, const HomeContext &home, const char *&routine) noexcept {
-    constexpr DestroyCall<Handle> call = Owner::kDestroy;
-    routine = call.name;
-    const auto release = [&] { return (object.driver().*call.entry)(object.handle()); };
+    routine = Owner::kDestroy.name;
+    const auto release = [&] { return Owner::kDestroy(object.driver(), object.handle()); };
     if constexpr (context_to_destroy == ContextToDestroy::any)
       return home.run(release, routine);
     else

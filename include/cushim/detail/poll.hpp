@@ -2,7 +2,7 @@
 // Waits with a timeout, for driver objects that have no such wait.
 #pragma once
 
-#include <cushim/detail/reference.hpp>
+#include <cushim/detail/handle.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -39,17 +39,32 @@ std::chrono::steady_clock::time_point deadline_after(std::chrono::duration<Rep, 
   return now + std::chrono::ceil<Clock::duration>(timeout);
 }
 
-// The timed waits of events and streams. Self has is_done(where), and kQuery, the name of the driver's call.
+// The queries and waits of events and streams. Self has kQuery and kSynchronize, the driver's calls.
 template <class Self, class Handle>
 class Waitable : public NounBase<Self, Handle> {
  public:
+  // Returns whether the work is done: what an event recorded, or all work in a stream. Returns true for an
+  // event that was never recorded. Driver calls: cuEventQuery or cuStreamQuery.
+  bool is_done(Where where = Where::current()) const {
+    const CUresult result = Self::kQuery(this->driver(), this->handle());
+    if (result == CUDA_ERROR_NOT_READY) return false;
+    check(result, Self::kQuery.name, where, this->self());
+    return true;
+  }
+
+  // Waits until the work is done. Driver calls: cuEventSynchronize or cuStreamSynchronize.
+  void synchronize(Where where = Where::current()) const {
+    check(Self::kSynchronize(this->driver(), this->handle()), Self::kSynchronize.name, where, this->self());
+  }
+
   // Waits until the work is done (returns true) or the timeout has passed (returns false). Throws
   // INVALID_VALUE, without a driver call, if the timeout is negative. Driver calls: those of is_done(),
   // repeatedly.
   template <class Rep, class Period>
   bool synchronize_for(std::chrono::duration<Rep, Period> timeout, Where where = Where::current()) const {
     if (timeout < timeout.zero())
-      fail(CUDA_ERROR_INVALID_VALUE, Self::kQuery, where, this->self().ref(), Remark{"timeout is negative"});
+      fail(CUDA_ERROR_INVALID_VALUE, Self::kQuery.name, where, this->self().ref(),
+           Remark{"timeout is negative"});
     return synchronize_until(deadline_after(timeout), where);
   }
   // Waits until the work is done (returns true) or the deadline has passed (returns false).

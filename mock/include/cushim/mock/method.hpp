@@ -272,17 +272,9 @@ class Method<CUresult(Arguments...)> {
 
 // An entry point whose types need newer CUDA headers than these.
 template <int NeededCudaVersion>
-class UntypedMethod {
- public:
-  template <class... Arguments>
-  void operator()(Arguments &&...) const {
-    static_assert(sizeof...(Arguments) + 1 == 0,
-                  "this entry point needs newer CUDA headers; see UntypedMethod's argument");
-  }
-
+class UntypedMethod : public CushimUntypedEntry<NeededCudaVersion> {
  private:
   // As large as Method, so that MockDriver has the same layout with all headers.
-  void *unused_pointer_ = nullptr;
   int unused_number_ = 0;
 };
 
