@@ -22,10 +22,8 @@ constexpr unsigned long kTicksPerPatience = 2;
 
 thread_local int host_functions = 0;  // host functions of the program that this thread is inside of
 
-}  // namespace
-
-struct Deadlock::State final : Follower {
-  State(Driver &driver, std::chrono::milliseconds patience, Report report)
+struct DeadlockState final : CheckerState, Follower {
+  DeadlockState(Driver &driver, std::chrono::milliseconds patience, Deadlock::Report report)
       : Follower(driver, nullptr), patience(patience), report(std::move(report)) {}
 
   // A call in progress that may block.
@@ -35,6 +33,11 @@ struct Deadlock::State final : Follower {
     unsigned long since;  // value of `ticks` at its start
     bool is_reported = false;
   };
+
+  void stop() override {
+    leave();
+    clock = {};
+  }
 
   void before(WatchedCall &call) override {
     if (host_functions != 0 && mock::traits_of(call.slot).wait != mock::EntryTraits::Wait::polls)
@@ -124,8 +127,7 @@ struct Deadlock::State final : Follower {
   }
 
   const std::chrono::milliseconds patience;
-  const Report report;
-  Findings findings;
+  const Deadlock::Report report;
   std::vector<Waiting *> waiting;  // guarded by the mutex, as is `ticks`
   unsigned long ticks = 0;
   std::condition_variable_any ended;
@@ -133,16 +135,9 @@ struct Deadlock::State final : Follower {
   std::jthread clock;  // starts with the first wait of a stream
 };
 
+}  // namespace
+
 Deadlock::Deadlock(Driver &driver, std::chrono::milliseconds patience, Report report)
-    : state_(std::make_shared<State>(driver, patience, std::move(report))) {
-  state_->follow();
-}
-
-Deadlock::~Deadlock() {
-  state_->leave();
-  state_->clock = {};
-}
-
-std::vector<Finding> Deadlock::findings() const { return state_->findings.all(); }
+    : StatefulChecker("deadlock", following<DeadlockState>(driver, patience, std::move(report))) {}
 
 }  // namespace cushim::check

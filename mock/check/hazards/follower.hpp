@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "hazards/entry_point_effects.hpp"
@@ -48,5 +49,13 @@ class Follower : public Watcher, public std::enable_shared_from_this<Follower> {
 
   std::vector<hook::Hook> hooks_;
 };
+
+// Returns a new State, which derives from Follower, after it has installed its hooks.
+template <class State, class... Arguments>
+std::shared_ptr<State> following(Arguments &&...arguments) {
+  auto state = std::make_shared<State>(std::forward<Arguments>(arguments)...);
+  state->follow();
+  return state;
+}
 
 }  // namespace cushim::check

@@ -5,30 +5,24 @@
 
 namespace cushim::check {
 
-struct Hazards::State final : Follower {
-  State(Driver &driver, HazardOptions options)
+namespace {
+
+struct HazardsState final : CheckerState, Follower {
+  HazardsState(Driver &driver, HazardOptions options)
       : Follower(
             driver, [this](Finding finding) { findings.add(std::move(finding)); }, std::move(options)) {}
 
-  Findings findings;
+  void finish() override {
+    const std::lock_guard lock(mutex);
+    model.finish();
+    graphs.review();
+  }
+  void stop() override { leave(); }
 };
 
+}  // namespace
+
 Hazards::Hazards(Driver &driver, HazardOptions options)
-    : state_(std::make_shared<State>(driver, std::move(options))) {
-  state_->follow();
-}
-
-Hazards::~Hazards() { state_->leave(); }
-
-std::vector<Finding> Hazards::findings() const { return state_->findings.all(); }
-
-std::vector<Finding> Hazards::finish() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->model.finish();
-    state_->graphs.review();
-  }
-  return findings();
-}
+    : StatefulChecker("hazards", following<HazardsState>(driver, std::move(options))) {}
 
 }  // namespace cushim::check

@@ -43,18 +43,18 @@ const char *advice_on(std::string_view rule) {
          "__threadfence() between blocks";
 }
 
-}  // namespace
-
-class KernelChecks::State final : public Watcher, private ObjectRegistry::DestroyValidator {
+class KernelChecksState final : public CheckerState,
+                                public Watcher,
+                                private ObjectRegistry::DestroyValidator {
  public:
-  State(Driver &driver, KernelCheck which)
+  KernelChecksState(Driver &driver, KernelCheck which)
       : check(static_cast<mock::KernelCheck>(which)),
         enabled_(check),
         objects_(ObjectRegistry::of(driver)),
         hooks_(watch(driver, *this, enqueues_kernels)) {
     objects_->add(*this);
   }
-  ~State() override { objects_->remove(*this); }
+  ~KernelChecksState() override { objects_->remove(*this); }
 
   void before(WatchedCall &) override { of_thread<LaunchWatches>().emplace_back(false); }
 
@@ -76,13 +76,13 @@ class KernelChecks::State final : public Watcher, private ObjectRegistry::Destro
     }
   }
 
-  std::vector<Finding> all() {
+  std::vector<Finding> all() override {
     const std::lock_guard lock(mutex_);
     std::erase_if(launches_, [this](const Launched &launch) { return take(launch); });
-    return findings_.all();
+    return findings.all();
   }
 
-  void finish() {
+  void finish() override {
     const std::lock_guard lock(mutex_);
     if (calls_ != 0 && kernels_ == 0) warn("kernels are");
   }
@@ -125,7 +125,7 @@ class KernelChecks::State final : public Watcher, private ObjectRegistry::Destro
     for (auto &[role, text] : defect.acts) finding.calls.push_back({role, text, {}});
     finding.calls.push_back({"launched by", launch.symbol, launch.call_stack});
     add_calls_of_memory(defect, finding);
-    findings_.add(std::move(finding));
+    findings.add(std::move(finding));
   }
 
   // Adds the calls that allocated and freed the memory of a defect. Adds none if other memory is at its
@@ -147,23 +147,13 @@ class KernelChecks::State final : public Watcher, private ObjectRegistry::Destro
   std::deque<Launched> launches_;        // that have not ended when their defects were last taken
   std::size_t calls_ = 0, kernels_ = 0;  // that succeeded; that the driver told of
   bool has_warned_ = false;
-  Findings findings_;
   std::vector<hook::Hook> hooks_;  // last: removed first
 };
 
+}  // namespace
+
 KernelChecks::KernelChecks(Driver &driver, KernelCheck check)
-    : state_(std::make_unique<State>(driver, check)) {}
-KernelChecks::~KernelChecks() = default;
-
-std::string_view KernelChecks::name() const noexcept {
-  return kNames[static_cast<std::size_t>(state_->check)];
-}
-
-std::vector<Finding> KernelChecks::findings() const { return state_->all(); }
-
-std::vector<Finding> KernelChecks::finish() {
-  state_->finish();
-  return state_->all();
-}
+    : StatefulChecker(kNames[static_cast<std::size_t>(check)],
+                      std::make_shared<KernelChecksState>(driver, check)) {}
 
 }  // namespace cushim::check

@@ -40,18 +40,16 @@ std::string advice_on(const TrackedObject &object) {
   }
 }
 
-}  // namespace
-
-class Leaks::State final : public ObjectRegistry::DestroyListener {
+class LeaksState final : public CheckerState, public ObjectRegistry::DestroyListener {
  public:
-  explicit State(Driver &driver)
+  explicit LeaksState(Driver &driver)
       : object_registry(ObjectRegistry::of(driver)),
         graph_leaks(driver, [this](Finding finding) { findings.add(std::move(finding)); }) {
     object_registry->add(*this);
   }
-  ~State() override { object_registry->remove(*this); }
-  State(const State &) = delete;
-  State &operator=(const State &) = delete;
+  ~LeaksState() override { object_registry->remove(*this); }
+  LeaksState(const LeaksState &) = delete;
+  LeaksState &operator=(const LeaksState &) = delete;
 
   void on_context_destroyed(const ObjectRegistry::TrackedObjects &left, const WatchedCall &by,
                             const CallStack &at) override {
@@ -64,7 +62,7 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
     }
   }
 
-  void finish() {
+  void finish() override {
     for (const TrackedObject &object : object_registry->take_unreported_living()) {
       const bool names_no_context = object.kind == Kind::context || has_no_context(object.kind);
       const std::string owner = names_no_context ? "" : "of " + context_text(object.context) + " ";
@@ -97,20 +95,13 @@ class Leaks::State final : public ObjectRegistry::DestroyListener {
   }
 
   const std::shared_ptr<ObjectRegistry> object_registry;
-  Findings findings;
   bool has_finished = false;
   // last member: removed first
   GraphLeaks graph_leaks;
 };
 
-Leaks::Leaks(Driver &driver) : state_(std::make_unique<State>(driver)) {}
-Leaks::~Leaks() = default;
+}  // namespace
 
-std::vector<Finding> Leaks::findings() const { return state_->findings.all(); }
-
-std::vector<Finding> Leaks::finish() {
-  state_->finish();
-  return findings();
-}
+Leaks::Leaks(Driver &driver) : StatefulChecker("leaks", std::make_shared<LeaksState>(driver)) {}
 
 }  // namespace cushim::check

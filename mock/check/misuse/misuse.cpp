@@ -113,19 +113,17 @@ bool is_answered_by_driver(int slot) {
          object == mock::Object::mapped_memory;
 }
 
-}  // namespace
-
-class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValidator {
+class MisuseState final : public CheckerState, public Watcher, public ObjectRegistry::DestroyValidator {
  public:
-  explicit State(Driver &driver) : object_registry_(ObjectRegistry::of(driver)) {
+  explicit MisuseState(Driver &driver) : object_registry_(ObjectRegistry::of(driver)) {
     object_registry_->add(*this);
     hooks_ = watch(driver, *this, [](int slot) {
       return lifetime_effect_of(slot).act != LifetimeEffect::Act::ends && is_checked(slot);
     });
   }
-  ~State() override { object_registry_->remove(*this); }
-  State(const State &) = delete;
-  State &operator=(const State &) = delete;
+  ~MisuseState() override { object_registry_->remove(*this); }
+  MisuseState(const MisuseState &) = delete;
+  MisuseState &operator=(const MisuseState &) = delete;
 
   void before(WatchedCall &call) override {
     const std::lock_guard lock(object_registry_->mutex);
@@ -163,8 +161,6 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
     const CUresult answer = add_ended(call, *subject, "double-free");
     if (!is_answered_by_driver(call.slot)) call.answer = answer;
   }
-
-  Findings findings;
 
  private:
   // Ignores graphs: a child graph, which no call creates, may have the handle of a destroyed graph.
@@ -251,9 +247,8 @@ class Misuse::State final : public Watcher, public ObjectRegistry::DestroyValida
   std::vector<hook::Hook> hooks_;
 };
 
-Misuse::Misuse(Driver &driver) : state_(std::make_unique<State>(driver)) {}
-Misuse::~Misuse() = default;
+}  // namespace
 
-std::vector<Finding> Misuse::findings() const { return state_->findings.all(); }
+Misuse::Misuse(Driver &driver) : StatefulChecker("misuse", std::make_shared<MisuseState>(driver)) {}
 
 }  // namespace cushim::check

@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 
 namespace cushim::check {
 
@@ -25,22 +24,13 @@ namespace cushim::check {
 // A finding lists the blocked call and the waits that the streams are in, as far as the host can see them.
 // Makes the driver calls of check::Hazards. From the first memory value or host function that a stream may
 // wait for, the checker has one thread, which checks the blocked calls twice per `patience`.
-class Deadlock final : public Checker {
+class Deadlock final : public StatefulChecker {
  public:
   // Called with each still-waits finding at once, since the program may never end. Default: writes it to
   // stderr.
   using Report = std::function<void(const Finding &)>;
   explicit Deadlock(Driver &driver, std::chrono::milliseconds patience = std::chrono::seconds(10),
                     Report report = {});
-  ~Deadlock() override;
-
-  std::string_view name() const noexcept override { return "deadlock"; }
-  std::vector<Finding> findings() const override;
-  std::vector<Finding> finish() override { return findings(); }
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
 };
 
 }  // namespace cushim::check

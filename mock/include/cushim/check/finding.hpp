@@ -5,10 +5,12 @@
 #include <cushim/check/call_stack.hpp>
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cushim::check {
@@ -73,6 +75,40 @@ class Checker {
 
  protected:
   Checker() = default;
+};
+
+// The hooks and findings of one of cushim's checkers.
+struct CheckerState {
+  virtual ~CheckerState() = default;
+  // Returns the findings so far.
+  virtual std::vector<Finding> all() { return findings.all(); }
+  // Adds findings about what must be destroyed or finished by now.
+  virtual void finish() {}
+  // Called when the checker is destroyed, after which calls that are in the driver may still use the state.
+  virtual void stop() {}
+
+  Findings findings;
+};
+
+// The base of cushim's checkers.
+class StatefulChecker : public Checker {
+ public:
+  ~StatefulChecker() override { state_->stop(); }
+  std::string_view name() const noexcept final { return name_; }
+  std::vector<Finding> findings() const final { return state_->all(); }
+  std::vector<Finding> finish() final {
+    state_->finish();
+    return findings();
+  }
+
+ protected:
+  // name must have static storage duration.
+  StatefulChecker(std::string_view name, std::shared_ptr<CheckerState> state)
+      : name_(name), state_(std::move(state)) {}
+
+ private:
+  std::string_view name_;
+  std::shared_ptr<CheckerState> state_;
 };
 
 }  // namespace cushim::check

@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,18 +46,9 @@ struct HazardOptions {
 // Driver calls: cuCtxGetCurrent for calls on the null stream; cuStreamIsCapturing, cuStreamGetFlags and
 // cuStreamGetCtx for a stream that is older than the checker; cuMemGetAddressRange for memory of another
 // process; cuFuncGetName and cuFuncGetParamInfo for a kernel that a driver outside of this process launches.
-class Hazards final : public Checker {
+class Hazards final : public StatefulChecker {
  public:
   explicit Hazards(Driver &driver, HazardOptions options = {});
-  ~Hazards() override;
-
-  std::string_view name() const noexcept override { return "hazards"; }
-  std::vector<Finding> findings() const override;
-  std::vector<Finding> finish() override;
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;
 };
 
 }  // namespace cushim::check

@@ -10,7 +10,6 @@
 #include <cushim/driver.hpp>
 
 #include <cstdint>
-#include <memory>
 
 namespace cushim::check {
 
@@ -32,23 +31,13 @@ enum class KernelCheck : std::uint8_t { memory, races, init, barriers };
 
 // Reports defects of kernels that are launched while this object exists. A finding is available when its
 // kernel has run. Kernels of other drivers, registered kernels and cubins without PTX are not checked; a line
-// on stderr says so. Memory that was allocated before counts as written, and has no red zone.
-class KernelChecks final : public Checker {
+// on stderr says so. Memory that was allocated before counts as written, and has no red zone. name() is
+// "memory", "races", "init" or "barriers". finish() returns the same as findings(), because a defect is found
+// when the kernel runs; it writes a line to stderr if the driver has executed no kernel of the launches.
+class KernelChecks final : public StatefulChecker {
  public:
   // Installs hooks on the driver. Throws as mock::DriverSlot::over().
   KernelChecks(Driver &driver, KernelCheck check);
-  ~KernelChecks() override;
-
-  // Returns "memory", "races", "init" or "barriers".
-  std::string_view name() const noexcept override;
-  std::vector<Finding> findings() const override;
-  // Same as findings(), because a defect is found when the kernel runs. Writes a line to stderr if the driver
-  // has executed no kernel of the launches.
-  std::vector<Finding> finish() override;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace cushim::check

@@ -9,8 +9,6 @@
 #include <cushim/check/finding.hpp>
 #include <cushim/driver.hpp>
 
-#include <memory>
-
 namespace cushim::check {
 
 // Tracks contexts, streams, events, arrays, memory pools, modules, graphs, user objects and captures; device,
@@ -26,19 +24,10 @@ namespace cushim::check {
 //                      time. Resetting a primary context reports no leaks.
 // Does not see objects that are older than the checker or that bypass cushim. Calls cuCtxGetCurrent when an
 // object is created after the current context may have changed.
-class Leaks final : public Checker {
+class Leaks final : public StatefulChecker {
  public:
   // Installs hooks on the driver. Throws as mock::DriverSlot::over().
   explicit Leaks(Driver &driver);
-  ~Leaks() override;
-
-  std::string_view name() const noexcept override { return "leaks"; }
-  std::vector<Finding> findings() const override;
-  std::vector<Finding> finish() override;
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace cushim::check

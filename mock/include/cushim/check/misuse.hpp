@@ -9,8 +9,6 @@
 #include <cushim/check/finding.hpp>
 #include <cushim/driver.hpp>
 
-#include <memory>
-
 namespace cushim::check {
 
 // Rules:
@@ -28,22 +26,13 @@ namespace cushim::check {
 // pool and for memory CUDA_ERROR_INVALID_VALUE, for an object destroyed with its context
 // CUDA_ERROR_CONTEXT_IS_DESTROYED. Exceptions: the driver itself rejects a wrong context, and memory that
 // is unregistered or closed again, so those calls reach it.
+// A misuse is found when it happens: finish() returns the same as findings().
 // Objects that are older than the checker are not checked. An object made by a library that looks up the
 // driver itself bypasses cushim; it may get a handle value that the checker has seen destroyed.
-class Misuse final : public Checker {
+class Misuse final : public StatefulChecker {
  public:
   // Installs hooks on the driver. Throws as mock::DriverSlot::over().
   explicit Misuse(Driver &driver);
-  ~Misuse() override;
-
-  std::string_view name() const noexcept override { return "misuse"; }
-  std::vector<Finding> findings() const override;
-  // Same as findings(): a misuse is found when it happens.
-  std::vector<Finding> finish() override { return findings(); }
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace cushim::check

@@ -73,19 +73,11 @@ const char *object_name(Object object) noexcept;
 
 // Returns whether the object is memory that a program accesses by its address.
 constexpr bool is_memory(Object object) noexcept {
-  switch (object) {
-    case Object::device_memory:
-    case Object::ipc_memory:
-    case Object::managed_memory:
-    case Object::mapped_memory:
-    case Object::pinned_memory:
-    case Object::registered_memory:
-    case Object::shared_pool_memory:
-    case Object::stream_ordered_memory:
-      return true;
-    default:
-      return false;
-  }
+  using enum Object;
+  for (const Object memory : {device_memory, ipc_memory, managed_memory, mapped_memory, pinned_memory,
+                              registered_memory, shared_pool_memory, stream_ordered_memory})
+    if (object == memory) return true;
+  return false;
 }
 
 // The index of an argument, from 0, or kLastArgument: variants of one name differ in the number of their

@@ -30,30 +30,17 @@ inline constexpr Trait may_block = waits(Wait::may_block);
 inline constexpr Trait synchronizes = waits(Wait::synchronizes);
 
 // Lifetimes: the object, and the argument that is its handle or address, or to which the call writes it.
-constexpr Trait changes_lifetime(Lifetime lifetime, Object object, ArgumentIndex subject) {
-  return {.field = Field::lifetime,
-          .value = static_cast<std::uint8_t>(lifetime),
-          .object = object,
-          .first = subject};
-}
-constexpr Trait creates(Object object, ArgumentIndex subject) {
-  return changes_lifetime(Lifetime::creates, object, subject);
-}
-constexpr Trait opens(Object object, ArgumentIndex subject) {
-  return changes_lifetime(Lifetime::opens, object, subject);
-}
-constexpr Trait retains(Object object, ArgumentIndex subject) {
-  return changes_lifetime(Lifetime::retains, object, subject);
-}
-constexpr Trait releases(Object object, ArgumentIndex subject) {
-  return changes_lifetime(Lifetime::releases, object, subject);
-}
-constexpr Trait destroys(Object object, ArgumentIndex subject) {
-  return changes_lifetime(Lifetime::destroys, object, subject);
-}
-constexpr Trait resets(Object object, ArgumentIndex subject) {
-  return changes_lifetime(Lifetime::resets, object, subject);
-}
+struct LifetimeTrait {
+  constexpr Trait operator()(Object object, ArgumentIndex subject) const {
+    return {.field = Field::lifetime,
+            .value = static_cast<std::uint8_t>(lifetime),
+            .object = object,
+            .first = subject};
+  }
+  Lifetime lifetime;
+};
+inline constexpr LifetimeTrait creates{Lifetime::creates}, opens{Lifetime::opens}, retains{Lifetime::retains},
+    releases{Lifetime::releases}, destroys{Lifetime::destroys}, resets{Lifetime::resets};
 constexpr Trait inverse(std::string_view base) { return {.field = Field::inverse, .text = base}; }
 // The argument with the size of the memory.
 constexpr Trait bytes(ArgumentIndex size) { return {.field = Field::bytes, .first = size}; }

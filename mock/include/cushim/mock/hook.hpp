@@ -49,7 +49,6 @@ class HookStack : public std::enable_shared_from_this<HookStack> {
     explicit Call(const HookStack &stack);
     ~Call();
     Call(const Call &) = delete;
-    Call &operator=(const Call &) = delete;
     const Layers &layers() const noexcept { return *layers_; }
 
    private:
@@ -167,6 +166,16 @@ std::unique_ptr<mock::AnyReceiver> make_receiver(mock::DriverSlot &driver_slot, 
       new mock::HookReceiver<Signature>(driver_slot, slot, below, std::move(stack)));
 }
 
+// A layer that calls a function object.
+template <class Signature, class Body>
+class BodyLayer : public mock::Layer<Signature> {
+ public:
+  explicit BodyLayer(Body body) : body_(std::move(body)) {}
+
+ protected:
+  Body body_;
+};
+
 template <class Signature, class Body>
 class Before;
 template <class Signature, class Body>
@@ -175,56 +184,47 @@ template <class Signature, class Body>
 class After;
 
 template <class Body, class... Arguments>
-class Before<CUresult(Arguments...), Body> final : public mock::Layer<CUresult(Arguments...)> {
+class Before<CUresult(Arguments...), Body> final : public BodyLayer<CUresult(Arguments...), Body> {
  public:
-  explicit Before(Body body) : body_(std::move(body)) {}
+  using BodyLayer<CUresult(Arguments...), Body>::BodyLayer;
   CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
     if constexpr (std::is_void_v<std::invoke_result_t<Body &, Arguments...>>) {
-      body_(arguments...);
+      this->body_(arguments...);
     } else {
-      const std::optional<CUresult> answer = body_(arguments...);
+      const std::optional<CUresult> answer = this->body_(arguments...);
       if (answer) return *answer;
     }
     return next(arguments...);
   }
-
- private:
-  Body body_;
 };
 
 template <class Body, class... Arguments>
-class Replace<CUresult(Arguments...), Body> final : public mock::Layer<CUresult(Arguments...)> {
+class Replace<CUresult(Arguments...), Body> final : public BodyLayer<CUresult(Arguments...), Body> {
   using Next = mock::Next<CUresult(Arguments...)>;
 
  public:
-  explicit Replace(Body body) : body_(std::move(body)) {}
+  using BodyLayer<CUresult(Arguments...), Body>::BodyLayer;
   CUresult run(const Next &next, Arguments... arguments) override {
     if constexpr (std::is_invocable_v<Body &, const Next &, Arguments...>)
-      return body_(next, arguments...);
+      return this->body_(next, arguments...);
     else
-      return body_(arguments...);
+      return this->body_(arguments...);
   }
-
- private:
-  Body body_;
 };
 
 template <class Body, class... Arguments>
-class After<CUresult(Arguments...), Body> final : public mock::Layer<CUresult(Arguments...)> {
+class After<CUresult(Arguments...), Body> final : public BodyLayer<CUresult(Arguments...), Body> {
  public:
-  explicit After(Body body) : body_(std::move(body)) {}
+  using BodyLayer<CUresult(Arguments...), Body>::BodyLayer;
   CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
     const CUresult result = next(arguments...);
     if constexpr (std::is_void_v<std::invoke_result_t<Body &, CUresult, Arguments...>>) {
-      body_(result, arguments...);
+      this->body_(result, arguments...);
       return result;
     } else {
-      return body_(result, arguments...);
+      return this->body_(result, arguments...);
     }
   }
-
- private:
-  Body body_;
 };
 
 // The function type of a function pointer.

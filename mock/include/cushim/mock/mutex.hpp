@@ -15,10 +15,6 @@ namespace cushim::mock {
 // library. Use it like std::mutex.
 class Mutex {
  public:
-  Mutex() = default;
-  Mutex(const Mutex &) = delete;
-  Mutex &operator=(const Mutex &) = delete;
-
   void lock() noexcept {
     if (!try_lock()) wait();
   }
