@@ -21,10 +21,7 @@ using cushim::bench::need;
 
 struct Checked {
   explicit Checked(const std::string &words) : checkers(machine.driver(), words) {
-    CUcontext context = nullptr;
-    need(driver().cuInit(0));
-    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver().cuCtxSetCurrent(context));
+    cushim::bench::enter(driver());
     need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     need(driver().cuMemAlloc(&memory, 4096));

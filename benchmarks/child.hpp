@@ -3,6 +3,7 @@
 // once.
 #pragma once
 
+#include <benchmark/benchmark.h>
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,6 +54,12 @@ inline double in_child(double (*measure)(), const char *warm_up = "libfake_warm_
   close(ends[0]);
   waitpid(child, nullptr, 0);
   return seconds;
+}
+
+// For Benchmark::Apply(): runs the benchmark, which measures by itself, once in each of these repetitions.
+template <int repetitions, benchmark::TimeUnit unit>
+void once_each(benchmark::internal::Benchmark *one) {
+  one->UseManualTime()->Iterations(1)->Repetitions(repetitions)->Unit(unit);
 }
 
 }  // namespace cushim::bench

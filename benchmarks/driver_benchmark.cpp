@@ -61,9 +61,7 @@ void fresh(benchmark::State &state) {
   for (auto _ : state) state.SetIterationTime(in_child(measure, nullptr));
 }
 
-void each_in_microseconds(benchmark::internal::Benchmark *one) {
-  one->UseManualTime()->Iterations(1)->Repetitions(30)->Unit(benchmark::kMicrosecond);
-}
+constexpr auto each_in_microseconds = cushim::bench::once_each<30, benchmark::kMicrosecond>;
 
 BENCHMARK(fresh<dlopen_alone>)->Name("dlopen")->Apply(each_in_microseconds);
 BENCHMARK(fresh<load_eagerly>)->Name("load()")->Apply(each_in_microseconds);

@@ -20,9 +20,7 @@ void fresh(benchmark::State &state) {
     state.SetIterationTime(cushim::bench::in_child([] { return cushim::bench::seconds_of(work); }));
 }
 
-void each_in_microseconds(benchmark::internal::Benchmark *one) {
-  one->UseManualTime()->Iterations(1)->Repetitions(200)->Unit(benchmark::kMicrosecond);
-}
+constexpr auto each_in_microseconds = cushim::bench::once_each<200, benchmark::kMicrosecond>;
 
 BENCHMARK(fresh<cushim::bench::all_by_plt>)->Name("once each/plt")->Apply(each_in_microseconds);
 BENCHMARK(fresh<load_and_call>)->Name("once each/table")->Apply(each_in_microseconds);

@@ -3,7 +3,6 @@
 // clone and destruction of graphs with 1,000 and 100,000 nodes, in one run. Times are processor times of all
 // threads.
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
@@ -17,33 +16,17 @@
 
 namespace {
 
-using cushim::driver;
-using cushim::ScopedDriver;
-using cushim::bench::need;
-using cushim::sim::Machine;
-using cushim::sim::Schedule;
+using namespace cushim;
+using namespace cushim::bench;
+using namespace cushim::sim;
 
 constexpr std::size_t kLittle = 1'000, kMuch = 100'000;
 constexpr std::size_t kForks = 8;  // streams of a fork
 
-double seconds_of(const std::function<void()> &work) {
-  const auto processor_seconds = [] {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-  };
-  const double start = processor_seconds();
-  work();
-  return processor_seconds() - start;
-}
-
 struct Running {
   Running() : machine({.schedule = Schedule::eager}), scope(machine.driver()), forks(kForks) {
-    CUcontext context = nullptr;
     CUmodule module = nullptr;
-    need(driver().cuInit(0));
-    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver().cuCtxSetCurrent(context));
+    enter(driver());
     need(driver().cuMemAlloc(&memory, 1 << 20));
     need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
@@ -136,21 +119,21 @@ Times use_graph(const Running &running, const Make &make, std::size_t count) {
   Times times{};
   CUgraph graph = nullptr;
   CUgraphExec executable = nullptr;
-  times.creation = seconds_of([&] { graph = make(running, count); });
+  times.creation = processor_seconds_of([&] { graph = make(running, count); });
   times.instantiation =
-      seconds_of([&] { need(driver().cuGraphInstantiateWithFlags(&executable, graph, 0)); });
-  times.launch = seconds_of([&] {
+      processor_seconds_of([&] { need(driver().cuGraphInstantiateWithFlags(&executable, graph, 0)); });
+  times.launch = processor_seconds_of([&] {
     need(driver().cuGraphLaunch(executable, running.stream));
     need(driver().cuStreamSynchronize(running.stream));
   });
-  times.update = seconds_of([&] {
+  times.update = processor_seconds_of([&] {
     CUgraphExecUpdateResultInfo info = {};
     need(driver().cuGraphExecUpdate(executable, graph, &info));
   });
   CUgraph copy = nullptr;
-  times.clone = seconds_of([&] { need(driver().cuGraphClone(&copy, graph)); });
+  times.clone = processor_seconds_of([&] { need(driver().cuGraphClone(&copy, graph)); });
   need(driver().cuGraphDestroy(copy));
-  times.destruction = seconds_of([&] {
+  times.destruction = processor_seconds_of([&] {
     need(driver().cuGraphExecDestroy(executable));
     need(driver().cuGraphDestroy(graph));
   });

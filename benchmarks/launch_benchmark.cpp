@@ -47,10 +47,7 @@ class Running {
                                                   : nullptr),
         scope_(machine_ != nullptr ? machine_->driver() : *real_driver()) {
     if (kernel == Kernel::registered) machine_->kernel("empty", [](const cushim::sim::Launch &) {});
-    CUcontext context = nullptr;
-    need(driver().cuInit(0));
-    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver().cuCtxSetCurrent(context));
+    cushim::bench::enter(driver());
     need(driver().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
     module_ = load();
     need(driver().cuModuleGetFunction(&function_, module_, "empty"));

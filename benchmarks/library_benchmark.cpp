@@ -60,16 +60,13 @@ void processor(benchmark::State &state) {
   for (auto _ : state) state.SetIterationTime(start());
 }
 
-void each_in_milliseconds(benchmark::internal::Benchmark *one) {
-  one->UseManualTime()->Iterations(1)->Repetitions(300)->Unit(benchmark::kMillisecond);
-}
+constexpr auto each_in_milliseconds = cushim::bench::once_each<300, benchmark::kMillisecond>;
 
-BENCHMARK(elapsed<without>)->Name("elapsed/without")->Apply(each_in_milliseconds);
-BENCHMARK(elapsed<opened>)->Name("elapsed/opened")->Apply(each_in_milliseconds);
-BENCHMARK(elapsed<with_context>)->Name("elapsed/context")->Apply(each_in_milliseconds);
-BENCHMARK(processor<without>)->Name("processor/without")->Apply(each_in_milliseconds);
-BENCHMARK(processor<opened>)->Name("processor/opened")->Apply(each_in_milliseconds);
-BENCHMARK(processor<with_context>)->Name("processor/context")->Apply(each_in_milliseconds);
+template <double (*start)()>
+void register_start(const std::string &name) {
+  benchmark::RegisterBenchmark(("elapsed/" + name).c_str(), elapsed<start>)->Apply(each_in_milliseconds);
+  benchmark::RegisterBenchmark(("processor/" + name).c_str(), processor<start>)->Apply(each_in_milliseconds);
+}
 
 // ---- Calls of the library's exported functions, and of a machine in this process ----
 
@@ -78,10 +75,7 @@ using cushim::Driver;
 // A driver, its current context, and a completed event of that context.
 struct Side {
   explicit Side(Driver &which) : driver(which) {
-    CUcontext context = nullptr;
-    need(driver.cuInit(0));
-    need(driver.cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver.cuCtxSetCurrent(context));
+    cushim::bench::enter(driver);
     need(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     need(driver.cuEventRecord(event, nullptr));
     need(driver.cuEventSynchronize(event));
@@ -127,16 +121,21 @@ void query(benchmark::State &state) {
 // Many short repetitions: on a busy machine most of them are not interrupted.
 void briefly(benchmark::internal::Benchmark *one) { one->MinTime(0.002)->Repetitions(101); }
 
-BENCHMARK(version<in_process>)->Name("cuDriverGetVersion/in process")->Apply(briefly);
-BENCHMARK(version<in_library>)->Name("cuDriverGetVersion/library")->Apply(briefly);
-BENCHMARK(current<in_process>)->Name("cuCtxGetCurrent/in process")->Apply(briefly);
-BENCHMARK(current<in_library>)->Name("cuCtxGetCurrent/library")->Apply(briefly);
-BENCHMARK(query<in_process>)->Name("cuEventQuery/in process")->Apply(briefly);
-BENCHMARK(query<in_library>)->Name("cuEventQuery/library")->Apply(briefly);
+template <Side &(*which)()>
+void register_calls(const std::string &name) {
+  benchmark::RegisterBenchmark(("cuDriverGetVersion/" + name).c_str(), version<which>)->Apply(briefly);
+  benchmark::RegisterBenchmark(("cuCtxGetCurrent/" + name).c_str(), current<which>)->Apply(briefly);
+  benchmark::RegisterBenchmark(("cuEventQuery/" + name).c_str(), query<which>)->Apply(briefly);
+}
 
 }  // namespace
 
 int main(int argc, char **argv) {
+  register_start<without>("without");
+  register_start<opened>("opened");
+  register_start<with_context>("context");
+  register_calls<in_process>("in process");
+  register_calls<in_library>("library");
   cushim::bench::Summary summary;
   for (const std::string time : {"elapsed", "processor"})
     for (const std::string what : {"opened", "context"})

@@ -50,9 +50,7 @@ double dlopen_alone() {
   return seconds_of([] { open_library("libcuda.so.1"); });
 }
 
-void each_in_microseconds(benchmark::internal::Benchmark *one) {
-  one->UseManualTime()->Iterations(1)->Repetitions(300)->Unit(benchmark::kMicrosecond);
-}
+constexpr auto each_in_microseconds = cushim::bench::once_each<300, benchmark::kMicrosecond>;
 
 BENCHMARK(fresh<dlopen_alone>)->Name("dlopen")->Apply(each_in_microseconds);
 BENCHMARK(fresh<beyond_dlopen<load_eagerly>>)->Name("eager load")->Apply(each_in_microseconds);

@@ -6,11 +6,8 @@
 
 namespace {
 
+using namespace cushim::bench;
 using cushim::driver;
-using cushim::bench::Life;
-using cushim::bench::need;
-using cushim::bench::Running;
-using cushim::bench::Work;
 
 constexpr std::size_t kGranule = 2 << 20;
 
@@ -108,10 +105,8 @@ CUresult get_pointer_attribute(Running &, CUdeviceptr at) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  constexpr std::size_t kMany = 100'000;
   const Life lives[] = {
       {"cuMemAlloc",
-       kMany,
        {{"allocate", each_address(allocate_512)},
         {"set", with_each(set_bytes)},
         {"attribute", with_each(get_pointer_attribute)},
@@ -119,7 +114,6 @@ int main(int argc, char **argv) {
         {"allocate more", each_address(allocate_1024)},
         {"free", with_each(free_memory)}}},
       {"cuMemAllocManaged",
-       kMany,
        {{"allocate", each_address(allocate_managed)},
         {"set", with_each(set_bytes)},
         {"advise", with_each(advise)},
@@ -127,29 +121,27 @@ int main(int argc, char **argv) {
         {"allocate", each_address(allocate_managed)},
         {"free", with_each(free_memory)}}},
       {"cuMemHostAlloc",
-       kMany,
        {{"allocate", each_address(allocate_host)},
         {"set", with_each(set_bytes)},
         {"free", with_each(free_host)}}},
       {"cuMemAllocFromPoolAsync",
-       kMany,
        {{"allocate", each_address(allocate_async)},
         {"set", with_each(set_bytes)},
         {"free every second", with_each_second(free_async)},
         {"allocate more", each_address(allocate_more_async)},
         {"free", with_each(free_async)},
         {"allocate again", each_address(allocate_async)}}},
-      {"pools", 20'000, {{"create", each_address(make_pool)}, {"destroy", with_each(destroy_pool)}}},
+      {"pools", {{"create", each_address(make_pool)}, {"destroy", with_each(destroy_pool)}}, 20'000},
       {"reserved ranges",
-       20'000,
        {{"reserve", each_address(reserve)},
         {"map", with_each(map)},
         {"access", with_each(set_access)},
         {"set", with_each(set_bytes)},
         {"attribute", with_each(get_pointer_attribute)},
         {"unmap", with_each(unmap)},
-        {"free", with_each(free_range)}}},
-      {"physical memory", 60'000, {{"create", each_address(create_memory)}, {"release", with_each(release)}}},
+        {"free", with_each(free_range)}},
+       20'000},
+      {"physical memory", {{"create", each_address(create_memory)}, {"release", with_each(release)}}, 60'000},
   };
-  return cushim::bench::measure_all(lives, argc, argv);
+  return measure_all(lives, argc, argv);
 }

@@ -4,10 +4,8 @@
 
 namespace {
 
+using namespace cushim::bench;
 using cushim::driver;
-using cushim::bench::Life;
-using cushim::bench::need;
-using cushim::bench::Running;
 
 CUgraphNode empty_node(const Running &running, const CUgraphNode *after, std::size_t count) {
   CUgraphNode node = nullptr;
@@ -157,10 +155,8 @@ void retain_user_objects(Running &running, std::size_t count) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  constexpr std::size_t kMany = 100'000;
   const Life lives[] = {
       {"graph, one node's dependents",
-       kMany,
        {{"add", add_dependents_of_one},
         {"edges", get_edges},
         {"each node's edges", get_each_nodes_edges},
@@ -168,7 +164,6 @@ int main(int argc, char **argv) {
         {"launch", launch},
         {"destroy nodes", destroy_nodes}}},
       {"graph, chain",
-       kMany,
        {{"add", add_chain},
         {"edges", get_edges},
         {"each node's edges", get_each_nodes_edges},
@@ -177,14 +172,14 @@ int main(int argc, char **argv) {
         {"launch", launch},
         {"destroy nodes", destroy_nodes}}},
       {"graph, layers, per edge",
-       300'000,
-       {{"add", add_layers}, {"edges", get_edges}, {"destroy nodes", destroy_nodes}}},
-      {"graph, child graphs", kMany, {{"add", add_child_graphs}, {"launch", launch}}},
-      {"graph, allocations", kMany, {{"add", add_allocations}, {"launch", launch}}},
-      {"graph, copies between two allocations", kMany, {{"add", add_copies}, {"launch", launch}}},
-      {"capture, joins", 20'000, {{"capture", capture_many_joins}}},
-      {"graphs", kMany, {{"make", make_graphs}}},
-      {"user objects", kMany, {{"retain", retain_user_objects}, {"launch", launch}}},
+       {{"add", add_layers}, {"edges", get_edges}, {"destroy nodes", destroy_nodes}},
+       300'000},
+      {"graph, child graphs", {{"add", add_child_graphs}, {"launch", launch}}},
+      {"graph, allocations", {{"add", add_allocations}, {"launch", launch}}},
+      {"graph, copies between two allocations", {{"add", add_copies}, {"launch", launch}}},
+      {"capture, joins", {{"capture", capture_many_joins}}, 20'000},
+      {"graphs", {{"make", make_graphs}}},
+      {"user objects", {{"retain", retain_user_objects}, {"launch", launch}}},
   };
-  return cushim::bench::measure_all(lives, argc, argv);
+  return measure_all(lives, argc, argv);
 }

@@ -3,8 +3,6 @@
 // call, and the ratio of both.
 #pragma once
 
-#include <time.h>
-
 #include <cushim/driver.hpp>
 #include <cushim/exact.hpp>
 #include <cushim/sim/machine.hpp>
@@ -31,9 +29,8 @@ struct Running {
   }
 
   Running() : machine({.schedule = sim::Schedule::eager}), scope(machine.driver()) {
-    need(driver().cuInit(0));
-    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver().cuCtxSetCurrent(context));
+    enter(driver());
+    need(driver().cuCtxGetCurrent(&context));
     need(driver().cuMemAlloc(&memory, 1 << 20));
     need(driver().cuMemAlloc(&other, 1 << 20));
     need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -59,27 +56,18 @@ struct Phase {
   Work work;
 };
 
-inline double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
 struct Life {
   const char *name;
-  std::size_t many;  // objects
   std::vector<Phase> phases;
+  std::size_t many = 100'000;  // objects
 };
 
 // Returns the seconds of each phase.
 inline std::vector<double> run(const Life &life, std::size_t count) {
   Running running;
   std::vector<double> seconds;
-  for (const Phase &phase : life.phases) {
-    const double start = processor_seconds();
-    phase.work(running, count);
-    seconds.push_back(processor_seconds() - start);
-  }
+  for (const Phase &phase : life.phases)
+    seconds.push_back(processor_seconds_of([&] { phase.work(running, count); }));
   return seconds;
 }
 

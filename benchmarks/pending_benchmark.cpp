@@ -5,7 +5,6 @@
 // effect.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
-#include <time.h>
 
 #include <cushim/driver.hpp>
 #include <cushim/sim/machine.hpp>
@@ -21,12 +20,9 @@
 
 namespace {
 
-using cushim::driver;
-using cushim::ScopedDriver;
-using cushim::bench::need;
-using cushim::sim::Gate;
-using cushim::sim::Machine;
-using cushim::sim::Schedule;
+using namespace cushim;
+using namespace cushim::bench;
+using namespace cushim::sim;
 
 constexpr std::size_t kLittle = 1'000, kMuch = 1'000'000;
 constexpr Schedule kSchedules[] = {Schedule::eager, Schedule::deferred, Schedule::seeded, Schedule::stepped,
@@ -35,10 +31,7 @@ constexpr Schedule kSchedules[] = {Schedule::eager, Schedule::deferred, Schedule
 struct Running {
   explicit Running(Schedule schedule, std::size_t count = 0)
       : machine({.schedule = schedule}), scope(machine.driver()), streams(count) {
-    CUcontext context = nullptr;
-    need(driver().cuInit(0));
-    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver().cuCtxSetCurrent(context));
+    enter(driver());
     need(driver().cuMemAlloc(&memory, 1 << 20));
     need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     for (CUstream &stream : streams) need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -49,18 +42,6 @@ struct Running {
   CUdeviceptr memory = 0;
   CUevent event = nullptr;
 };
-
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
-double seconds_of(const std::function<void()> &work) {
-  const double start = processor_seconds();
-  work();
-  return processor_seconds() - start;
-}
 
 // ---- Operations behind held streams ----
 
@@ -94,11 +75,11 @@ struct Times {
 Times submit_and_drain(Running &running, Submit submit, std::size_t count) {
   std::vector<Gate> gates;
   for (const CUstream stream : running.streams) gates.push_back(running.machine.gate(stream));
-  const double submission = seconds_of([&] {
+  const double submission = processor_seconds_of([&] {
     for (std::size_t i = 0; i < count; ++i) submit(running, i);
   });
   gates.clear();
-  const double draining = seconds_of([] { need(driver().cuCtxSynchronize()); });
+  const double draining = processor_seconds_of([] { need(driver().cuCtxSynchronize()); });
   return {submission, draining};
 }
 
@@ -195,7 +176,7 @@ void beside(benchmark::State &state, const Beside &what) {
   what.prepare(running, static_cast<std::size_t>(state.range(0)));
   constexpr int kCalls = 10;
   for (auto _ : state) {
-    const double seconds = seconds_of([&] {
+    const double seconds = processor_seconds_of([&] {
       for (int i = 0; i < kCalls; ++i) what.call(running);
     });
     state.SetIterationTime(seconds / kCalls);
@@ -209,7 +190,7 @@ void destroy_streams(benchmark::State &state) {
   std::vector<CUstream> streams(count);
   for (auto _ : state) {
     for (CUstream &stream : streams) need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    const double seconds = seconds_of([&] {
+    const double seconds = processor_seconds_of([&] {
       for (const CUstream stream : streams) need(driver().cuStreamDestroy(stream));
     });
     state.SetIterationTime(seconds / static_cast<double>(count));
@@ -236,7 +217,7 @@ void idle_record(benchmark::State &state, Schedule schedule) {
   need(driver().cuStreamSynchronize(running.streams[0]));
   constexpr int kCalls = 1000;
   for (auto _ : state) {
-    const double seconds = seconds_of([&] {
+    const double seconds = processor_seconds_of([&] {
       for (int i = 0; i < kCalls; ++i) need(driver().cuEventRecord(running.event, running.streams[0]));
     });
     state.SetIterationTime(seconds / kCalls);

@@ -11,30 +11,19 @@
 #include "cushim/ptx/execute.hpp"
 #include "cushim/ptx/module.hpp"
 #include "plain_interpreter.hpp"
+#include "vector_add.hpp"
 
 namespace {
 
 using namespace cushim::ptx;
 
-constexpr std::string_view kernels = R"(.version 9.0
+constexpr std::string_view header = R"(.version 9.0
 .target sm_80
 .address_size 64
 .visible .entry empty() { ret; }
-.visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n) {
-  .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<10>; .reg .f32 %f<4>;
-  ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c]; ld.param.u32 %r1, [n];
-  mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;
-  mad.lo.s32 %r5, %r2, %r3, %r4;
-  setp.ge.s32 %p1, %r5, %r1;
-  @%p1 bra END;
-  mul.wide.s32 %rd4, %r5, 4;
-  add.s64 %rd5, %rd1, %rd4; add.s64 %rd6, %rd2, %rd4; add.s64 %rd7, %rd3, %rd4;
-  ld.global.f32 %f1, [%rd5]; ld.global.f32 %f2, [%rd6];
-  add.f32 %f3, %f1, %f2;
-  st.global.f32 [%rd7], %f3;
-END:
-  ret;
-}
+)";
+// The beginning of a product of two matrices.
+constexpr std::string_view product = R"(
 .visible .entry product(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u32 pn) {
   .reg .pred %p<3>; .reg .f32 %f<8>; .reg .b32 %r<40>; .reg .b64 %rd<13>;
   .shared .align 4 .b8 tile_a[1024];
@@ -58,7 +47,8 @@ TILE:
 )";
 
 std::string source() {
-  std::string text{kernels};
+  std::string text{header};
+  text.append(testing::kVectorAdd).append(product);
   for (int k = 0; k < 16; ++k)
     text += "  ld.shared.f32 %f4, [%r17+" + std::to_string(64 * k) + "]; ld.shared.f32 %f5, [%r15+" +
             std::to_string(4 * k) + "]; fma.rn.f32 %f1, %f5, %f4, %f1;\n";

@@ -17,11 +17,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "need.hpp"
+
 namespace {
 
+using namespace cushim::bench;
+using namespace cushim::replay;
 using cushim::Driver;
-using cushim::replay::Recorder;
-using cushim::replay::Recording;
 using cushim::sim::Machine;
 
 constexpr int kCalls = 8, kLoops = 125'000;
@@ -128,18 +130,12 @@ void read(benchmark::State &state) {
   std::filesystem::remove(file);
 }
 
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
-
 double seconds_of_program() {
   Machine machine;
   Program program(machine.driver());
-  const double before = processor_seconds();
-  for (unsigned i = 0; i < kLoops; ++i) program.run(i);
-  return processor_seconds() - before;
+  return processor_seconds_of([&] {
+    for (unsigned i = 0; i < kLoops; ++i) program.run(i);
+  });
 }
 
 // The counter "programs" is the time of the replay as a multiple of the program's, both of this run.

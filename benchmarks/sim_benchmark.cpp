@@ -18,19 +18,9 @@
 
 namespace {
 
-using cushim::driver;
-using cushim::ScopedDriver;
-using cushim::bench::need;
-using cushim::sim::Machine;
-using cushim::sim::Options;
-using cushim::sim::Schedule;
-
-void enter(int device) {
-  CUcontext context = nullptr;
-  need(driver().cuInit(0));
-  need(driver().cuDevicePrimaryCtxRetain(&context, device));
-  need(driver().cuCtxSetCurrent(context));
-}
+using namespace cushim;
+using namespace cushim::bench;
+using namespace cushim::sim;
 
 // The real driver, if there is one. Open until the process exits, because its threads run until then.
 const cushim::Loaded &real_driver() {
@@ -45,7 +35,7 @@ struct Running {
       : machine(on == On::simulated ? std::make_unique<Machine>(Options{.schedule = Schedule::eager})
                                     : nullptr),
         scope(machine != nullptr ? machine->driver() : *real_driver()) {
-    enter(0);
+    enter(driver());
     need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     need(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     need(driver().cuEventRecord(event, stream));
@@ -171,13 +161,10 @@ cushim::Driver &driver_of_two_devices() {
 
 void copies(benchmark::State &state) {
   cushim::Driver &on = driver_of_two_devices();
-  CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUdeviceptr from = 0, to = 0;
   constexpr std::size_t size = 1 << 20;
-  need(on.cuInit(0));
-  need(on.cuDevicePrimaryCtxRetain(&context, state.thread_index()));
-  need(on.cuCtxSetCurrent(context));
+  enter(on, state.thread_index());
   need(on.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   need(on.cuMemAlloc(&from, size));
   need(on.cuMemAlloc(&to, size));
@@ -190,12 +177,9 @@ void copies(benchmark::State &state) {
 
 void records_and_queries(benchmark::State &state) {
   cushim::Driver &on = driver_of_two_devices();
-  CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUevent event = nullptr;
-  need(on.cuInit(0));
-  need(on.cuDevicePrimaryCtxRetain(&context, state.thread_index()));
-  need(on.cuCtxSetCurrent(context));
+  enter(on, state.thread_index());
   need(on.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   need(on.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
   for (auto _ : state) {

@@ -38,12 +38,7 @@ void allow_access(CUdeviceptr at) {
 // A machine with a current context.
 class Running {
  public:
-  Running() : scope_(machine_.driver()) {
-    CUcontext context = nullptr;
-    need(driver().cuInit(0));
-    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver().cuCtxSetCurrent(context));
-  }
+  Running() : scope_(machine_.driver()) { cushim::bench::enter(driver()); }
 
  private:
   cushim::sim::Machine machine_{{.devices = "h200x2"}};
