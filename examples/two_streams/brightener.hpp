@@ -6,11 +6,23 @@
 #include <cushim/cushim.hpp>
 
 #include <cstdint>
+#include <string>
 #include <vector>
+
+// The start of both kernels: %r4 is the index of the thread's element. Threads behind the last one return.
+inline const std::string kElementOfThread = R"(
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r4, %r1, %r2, %r3;
+  ld.param.u32 %r5, [count];
+  setp.ge.u32 %p, %r4, %r5;
+  @%p bra done;
+)";
 
 // expand(floats, bytes, count): floats[i] = bytes[i].   brighten(floats, factor, count): floats[i] *= factor.
 // A program usually gets PTX from nvcc or NVRTC.
-inline constexpr const char *kBrightenerCode = R"(
+inline const std::string kBrightenerCode = R"(
 .version 7.8
 .target sm_52
 .address_size 64
@@ -19,14 +31,7 @@ inline constexpr const char *kBrightenerCode = R"(
   .reg .b32 %r<6>;
   .reg .f32 %f;
   .reg .b64 %d<6>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.u32 %r4, %r1, %r2, %r3;
-  ld.param.u32 %r5, [count];
-  setp.ge.u32 %p, %r4, %r5;
-  @%p bra done;
-  ld.param.u64 %d1, [from];
+)" + kElementOfThread + R"(  ld.param.u64 %d1, [from];
   cvt.u64.u32 %d2, %r4;
   add.u64 %d1, %d1, %d2;
   ld.global.u8 %r5, [%d1];
@@ -43,14 +48,7 @@ done:
   .reg .b32 %r<6>;
   .reg .f32 %f<3>;
   .reg .b64 %d<4>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.u32 %r4, %r1, %r2, %r3;
-  ld.param.u32 %r5, [count];
-  setp.ge.u32 %p, %r4, %r5;
-  @%p bra done;
-  ld.param.u64 %d1, [floats];
+)" + kElementOfThread + R"(  ld.param.u64 %d1, [floats];
   mul.wide.u32 %d2, %r4, 4;
   add.u64 %d3, %d1, %d2;
   ld.global.f32 %f1, [%d3];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two streams share a frame; an event marks that the frame is complete.
+#include <cushim/cushim.hpp>
 #include <cushim/testing.hpp>
 
 namespace {
 
-using cushim::driver;
+using namespace cushim;
 using cushim::testing::Hold;
 using cushim::testing::hold;
 
@@ -12,32 +13,28 @@ class Frames : public ::testing::Test {
  protected:
   void SetUp() override {
     CUSHIM_NEEDS(gpus(1));
-    ASSERT_EQ(driver().cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    ASSERT_EQ(driver().cuCtxSetCurrent(context), CUDA_SUCCESS);
-    ASSERT_EQ(driver().cuStreamCreate(&producer, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-    ASSERT_EQ(driver().cuStreamCreate(&consumer, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-    ASSERT_EQ(driver().cuEventCreate(&done, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    primary = PrimaryContext::retain(Device::get(0));
+    primary.make_current();
+    producer = Stream::create({.flags = StreamFlags::non_blocking});
+    consumer = Stream::create({.flags = StreamFlags::non_blocking});
   }
-  CUcontext context = nullptr;
-  CUstream producer = nullptr, consumer = nullptr;
-  CUevent done = nullptr;
+  PrimaryContext primary;
+  Stream producer, consumer;
 };
 
 TEST_F(Frames, Are_not_consumed_before_they_are_produced) {
-  Hold held = hold(producer);
-  ASSERT_EQ(driver().cuEventRecord(done, producer), CUDA_SUCCESS);
-  ASSERT_EQ(driver().cuStreamWaitEvent(consumer, done, 0), CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuStreamQuery(consumer), CUDA_ERROR_NOT_READY);
+  Hold held = hold(producer.handle());
+  const Event done = Event::recorded(producer);
+  consumer.wait(done);
+  EXPECT_FALSE(consumer.is_done());
   held.release();
-  EXPECT_EQ(driver().cuStreamSynchronize(consumer), CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuEventQuery(done), CUDA_SUCCESS);
+  consumer.synchronize();
+  EXPECT_TRUE(done.is_done());
 }
 
 TEST_F(Frames, Are_given_to_another_gpu) {
   CUSHIM_NEEDS(gpus(2), peer);
-  int can = 0;
-  ASSERT_EQ(driver().cuDeviceCanAccessPeer(&can, 0, 1), CUDA_SUCCESS);
-  EXPECT_EQ(can, 1);
+  EXPECT_TRUE(Device::get(0).can_access(Device::get(1)));
 }
 
 }  // namespace
