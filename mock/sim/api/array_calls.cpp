@@ -111,19 +111,18 @@ CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CU
 
 }  // namespace
 
-void serve_arrays(Service &service) {
-  service.serve_result<"cuArrayCreate_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuArrayCreate", create_plane>();
-  service.serve_result<"cuArray3DCreate_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuArray3DCreate", create>();
-  service.serve<"cuArrayGetDescriptor_v2000", get_descriptor_of_32_bits<CushimArrayDescriptor_v1>>();
-  service.serve<"cuArrayGetDescriptor", get_plane_descriptor>();
-  service.serve<"cuArray3DGetDescriptor_v2000", get_descriptor_of_32_bits<CushimArray3DDescriptor_v1>>();
-  service.serve<"cuArray3DGetDescriptor", get_descriptor>();
-  service.serve<"cuArrayDestroy", destroy>();
-  service.serve<"cuArrayGetPlane", get_plane>();
-  service.serve<"cuArrayGetMemoryRequirements", get_memory_requirements>();
-  service.serve<"cuArrayGetSparseProperties", get_sparse_properties>();
-}
+constinit const Entries entries_of_arrays = {
+    entries_with_result<kNeeds32BitAddresses, "cuArrayCreate_v2000", "cuArray3DCreate_v2000">,
+    entry<"cuArrayCreate", create_plane>,
+    entry<"cuArray3DCreate", create>,
+    entry<"cuArrayGetDescriptor_v2000", get_descriptor_of_32_bits<CushimArrayDescriptor_v1>>,
+    entry<"cuArrayGetDescriptor", get_plane_descriptor>,
+    entry<"cuArray3DGetDescriptor_v2000", get_descriptor_of_32_bits<CushimArray3DDescriptor_v1>>,
+    entry<"cuArray3DGetDescriptor", get_descriptor>,
+    entry<"cuArrayDestroy", destroy>,
+    entry<"cuArrayGetPlane", get_plane>,
+    entry<"cuArrayGetMemoryRequirements", get_memory_requirements>,
+    entry<"cuArrayGetSparseProperties", get_sparse_properties>,
+};
 
 }  // namespace cushim::sim

@@ -92,21 +92,17 @@ CUresult array_to_array(Call &call, CUarray to, std::size_t to_offset, CUarray f
 
 }  // namespace
 
-void serve_array_copies(Service &service) {
-  service.serve_result<"cuMemcpyHtoA_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyHtoA", host_to_array>();
-  service.serve_result<"cuMemcpyHtoAAsync_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyHtoAAsync", host_to_array_async>();
-  service.serve_result<"cuMemcpyAtoH_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyAtoH", array_to_host>();
-  service.serve_result<"cuMemcpyAtoHAsync_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyAtoHAsync", array_to_host_async>();
-  service.serve_result<"cuMemcpyDtoA_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyDtoA", device_to_array>();
-  service.serve_result<"cuMemcpyAtoD_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyAtoD", array_to_device>();
-  service.serve_result<"cuMemcpyAtoA_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyAtoA", array_to_array>();
-}
+constinit const Entries entries_of_array_copies = {
+    entries_with_result<kNeeds32BitAddresses, "cuMemcpyHtoA_v2000", "cuMemcpyHtoAAsync_v2000",
+                        "cuMemcpyAtoH_v2000", "cuMemcpyAtoHAsync_v2000", "cuMemcpyDtoA_v2000",
+                        "cuMemcpyAtoD_v2000", "cuMemcpyAtoA_v2000">,
+    entry<"cuMemcpyHtoA", host_to_array>,
+    entry<"cuMemcpyHtoAAsync", host_to_array_async>,
+    entry<"cuMemcpyAtoH", array_to_host>,
+    entry<"cuMemcpyAtoHAsync", array_to_host_async>,
+    entry<"cuMemcpyDtoA", device_to_array>,
+    entry<"cuMemcpyAtoD", array_to_device>,
+    entry<"cuMemcpyAtoA", array_to_array>,
+};
 
 }  // namespace cushim::sim

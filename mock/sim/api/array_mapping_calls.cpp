@@ -162,6 +162,6 @@ CUresult map(Call &call, CUarrayMapInfo *list, unsigned count, CUstream handle) 
 
 }  // namespace
 
-void serve_array_mappings(Service &service) { service.serve<"cuMemMapArrayAsync", map>(); }
+constinit const Entries entries_of_array_mappings = {entry<"cuMemMapArrayAsync", map>};
 
 }  // namespace cushim::sim

@@ -22,6 +22,15 @@ inline void require(bool condition, CUresult code = CUDA_ERROR_INVALID_VALUE) {
   if (!condition) fail(code);
 }
 
+// Implements a call that returns one value: stores what read() returns. INVALID_VALUE if `out` is null, which
+// is checked first.
+template <class Value, class Read>
+CUresult store(Value *out, Read read) {
+  require(out != nullptr);
+  *out = static_cast<Value>(read());
+  return CUDA_SUCCESS;
+}
+
 // Throws the fault of the context if it has one.
 inline void require_no_fault(const Context &context) {
   require(context.fault == CUDA_SUCCESS, context.fault);
@@ -37,12 +46,9 @@ T &require_healthy(T &object) {
 // Returns the content of a file; nothing if it cannot be read.
 std::optional<std::string> read_file(const char *path);
 
-// Implement cuFuncGetParamCount and cuKernelGetParamCount, cuFuncGetParamInfo and cuKernelGetParamInfo, and
-// the check of cuFuncSetCacheConfig and cuKernelSetCacheConfig.
-CUresult parameter_count(const ptx::Function &entry, std::size_t *count);
-CUresult parameter_info(const ptx::Function &entry, std::size_t index, std::size_t *offset,
-                        std::size_t *size);
+// The checks of cuFuncSet..., cuKernelSet... and cuCtxSetCacheConfig and ...SharedMemConfig.
 void check_cache_config(CUfunc_cache config);
+void check_shared_config(CUsharedconfig config);
 
 // True in a child of fork(), where the driver does not work, like the real one.
 inline constinit std::atomic<bool> is_forked_child{false};

@@ -237,21 +237,21 @@ void require_allowed_in_capture(Call &call, std::size_t slot) {
   if (capture_rule_of(slot).when == Unsafe::always) require_no_strict_capture(call);
 }
 
-void serve_captures(Service &service) {
-  service.serve<"cuStreamBeginCapture", begin>();
-  service.serve<"cuStreamBeginCapture", begin_globally>();
-  service.serve<"cuStreamEndCapture", end>();
-  service.serve<"cuStreamIsCapturing", is_capturing>();
-  service.serve<"cuStreamGetCaptureInfo", info_of_id>();
-  service.serve<"cuStreamGetCaptureInfo", info_of_graph>();
-  service.serve<"cuStreamUpdateCaptureDependencies", update_without_data>();
+constinit const Entries entries_of_captures = {
+    entry<"cuStreamBeginCapture", begin>,
+    entry<"cuStreamBeginCapture", begin_globally>,
+    entry<"cuStreamEndCapture", end>,
+    entry<"cuStreamIsCapturing", is_capturing>,
+    entry<"cuStreamGetCaptureInfo", info_of_id>,
+    entry<"cuStreamGetCaptureInfo", info_of_graph>,
+    entry<"cuStreamUpdateCaptureDependencies", update_without_data>,
 #if CUDA_VERSION >= 12030
-  service.serve<"cuStreamBeginCaptureToGraph", begin_to_graph>();
-  service.serve<"cuStreamBeginRecaptureToGraph", begin_again>();
-  service.serve<"cuStreamGetCaptureInfo", info_of_edges>();
-  service.serve<"cuStreamUpdateCaptureDependencies", update_with_data>();
+    entry<"cuStreamBeginCaptureToGraph", begin_to_graph>,
+    entry<"cuStreamBeginRecaptureToGraph", begin_again>,
+    entry<"cuStreamGetCaptureInfo", info_of_edges>,
+    entry<"cuStreamUpdateCaptureDependencies", update_with_data>,
 #endif
-  service.serve<"cuThreadExchangeStreamCaptureMode", exchange_mode>();
-}
+    entry<"cuThreadExchangeStreamCaptureMode", exchange_mode>,
+};
 
 }  // namespace cushim::sim

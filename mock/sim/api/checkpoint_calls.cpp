@@ -59,10 +59,12 @@ CUresult lock(Call &call, int pid, CUcheckpointLockArgs *with) {
   return CUDA_SUCCESS;
 }
 
-CUresult checkpoint(Call &call, int pid, CUcheckpointCheckpointArgs *with) {
+// Implements calls whose arguments have only reserved members.
+template <State from, State to, class Arguments>
+CUresult change(Call &call, int pid, Arguments *with) {
   require_own(pid);
   require(with == nullptr || is_zero(with->reserved));
-  change(call, State::locked, State::checkpointed);
+  change(call, from, to);
   return CUDA_SUCCESS;
 }
 
@@ -74,35 +76,22 @@ CUresult restore(Call &call, int pid, CUcheckpointRestoreArgs *with) {
     fail(CUDA_ERROR_NOT_SUPPORTED);
   }
 #endif
-  require(with == nullptr || is_zero(with->reserved));
-  change(call, State::checkpointed, State::locked);
-  return CUDA_SUCCESS;
-}
-
-CUresult unlock(Call &call, int pid, CUcheckpointUnlockArgs *with) {
-  require_own(pid);
-  require(with == nullptr || is_zero(with->reserved));
-  change(call, State::locked, State::running);
-  return CUDA_SUCCESS;
+  return change<State::checkpointed, State::locked>(call, pid, with);
 }
 
 }  // namespace
 
-void serve_checkpoints(Service &service) {
-  service.serve<"cuCheckpointProcessGetState", get_state, When::also_while_locked>();
-  service.serve<"cuCheckpointProcessGetRestoreThreadId", get_restore_thread, When::also_while_locked>();
-  service.serve<"cuCheckpointProcessLock", lock, When::also_while_locked>();
-  service.serve<"cuCheckpointProcessCheckpoint", checkpoint, When::also_while_locked>();
-  service.serve<"cuCheckpointProcessRestore", restore, When::also_while_locked>();
-  service.serve<"cuCheckpointProcessUnlock", unlock, When::also_while_locked>();
-}
+constinit const Entries entries_of_checkpoints = {
+    entry<"cuCheckpointProcessGetState", get_state, When::also_while_locked>,
+    entry<"cuCheckpointProcessGetRestoreThreadId", get_restore_thread, When::also_while_locked>,
+    entry<"cuCheckpointProcessLock", lock, When::also_while_locked>,
+    entry<"cuCheckpointProcessCheckpoint",
+          change<State::locked, State::checkpointed, CUcheckpointCheckpointArgs>, When::also_while_locked>,
+    entry<"cuCheckpointProcessRestore", restore, When::also_while_locked>,
+    entry<"cuCheckpointProcessUnlock", change<State::locked, State::running, CUcheckpointUnlockArgs>,
+          When::also_while_locked>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_checkpoints(Service &) {}
 }  // namespace cushim::sim
 
 #endif

@@ -139,12 +139,10 @@ CUDA_CONDITIONAL_NODE_PARAMS parameters_of(GraphNode &node) {
           static_cast<unsigned>(command.handles.size()), command.handles.data(), node.context};
 }
 
-#endif
+constinit const Entries entries_of_conditional_nodes = {
+    entry<"cuGraphConditionalHandleCreate", create_handle>,
+};
 
-void serve_conditional_nodes([[maybe_unused]] Service &service) {
-#if CUDA_VERSION >= 12030
-  service.serve<"cuGraphConditionalHandleCreate", create_handle>();
 #endif
-}
 
 }  // namespace cushim::sim

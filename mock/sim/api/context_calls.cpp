@@ -85,22 +85,17 @@ CUresult set_current(Call &call, CUcontext handle) {
 }
 
 CUresult get_current(Call &call, CUcontext *out) {
-  require(out != nullptr);
-  *out = reinterpret_cast<CUcontext>(call.thread().stack.current_handle());
-  return CUDA_SUCCESS;
-}
-
-CUresult get_device(Call &call, CUdevice *device) {
-  require(device != nullptr);
-  *device = call.current_or_destroyed().device->ordinal;
-  return CUDA_SUCCESS;
+  return store(out, [&] { return reinterpret_cast<CUcontext>(call.thread().stack.current_handle()); });
 }
 
 CUresult get_device_of(Call &call, CUdevice *device, CUcontext handle) {
-  require(device != nullptr);
-  *device = (handle == nullptr ? call.current_or_destroyed() : call.context(handle)).device->ordinal;
-  return CUDA_SUCCESS;
+  return store(device, [&] {
+    const Context &context = handle == nullptr ? call.current_or_destroyed() : call.context(handle);
+    return context.device->ordinal;
+  });
 }
+
+CUresult get_device(Call &call, CUdevice *device) { return get_device_of(call, device, nullptr); }
 
 CUresult get_flags(Call &call, unsigned *flags) {
   require(flags != nullptr);
@@ -235,32 +230,26 @@ CUresult set_limit(Call &call, CUlimit limit, std::size_t value) {
   return CUDA_SUCCESS;
 }
 
-CUresult get_cache_config(Call &call, CUfunc_cache *config) {
+// Returns a setting of the current context.
+template <auto setting, class Value>
+CUresult get(Call &call, Value *value) {
   const Context &context = call.context();
-  require(config != nullptr);
-  *config = context.cache_config;
+  require(value != nullptr);
+  *value = context.*setting;
   return CUDA_SUCCESS;
 }
 
 CUresult set_cache_config(Call &call, CUfunc_cache config) {
   Context &context = call.context();
-  require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
+  check_cache_config(config);
   context.cache_config = config;
-  return CUDA_SUCCESS;
-}
-
-CUresult get_shared_config(Call &call, CUsharedconfig *config) {
-  const Context &context = call.context();
-  require(config != nullptr);
-  *config = context.shared_config;
   return CUDA_SUCCESS;
 }
 
 // Devices since Kepler have a fixed bank width and ignore the setting.
 CUresult set_shared_config(Call &call, CUsharedconfig config) {
   call.context();
-  require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
-          config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+  check_shared_config(config);
   return CUDA_SUCCESS;
 }
 
@@ -294,37 +283,37 @@ bool are_context_flags(unsigned flags) noexcept {
   return (flags & ~kKnown) == 0 && (schedule & (schedule - 1)) == 0;
 }
 
-void serve_contexts(Service &service) {
-  // Creates a context with 32-bit addresses, which does not exist in a 64-bit process. Measured, driver 580.
-  service.serve_result<"cuCtxCreate_v2000", CUDA_ERROR_OUT_OF_MEMORY>();
-  service.serve<"cuCtxCreate_v3020", create>();
-  service.serve<"cuCtxCreate", create_with_affinity>();
+constinit const Entries entries_of_contexts = {
+    // Creates a context with 32-bit addresses, unknown to a 64-bit process. Measured, driver 580.
+    entries_with_result<CUDA_ERROR_OUT_OF_MEMORY, "cuCtxCreate_v2000">,
+    entry<"cuCtxCreate_v3020", create>,
+    entry<"cuCtxCreate", create_with_affinity>,
 #if CUDA_VERSION >= 12050
-  service.serve<"cuCtxCreate", create_with_parameters>();
+    entry<"cuCtxCreate", create_with_parameters>,
 #endif
-  service.serve<"cuCtxDestroy", destroy>();
-  service.serve<"cuCtxPushCurrent", push>();
-  service.serve<"cuCtxPopCurrent", pop>();
-  service.serve<"cuCtxSetCurrent", set_current>();
-  service.serve<"cuCtxGetCurrent", get_current>();
-  service.serve<"cuCtxGetDevice", get_device>();
-  service.serve<"cuCtxGetDevice", get_device_of>();
-  service.serve<"cuCtxGetFlags", get_flags>();
-  service.serve<"cuCtxSetFlags", set_flags>();
-  service.serve<"cuCtxGetId", get_id>();
-  service.serve<"cuCtxSynchronize", synchronize>();
-  service.serve<"cuCtxSynchronize", synchronize_of>();
-  service.serve<"cuCtxGetApiVersion", get_api_version>();
-  service.serve<"cuCtxGetStreamPriorityRange", get_priority_range>();
-  service.serve<"cuCtxGetLimit", get_limit>();
-  service.serve<"cuCtxSetLimit", set_limit>();
-  service.serve<"cuCtxGetCacheConfig", get_cache_config>();
-  service.serve<"cuCtxSetCacheConfig", set_cache_config>();
-  service.serve<"cuCtxGetSharedMemConfig", get_shared_config>();
-  service.serve<"cuCtxSetSharedMemConfig", set_shared_config>();
-  service.serve<"cuCtxResetPersistingL2Cache", reset_persisting_cache>();
-  service.serve<"cuCtxAttach", attach>();
-  service.serve<"cuCtxDetach", detach>();
-}
+    entry<"cuCtxDestroy", destroy>,
+    entry<"cuCtxPushCurrent", push>,
+    entry<"cuCtxPopCurrent", pop>,
+    entry<"cuCtxSetCurrent", set_current>,
+    entry<"cuCtxGetCurrent", get_current>,
+    entry<"cuCtxGetDevice", get_device>,
+    entry<"cuCtxGetDevice", get_device_of>,
+    entry<"cuCtxGetFlags", get_flags>,
+    entry<"cuCtxSetFlags", set_flags>,
+    entry<"cuCtxGetId", get_id>,
+    entry<"cuCtxSynchronize", synchronize>,
+    entry<"cuCtxSynchronize", synchronize_of>,
+    entry<"cuCtxGetApiVersion", get_api_version>,
+    entry<"cuCtxGetStreamPriorityRange", get_priority_range>,
+    entry<"cuCtxGetLimit", get_limit>,
+    entry<"cuCtxSetLimit", set_limit>,
+    entry<"cuCtxGetCacheConfig", get<&Context::cache_config, CUfunc_cache>>,
+    entry<"cuCtxSetCacheConfig", set_cache_config>,
+    entry<"cuCtxGetSharedMemConfig", get<&Context::shared_config, CUsharedconfig>>,
+    entry<"cuCtxSetSharedMemConfig", set_shared_config>,
+    entry<"cuCtxResetPersistingL2Cache", reset_persisting_cache>,
+    entry<"cuCtxAttach", attach>,
+    entry<"cuCtxDetach", detach>,
+};
 
 }  // namespace cushim::sim

@@ -32,7 +32,8 @@ void require_no_capture_of(Call &call, const Target &target) {
 }
 
 // The record is in no stream: later work does not wait for it.
-CUresult record(Call &call, const void *handle, CUevent event_handle) {
+template <class Handle>
+CUresult record(Call &call, Handle handle, CUevent event_handle) {
   const Target target = target_of(call, handle);
   Context &context = target.context;
   Event &event = call.event(event_handle);
@@ -59,7 +60,8 @@ CUresult record(Call &call, const void *handle, CUevent event_handle) {
 }
 
 // An idle stream stays idle: only later work waits. Measured on an H200, driver 580.
-CUresult wait(Call &call, const void *handle, CUevent event_handle) {
+template <class Handle>
+CUresult wait(Call &call, Handle handle, CUevent event_handle) {
   const Target target = target_of(call, handle);
   Event &event = call.event(event_handle);
   if (event.captured != nullptr) require(is_active(call.system, *event.captured->capture));
@@ -70,30 +72,15 @@ CUresult wait(Call &call, const void *handle, CUevent event_handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult record_in_context(Call &call, CUcontext context, CUevent event) {
-  return record(call, context, event);
-}
-CUresult wait_in_context(Call &call, CUcontext context, CUevent event) { return wait(call, context, event); }
-CUresult record_in_green(Call &call, CUgreenCtx context, CUevent event) {
-  return record(call, context, event);
-}
-CUresult wait_in_green(Call &call, CUgreenCtx context, CUevent event) { return wait(call, context, event); }
-
 }  // namespace
 
-void serve_context_events(Service &service) {
-  service.serve<"cuCtxRecordEvent", record_in_context>();
-  service.serve<"cuCtxWaitEvent", wait_in_context>();
-  service.serve<"cuGreenCtxRecordEvent", record_in_green>();
-  service.serve<"cuGreenCtxWaitEvent", wait_in_green>();
-}
+constinit const Entries entries_of_context_events = {
+    entry<"cuCtxRecordEvent", record<CUcontext>>,
+    entry<"cuCtxWaitEvent", wait<CUcontext>>,
+    entry<"cuGreenCtxRecordEvent", record<CUgreenCtx>>,
+    entry<"cuGreenCtxWaitEvent", wait<CUgreenCtx>>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_context_events(Service &) {}
 }  // namespace cushim::sim
 
 #endif

@@ -14,46 +14,36 @@ struct Described {
   CUdeviceptr device;
   CUarray array;
   std::size_t pitch, height;
-  Corner corner;
-  std::size_t level = 0;
+  std::size_t x, y, z, level;
 };
 
 Copy3DEndpoint find(Call &call, const Described &end, const CopyExtent &box, Access access) {
+  const Corner corner{end.x, end.y, end.z};
   switch (end.type) {
     case CU_MEMORYTYPE_HOST:
       return linear_endpoint(call, Reach::any, reinterpret_cast<CUdeviceptr>(end.host), end.pitch, end.height,
-                             end.corner, box, access);
+                             corner, box, access);
     case CU_MEMORYTYPE_UNIFIED:
-      return linear_endpoint(call, Reach::any, end.device, end.pitch, end.height, end.corner, box, access);
+      return linear_endpoint(call, Reach::any, end.device, end.pitch, end.height, corner, box, access);
     case CU_MEMORYTYPE_DEVICE:
-      return linear_endpoint(call, Reach::device, end.device, end.pitch, end.height, end.corner, box, access);
+      return linear_endpoint(call, Reach::device, end.device, end.pitch, end.height, corner, box, access);
     case CU_MEMORYTYPE_ARRAY:
       require(end.level == 0);  // ignored for other memory types
-      return array_endpoint(call, end.array, end.corner, box);
+      return array_endpoint(call, end.array, corner, box);
   }
   fail(CUDA_ERROR_INVALID_VALUE);
 }
 
-Described source_of(const CUDA_MEMCPY3D &with) {
-  return {with.srcMemoryType,
-          with.srcHost,
-          with.srcDevice,
-          with.srcArray,
-          with.srcPitch,
-          with.srcHeight,
-          {with.srcXInBytes, with.srcY, with.srcZ},
-          with.srcLOD};
-}
-
-Described target_of(const CUDA_MEMCPY3D &with) {
-  return {with.dstMemoryType,
-          with.dstHost,
-          with.dstDevice,
-          with.dstArray,
-          with.dstPitch,
-          with.dstHeight,
-          {with.dstXInBytes, with.dstY, with.dstZ},
-          with.dstLOD};
+// Looks up both ends, the source first.
+struct Ends {
+  Copy3DEndpoint source, target;
+};
+Ends find_ends(Call &call, const CUDA_MEMCPY3D &with, const CopyExtent &box) {
+  const Described source{with.srcMemoryType, with.srcHost,     with.srcDevice, with.srcArray, with.srcPitch,
+                         with.srcHeight,     with.srcXInBytes, with.srcY,      with.srcZ,     with.srcLOD};
+  const Described target{with.dstMemoryType, with.dstHost,     with.dstDevice, with.dstArray, with.dstPitch,
+                         with.dstHeight,     with.dstXInBytes, with.dstY,      with.dstZ,     with.dstLOD};
+  return {find(call, source, box, Access::read), find(call, target, box, Access::written)};
 }
 
 CopyExtent extent_of(const CUDA_MEMCPY3D &with) { return {with.WidthInBytes, with.Height, with.Depth}; }
@@ -66,8 +56,7 @@ CUresult copy(Call &call, Stream &stream, const CUDA_MEMCPY3D &with, Calls calls
   const CopyExtent box = extent_of(with);
   if (is_empty(box)) return CUDA_SUCCESS;  // even with other invalid arguments
   if (stream.capture != nullptr) return capture_command(call, stream, Memcpy(with)), CUDA_SUCCESS;
-  const Copy3DEndpoint source = find(call, source_of(with), box, Access::read),
-                       target = find(call, target_of(with), box, Access::written);
+  const auto [source, target] = find_ends(call, with, box);
   copy_3d(call, stream, target, source, box,
           calls == Calls::in_stream ? Sync::returns : host_waits(target.place, source.place));
   return CUDA_SUCCESS;
@@ -78,8 +67,7 @@ CUresult copy(Call &call, Stream &stream, const CUDA_MEMCPY3D &with, Calls calls
 PreparedCommand prepare(Call &call, Context &context, const Memcpy &command) {
   const CopyExtent box = extent_of(command.parameters());
   if (is_empty(box)) return {};
-  const Copy3DEndpoint source = find(call, source_of(command.parameters()), box, Access::read),
-                       target = find(call, target_of(command.parameters()), box, Access::written);
+  const auto [source, target] = find_ends(call, command.parameters(), box);
   require_writable(call.system.memory, target.place);
   const bool is_linear = box.rows == 1 && box.slices == 1;
   return {is_linear
@@ -89,8 +77,6 @@ PreparedCommand prepare(Call &call, Context &context, const Memcpy &command) {
 }
 
 namespace {
-
-// ---- Two dimensions ----
 
 // Returns the members that all structures of copies have.
 template <class Copied>
@@ -121,23 +107,9 @@ CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY2D &with) {
   return made;
 }
 
-CUresult copy_2d(Call &call, const CUDA_MEMCPY2D *copied, Stream &stream, Calls calls) {
-  require(copied != nullptr);  // some of the real calls crash
-  return copy(call, stream, in_3d(*copied), calls);
-}
-
-CUresult synchronous_2d(Call &call, const CUDA_MEMCPY2D *copied) {
-  return copy_2d(call, copied, call.stream(nullptr), Calls::synchronous);
-}
-
-CUresult async_2d(Call &call, const CUDA_MEMCPY2D *copied, CUstream stream) {
-  return copy_2d(call, copied, call.stream_of_copy(stream), Calls::in_stream);
-}
-
-// ---- Three dimensions; the addresses determine the location, not the contexts of the peer calls ----
-
 CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY3D &with) { return with; }
 
+// The addresses determine the location, not the contexts.
 CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY3D_PEER &with) {
   CUDA_MEMCPY3D made = rows_of(with);
   made.srcZ = with.srcZ;
@@ -151,39 +123,33 @@ CUDA_MEMCPY3D in_3d(const CUDA_MEMCPY3D_PEER &with) {
 }
 
 template <class Copied>
-CUresult copy_3d(Call &call, const Copied *copied, Stream &stream, Calls calls) {
-  require(copied != nullptr);
+CUresult copy(Call &call, const Copied *copied, Stream &stream, Calls calls) {
+  require(copied != nullptr);  // some of the real calls crash
   return copy(call, stream, in_3d(*copied), calls);
 }
 
 template <class Copied>
-CUresult synchronous_3d(Call &call, const Copied *copied) {
-  return copy_3d(call, copied, call.stream(nullptr), Calls::synchronous);
+CUresult synchronous(Call &call, const Copied *copied) {
+  return copy(call, copied, call.stream(nullptr), Calls::synchronous);
 }
 
 template <class Copied>
-CUresult async_3d(Call &call, const Copied *copied, CUstream stream) {
-  return copy_3d(call, copied, call.stream_of_copy(stream), Calls::in_stream);
+CUresult async(Call &call, const Copied *copied, CUstream stream) {
+  return copy(call, copied, call.stream_of_copy(stream), Calls::in_stream);
 }
-
-using Own = CUDA_MEMCPY3D;
-using Peer3D = CUDA_MEMCPY3D_PEER;
 
 }  // namespace
 
-void serve_3d_copies(Service &service) {
-  service.serve_result<"cuMemcpy2D_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpy2D", synchronous_2d>();
-  service.serve_result<"cuMemcpy2DUnaligned_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpy2DUnaligned", synchronous_2d>();
-  service.serve_result<"cuMemcpy2DAsync_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpy2DAsync", async_2d>();
-  service.serve_result<"cuMemcpy3D_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpy3D", synchronous_3d<Own>>();
-  service.serve_result<"cuMemcpy3DAsync_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpy3DAsync", async_3d<Own>>();
-  service.serve<"cuMemcpy3DPeer", synchronous_3d<Peer3D>>();
-  service.serve<"cuMemcpy3DPeerAsync", async_3d<Peer3D>>();
-}
+constinit const Entries entries_of_3d_copies = {
+    entries_with_result<kNeeds32BitAddresses, "cuMemcpy2D_v2000", "cuMemcpy2DUnaligned_v2000",
+                        "cuMemcpy2DAsync_v2000", "cuMemcpy3D_v2000", "cuMemcpy3DAsync_v2000">,
+    entry<"cuMemcpy2D", synchronous<CUDA_MEMCPY2D>>,
+    entry<"cuMemcpy2DUnaligned", synchronous<CUDA_MEMCPY2D>>,
+    entry<"cuMemcpy2DAsync", async<CUDA_MEMCPY2D>>,
+    entry<"cuMemcpy3D", synchronous<CUDA_MEMCPY3D>>,
+    entry<"cuMemcpy3DAsync", async<CUDA_MEMCPY3D>>,
+    entry<"cuMemcpy3DPeer", synchronous<CUDA_MEMCPY3D_PEER>>,
+    entry<"cuMemcpy3DPeerAsync", async<CUDA_MEMCPY3D_PEER>>,
+};
 
 }  // namespace cushim::sim

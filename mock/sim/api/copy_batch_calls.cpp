@@ -278,21 +278,12 @@ CUresult copy_one_3d(Call &call, CUDA_MEMCPY3D_BATCH_OP *copy, unsigned long lon
 
 }  // namespace
 
-void serve_copy_batches(Service &service) {
-  service.serve<"cuMemcpyBatchAsync", copy_with_index>();
-  service.serve<"cuMemcpyBatchAsync", copy_without_index>();
-  service.serve<"cuMemcpy3DBatchAsync", copy_3d_with_index>();
-  service.serve<"cuMemcpy3DBatchAsync", copy_3d_without_index>();
-  service.serve<"cuMemcpyWithAttributesAsync", copy_one>();
-  service.serve<"cuMemcpy3DWithAttributesAsync", copy_one_3d>();
-}
+constinit const Entries entries_of_copy_batches = {
+    entry<"cuMemcpyBatchAsync", copy_with_index>,      entry<"cuMemcpyBatchAsync", copy_without_index>,
+    entry<"cuMemcpy3DBatchAsync", copy_3d_with_index>, entry<"cuMemcpy3DBatchAsync", copy_3d_without_index>,
+    entry<"cuMemcpyWithAttributesAsync", copy_one>,    entry<"cuMemcpy3DWithAttributesAsync", copy_one_3d>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_copy_batches(Service &) {}
 }  // namespace cushim::sim
 
 #endif

@@ -100,23 +100,20 @@ CUresult peer(Call &call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from
 
 }  // namespace
 
-void serve_copies(Service &service) {
-  service.serve<"cuMemcpy", Copies<unified>::now>();
-  service.serve<"cuMemcpyAsync", Copies<unified>::async>();
-  service.serve_result<"cuMemcpyHtoD_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyHtoD", Copies<to_device>::now>();
-  service.serve_result<"cuMemcpyHtoDAsync_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyHtoDAsync", Copies<to_device>::async>();
-  service.serve_result<"cuMemcpyDtoH_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyDtoH", Copies<to_host>::now>();
-  service.serve_result<"cuMemcpyDtoHAsync_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyDtoHAsync", Copies<to_host>::async>();
-  service.serve_result<"cuMemcpyDtoD_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyDtoD", Copies<on_device>::now>();
-  service.serve_result<"cuMemcpyDtoDAsync_v3000", kNeeds32BitAddresses>();
-  service.serve<"cuMemcpyDtoDAsync", Copies<on_device>::async>();
-  service.serve<"cuMemcpyPeer", peer>();
-  service.serve<"cuMemcpyPeerAsync", peer_async>();
-}
+constinit const Entries entries_of_copies = {
+    entries_with_result<kNeeds32BitAddresses, "cuMemcpyHtoD_v2000", "cuMemcpyHtoDAsync_v2000",
+                        "cuMemcpyDtoH_v2000", "cuMemcpyDtoHAsync_v2000", "cuMemcpyDtoD_v2000",
+                        "cuMemcpyDtoDAsync_v3000">,
+    entry<"cuMemcpy", Copies<unified>::now>,
+    entry<"cuMemcpyAsync", Copies<unified>::async>,
+    entry<"cuMemcpyHtoD", Copies<to_device>::now>,
+    entry<"cuMemcpyHtoDAsync", Copies<to_device>::async>,
+    entry<"cuMemcpyDtoH", Copies<to_host>::now>,
+    entry<"cuMemcpyDtoHAsync", Copies<to_host>::async>,
+    entry<"cuMemcpyDtoD", Copies<on_device>::now>,
+    entry<"cuMemcpyDtoDAsync", Copies<on_device>::async>,
+    entry<"cuMemcpyPeer", peer>,
+    entry<"cuMemcpyPeerAsync", peer_async>,
+};
 
 }  // namespace cushim::sim

@@ -178,23 +178,17 @@ CUresult set(Call &call, CUcoredumpSettings attribute, void *value, std::size_t 
 
 }  // namespace
 
-void serve_coredumps(Service &service) {
-  service.serve<"cuCoredumpGetAttribute", get>();
-  service.serve<"cuCoredumpGetAttributeGlobal", get_global>();
-  service.serve<"cuCoredumpSetAttribute", set>();
-  service.serve<"cuCoredumpSetAttributeGlobal", set_global>();
-  service.serve<"cuCoredumpRegisterStartCallback", register_callback<CoredumpMoment::start>>();
-  service.serve<"cuCoredumpDeregisterStartCallback", deregister_callback<CoredumpMoment::start>>();
-  service.serve<"cuCoredumpRegisterCompleteCallback", register_callback<CoredumpMoment::complete>>();
-  service.serve<"cuCoredumpDeregisterCompleteCallback", deregister_callback<CoredumpMoment::complete>>();
-}
+constinit const Entries entries_of_coredumps = {
+    entry<"cuCoredumpGetAttribute", get>,
+    entry<"cuCoredumpGetAttributeGlobal", get_global>,
+    entry<"cuCoredumpSetAttribute", set>,
+    entry<"cuCoredumpSetAttributeGlobal", set_global>,
+    entry<"cuCoredumpRegisterStartCallback", register_callback<CoredumpMoment::start>>,
+    entry<"cuCoredumpDeregisterStartCallback", deregister_callback<CoredumpMoment::start>>,
+    entry<"cuCoredumpRegisterCompleteCallback", register_callback<CoredumpMoment::complete>>,
+    entry<"cuCoredumpDeregisterCompleteCallback", deregister_callback<CoredumpMoment::complete>>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_coredumps(Service &) {}
 }  // namespace cushim::sim
 
 #endif

@@ -16,15 +16,11 @@ int attribute_of(const Device &device, CUdevice_attribute attribute) {
 }
 
 CUresult get_count(Call &call, int *count) {
-  require(count != nullptr);
-  *count = static_cast<int>(call.system.visible.size());
-  return CUDA_SUCCESS;
+  return store(count, [&] { return call.system.visible.size(); });
 }
 
 CUresult get(Call &call, CUdevice *device, int ordinal) {
-  require(device != nullptr);
-  *device = call.device(ordinal).ordinal;
-  return CUDA_SUCCESS;
+  return store(device, [&] { return call.device(ordinal).ordinal; });
 }
 
 CUresult get_name(Call &call, char *name, int capacity, CUdevice number) {
@@ -38,9 +34,7 @@ CUresult get_name(Call &call, char *name, int capacity, CUdevice number) {
 }
 
 CUresult get_uuid(Call &call, CUuuid *uuid, CUdevice number) {
-  require(uuid != nullptr);
-  *uuid = call.device(number).uuid;
-  return CUDA_SUCCESS;
+  return store(uuid, [&] { return call.device(number).uuid; });
 }
 
 // Only devices on Windows have a LUID.
@@ -164,21 +158,21 @@ CUresult linear_texture_width(Call &call, std::size_t *width, CUarray_format for
 
 }  // namespace
 
-void serve_devices(Service &service) {
-  service.serve<"cuDeviceGetCount", get_count>();
-  service.serve<"cuDeviceGet", get>();
-  service.serve<"cuDeviceGetName", get_name>();
-  service.serve<"cuDeviceGetUuid", get_uuid>();
-  service.serve<"cuDeviceGetLuid", get_luid>();
-  service.serve<"cuDeviceTotalMem", total_memory_32>();
-  service.serve<"cuDeviceTotalMem", total_memory>();
-  service.serve<"cuDeviceGetAttribute", get_attribute>();
-  service.serve<"cuDeviceGetProperties", get_properties>();
-  service.serve<"cuDeviceComputeCapability", compute_capability>();
-  service.serve<"cuDeviceGetPCIBusId", get_bus_id>();
-  service.serve<"cuDeviceGetByPCIBusId", get_by_bus_id>();
-  service.serve<"cuDeviceGetExecAffinitySupport", get_affinity_support>();
-  service.serve<"cuDeviceGetTexture1DLinearMaxWidth", linear_texture_width>();
-}
+constinit const Entries entries_of_devices = {
+    entry<"cuDeviceGetCount", get_count>,
+    entry<"cuDeviceGet", get>,
+    entry<"cuDeviceGetName", get_name>,
+    entry<"cuDeviceGetUuid", get_uuid>,
+    entry<"cuDeviceGetLuid", get_luid>,
+    entry<"cuDeviceTotalMem", total_memory_32>,
+    entry<"cuDeviceTotalMem", total_memory>,
+    entry<"cuDeviceGetAttribute", get_attribute>,
+    entry<"cuDeviceGetProperties", get_properties>,
+    entry<"cuDeviceComputeCapability", compute_capability>,
+    entry<"cuDeviceGetPCIBusId", get_bus_id>,
+    entry<"cuDeviceGetByPCIBusId", get_by_bus_id>,
+    entry<"cuDeviceGetExecAffinitySupport", get_affinity_support>,
+    entry<"cuDeviceGetTexture1DLinearMaxWidth", linear_texture_width>,
+};
 
 }  // namespace cushim::sim

@@ -90,17 +90,15 @@ CUresult get_info(Call &call, std::size_t *free_bytes, std::size_t *total) {
 
 }  // namespace
 
-void serve_device_memory(Service &service) {
-  service.serve_result<"cuMemAlloc_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemAlloc", allocate>();
-  service.serve_result<"cuMemFree_v2000", kNeeds32BitAddresses>();
-  service.serve_result<"cuMemGetInfo_v2000", kNeeds32BitAddresses>();
-  service.serve_result<"cuMemAllocPitch_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemAllocPitch", allocate_pitched>();
-  service.serve<"cuMemFree", free>();
-  service.serve<"cuMemGetAddressRange_v2000", get_range_of_32_bits>();
-  service.serve<"cuMemGetAddressRange", get_range>();
-  service.serve<"cuMemGetInfo", get_info>();
-}
+constinit const Entries entries_of_device_memory = {
+    entries_with_result<kNeeds32BitAddresses, "cuMemAlloc_v2000", "cuMemFree_v2000", "cuMemGetInfo_v2000",
+                        "cuMemAllocPitch_v2000">,
+    entry<"cuMemAlloc", allocate>,
+    entry<"cuMemAllocPitch", allocate_pitched>,
+    entry<"cuMemFree", free>,
+    entry<"cuMemGetAddressRange_v2000", get_range_of_32_bits>,
+    entry<"cuMemGetAddressRange", get_range>,
+    entry<"cuMemGetInfo", get_info>,
+};
 
 }  // namespace cushim::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls about a device as a whole: execution affinity, profilers, writes of other devices, atomic operations,
+// Calls about a device as a whole: execution affinity, profilers, writes of other devices,
 // asynchronous notifications, decompression. Measured on an H200, driver 580, except where noted.
 #include "api/service.hpp"
 
@@ -24,34 +24,6 @@ CUresult flush_remote_writes(Call &call, CUflushGPUDirectRDMAWritesTarget target
           scope == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES);
   return CUDA_SUCCESS;
 }
-
-#if CUDA_VERSION >= 13000
-// The host has no atomic operations on a device that is not connected to it by NVLink. Capabilities before an
-// unknown operation are written.
-CUresult get_atomics_of_host(Call &call, unsigned *capabilities, const CUatomicOperation *operations,
-                             unsigned count, CUdevice number) {
-  require(capabilities != nullptr && operations != nullptr && count != 0);
-  call.device(number);
-  for (unsigned i = 0; i < count; ++i) {
-    require(operations[i] >= 0 && operations[i] < CU_ATOMIC_OPERATION_MAX);
-    capabilities[i] = 0;
-  }
-  return CUDA_SUCCESS;
-}
-
-// The capabilities of two devices with native atomics are not documented, and not measured.
-CUresult get_atomics_of_peers(Call &call, unsigned *capabilities, const CUatomicOperation *operations,
-                              unsigned count, CUdevice source, CUdevice destination) {
-  require(capabilities != nullptr && operations != nullptr && count != 0);
-  const Device &from = call.device(source), &to = call.device(destination);
-  require(&from != &to, CUDA_ERROR_INVALID_DEVICE);
-  if (from.peers[static_cast<std::size_t>(to.index)].native_atomics) {
-    call.system.engine.report(std::string(call.name) + ": not implemented for devices with native atomics");
-    fail(CUDA_ERROR_NOT_SUPPORTED);
-  }
-  return get_atomics_of_host(call, capabilities, operations, count, destination);
-}
-#endif
 
 #if CUDA_VERSION >= 12040
 // Not measured. No notification ever comes: the only kind is about memory budgets, which devices do not have.
@@ -86,23 +58,19 @@ CUresult decompress(Call &call, CUmemDecompressParams *, std::size_t, unsigned, 
 
 }  // namespace
 
-void serve_device_services(Service &service) {
-  service.serve<"cuCtxGetExecAffinity", get_affinity>();
-  service.serve_result<"cuProfilerInitialize", CUDA_ERROR_NOT_SUPPORTED>();
-  service.serve<"cuFlushGPUDirectRDMAWrites", flush_remote_writes>();
-#if CUDA_VERSION >= 13000
-  service.serve<"cuDeviceGetHostAtomicCapabilities", get_atomics_of_host>();
-  service.serve<"cuDeviceGetP2PAtomicCapabilities", get_atomics_of_peers>();
-#endif
+constinit const Entries entries_of_device_services = {
+    entry<"cuCtxGetExecAffinity", get_affinity>,
+    entries_with_result<CUDA_ERROR_NOT_SUPPORTED, "cuProfilerInitialize">,
+    entry<"cuFlushGPUDirectRDMAWrites", flush_remote_writes>,
 #if CUDA_VERSION >= 12040
-  service.serve<"cuDeviceRegisterAsyncNotification", register_notification>();
-  service.serve<"cuDeviceUnregisterAsyncNotification", unregister_notification>();
+    entry<"cuDeviceRegisterAsyncNotification", register_notification>,
+    entry<"cuDeviceUnregisterAsyncNotification", unregister_notification>,
 #endif
 #if CUDA_VERSION >= 12060
-  service.serve<"cuMemBatchDecompressAsync", decompress>();
+    entry<"cuMemBatchDecompressAsync", decompress>,
 #else
-  service.serve_result<"cuMemBatchDecompressAsync", CUDA_ERROR_NOT_SUPPORTED>();
+    entries_with_result<CUDA_ERROR_NOT_SUPPORTED, "cuMemBatchDecompressAsync">,
 #endif
-}
+};
 
 }  // namespace cushim::sim

@@ -33,9 +33,9 @@ CUresult get_string(Call &, CUresult code, const char **string) {
 
 }  // namespace
 
-void serve_errors(Service &service) {
-  service.serve<"cuGetErrorName", get_name, When::anytime>();
-  service.serve<"cuGetErrorString", get_string, When::anytime>();
-}
+constinit const Entries entries_of_errors = {
+    entry<"cuGetErrorName", get_name, When::anytime>,
+    entry<"cuGetErrorString", get_string, When::anytime>,
+};
 
 }  // namespace cushim::sim

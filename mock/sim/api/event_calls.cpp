@@ -187,15 +187,15 @@ CUresult wait_for(Call &call, CUstream handle, CUevent event_handle, unsigned fl
 
 }  // namespace
 
-void serve_events(Service &service) {
-  service.serve<"cuEventCreate", create>();
-  service.serve<"cuEventDestroy", destroy>();
-  service.serve<"cuEventRecord", record>();
-  service.serve<"cuEventRecordWithFlags", record_with_flags>();
-  service.serve<"cuEventQuery", query, When::anytime>();
-  service.serve<"cuEventSynchronize", synchronize>();
-  service.serve<"cuEventElapsedTime", elapsed>();
-  service.serve<"cuStreamWaitEvent", wait_for>();
-}
+constinit const Entries entries_of_events = {
+    entry<"cuEventCreate", create>,
+    entry<"cuEventDestroy", destroy>,
+    entry<"cuEventRecord", record>,
+    entry<"cuEventRecordWithFlags", record_with_flags>,
+    entry<"cuEventQuery", query, When::anytime>,
+    entry<"cuEventSynchronize", synchronize>,
+    entry<"cuEventElapsedTime", elapsed>,
+    entry<"cuStreamWaitEvent", wait_for>,
+};
 
 }  // namespace cushim::sim

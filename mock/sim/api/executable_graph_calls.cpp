@@ -336,19 +336,19 @@ CUresult update_with_info(Call &call, CUgraphExec handle, CUgraph graph, CUgraph
 
 }  // namespace
 
-void serve_executable_graphs(Service &service) {
-  service.serve<"cuGraphInstantiateWithFlags", instantiate_with_flags>();
-  service.serve<"cuGraphInstantiate", instantiate_with_log>();
-  service.serve<"cuGraphExecDestroy", destroy>();
-  service.serve<"cuGraphLaunch", launch_in_stream>();
-  service.serve<"cuGraphUpload", upload>();
-  service.serve<"cuGraphExecGetId", get_id>();
-  service.serve<"cuGraphExecUpdate", update_with_node>();
+constinit const Entries entries_of_executable_graphs = {
+    entry<"cuGraphInstantiateWithFlags", instantiate_with_flags>,
+    entry<"cuGraphInstantiate", instantiate_with_log>,
+    entry<"cuGraphExecDestroy", destroy>,
+    entry<"cuGraphLaunch", launch_in_stream>,
+    entry<"cuGraphUpload", upload>,
+    entry<"cuGraphExecGetId", get_id>,
+    entry<"cuGraphExecUpdate", update_with_node>,
 #if CUDA_VERSION >= 12000
-  service.serve<"cuGraphInstantiateWithParams", instantiate_with_parameters>();
-  service.serve<"cuGraphExecGetFlags", get_flags>();
-  service.serve<"cuGraphExecUpdate", update_with_info>();
+    entry<"cuGraphInstantiateWithParams", instantiate_with_parameters>,
+    entry<"cuGraphExecGetFlags", get_flags>,
+    entry<"cuGraphExecUpdate", update_with_info>,
 #endif
-}
+};
 
 }  // namespace cushim::sim

@@ -140,28 +140,27 @@ CUresult set_enabled(Call &call, CUgraphExec executable, CUgraphNode node, unsig
 
 }  // namespace
 
-void serve_executable_nodes(Service &service) {
-  service.serve<"cuGraphExecMemcpyNodeSetParams", set_in_context<Memcpy, CUDA_MEMCPY3D>>();
-  service.serve<"cuGraphExecMemsetNodeSetParams", set_in_context<Memset, CUDA_MEMSET_NODE_PARAMS>>();
-  service.serve<"cuGraphExecHostNodeSetParams", set_parameters<HostFunction, CUDA_HOST_NODE_PARAMS>>();
-  service.serve<"cuGraphExecKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v1>>();
-  service.serve<"cuGraphExecBatchMemOpNodeSetParams",
-                set_parameters<BatchMemOp, CUDA_BATCH_MEM_OP_NODE_PARAMS>>();
-  service.serve<"cuGraphExecExternalSemaphoresSignalNodeSetParams",
-                set_parameters<ExternalSignal, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1>>();
-  service.serve<"cuGraphExecExternalSemaphoresWaitNodeSetParams",
-                set_parameters<ExternalWait, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1>>();
-  service.serve<"cuGraphExecEventRecordNodeSetEvent", set_event<EventRecord>>();
-  service.serve<"cuGraphExecEventWaitNodeSetEvent", set_event<EventWait>>();
-  service.serve<"cuGraphExecChildGraphNodeSetParams", set_child>();
-  service.serve<"cuGraphNodeGetEnabled", get_enabled>();
-  service.serve<"cuGraphNodeSetEnabled", set_enabled>();
+constinit const Entries entries_of_executable_nodes = {
+    entry<"cuGraphExecMemcpyNodeSetParams", set_in_context<Memcpy, CUDA_MEMCPY3D>>,
+    entry<"cuGraphExecMemsetNodeSetParams", set_in_context<Memset, CUDA_MEMSET_NODE_PARAMS>>,
+    entry<"cuGraphExecHostNodeSetParams", set_parameters<HostFunction, CUDA_HOST_NODE_PARAMS>>,
+    entry<"cuGraphExecKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v1>>,
+    entry<"cuGraphExecBatchMemOpNodeSetParams", set_parameters<BatchMemOp, CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
+    entry<"cuGraphExecExternalSemaphoresSignalNodeSetParams",
+          set_parameters<ExternalSignal, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1>>,
+    entry<"cuGraphExecExternalSemaphoresWaitNodeSetParams",
+          set_parameters<ExternalWait, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1>>,
+    entry<"cuGraphExecEventRecordNodeSetEvent", set_event<EventRecord>>,
+    entry<"cuGraphExecEventWaitNodeSetEvent", set_event<EventWait>>,
+    entry<"cuGraphExecChildGraphNodeSetParams", set_child>,
+    entry<"cuGraphNodeGetEnabled", get_enabled>,
+    entry<"cuGraphNodeSetEnabled", set_enabled>,
 #if CUDA_VERSION >= 12000
-  service.serve<"cuGraphExecKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v2>>();
+    entry<"cuGraphExecKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v2>>,
 #endif
 #if CUDA_VERSION >= 12020
-  service.serve<"cuGraphExecNodeSetParams", set_any>();
+    entry<"cuGraphExecNodeSetParams", set_any>,
 #endif
-}
+};
 
 }  // namespace cushim::sim

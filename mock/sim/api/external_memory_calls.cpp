@@ -89,11 +89,11 @@ CUresult map_levels(Call &call, CUmipmappedArray *out, CUexternalMemory handle,
 
 }  // namespace
 
-void serve_external_memory(Service &service) {
-  service.serve<"cuImportExternalMemory", import>();
-  service.serve<"cuDestroyExternalMemory", destroy>();
-  service.serve<"cuExternalMemoryGetMappedBuffer", map_buffer>();
-  service.serve<"cuExternalMemoryGetMappedMipmappedArray", map_levels>();
-}
+constinit const Entries entries_of_external_memory = {
+    entry<"cuImportExternalMemory", import>,
+    entry<"cuDestroyExternalMemory", destroy>,
+    entry<"cuExternalMemoryGetMappedBuffer", map_buffer>,
+    entry<"cuExternalMemoryGetMappedMipmappedArray", map_levels>,
+};
 
 }  // namespace cushim::sim

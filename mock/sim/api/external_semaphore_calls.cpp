@@ -217,17 +217,17 @@ WaitNode parameters_of(ExternalWait &command) {
           static_cast<unsigned>(command.semaphores.size())};
 }
 
-void serve_external_semaphores(Service &service) {
-  service.serve<"cuImportExternalSemaphore", import>();
-  service.serve<"cuDestroyExternalSemaphore", destroy>();
-  service.serve<"cuSignalExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>>();
-  service.serve<"cuWaitExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>>();
-  service.serve<"cuGraphAddExternalSemaphoresSignalNode", add_semaphore_node<SignalNode>>();
-  service.serve<"cuGraphAddExternalSemaphoresWaitNode", add_semaphore_node<WaitNode>>();
-  service.serve<"cuGraphExternalSemaphoresSignalNodeGetParams", get_parameters<ExternalSignal, SignalNode>>();
-  service.serve<"cuGraphExternalSemaphoresSignalNodeSetParams", set_parameters<ExternalSignal, SignalNode>>();
-  service.serve<"cuGraphExternalSemaphoresWaitNodeGetParams", get_parameters<ExternalWait, WaitNode>>();
-  service.serve<"cuGraphExternalSemaphoresWaitNodeSetParams", set_parameters<ExternalWait, WaitNode>>();
-}
+constinit const Entries entries_of_external_semaphores = {
+    entry<"cuImportExternalSemaphore", import>,
+    entry<"cuDestroyExternalSemaphore", destroy>,
+    entry<"cuSignalExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>>,
+    entry<"cuWaitExternalSemaphoresAsync", submit_list<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>>,
+    entry<"cuGraphAddExternalSemaphoresSignalNode", add_semaphore_node<SignalNode>>,
+    entry<"cuGraphAddExternalSemaphoresWaitNode", add_semaphore_node<WaitNode>>,
+    entry<"cuGraphExternalSemaphoresSignalNodeGetParams", get_parameters<ExternalSignal, SignalNode>>,
+    entry<"cuGraphExternalSemaphoresSignalNodeSetParams", set_parameters<ExternalSignal, SignalNode>>,
+    entry<"cuGraphExternalSemaphoresWaitNodeGetParams", get_parameters<ExternalWait, WaitNode>>,
+    entry<"cuGraphExternalSemaphoresWaitNodeSetParams", set_parameters<ExternalWait, WaitNode>>,
+};
 
 }  // namespace cushim::sim

@@ -81,16 +81,16 @@ CUresult launch_one(Call &call, CUfunction handle) { return launch_grid(call, ha
 
 }  // namespace
 
-void serve_first_launches(Service &service) {
-  service.serve<"cuFuncSetBlockShape", set_block>();
-  service.serve<"cuFuncSetSharedSize", set_dynamic_shared>();
-  service.serve<"cuParamSetSize", set_parameter_size>();
-  service.serve<"cuParamSeti", set_integer>();
-  service.serve<"cuParamSetf", set_float>();
-  service.serve<"cuParamSetv", set_parameter>();
-  service.serve<"cuLaunch", launch_one>();
-  service.serve<"cuLaunchGrid", launch_grid>();
-  service.serve<"cuLaunchGridAsync", launch_grid_async>();
-}
+constinit const Entries entries_of_first_launches = {
+    entry<"cuFuncSetBlockShape", set_block>,
+    entry<"cuFuncSetSharedSize", set_dynamic_shared>,
+    entry<"cuParamSetSize", set_parameter_size>,
+    entry<"cuParamSeti", set_integer>,
+    entry<"cuParamSetf", set_float>,
+    entry<"cuParamSetv", set_parameter>,
+    entry<"cuLaunch", launch_one>,
+    entry<"cuLaunchGrid", launch_grid>,
+    entry<"cuLaunchGridAsync", launch_grid_async>,
+};
 
 }  // namespace cushim::sim

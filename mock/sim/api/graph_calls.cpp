@@ -76,9 +76,7 @@ CUresult destroy_one(Call &call, CUgraphNode handle) {
 }
 
 CUresult get_type(Call &call, CUgraphNode handle, CUgraphNodeType *type) {
-  require(type != nullptr);
-  *type = type_of(node_of(call, handle).command);
-  return CUDA_SUCCESS;
+  return store(type, [&] { return type_of(node_of(call, handle).command); });
 }
 
 CUresult find_in_clone(Call &call, CUgraphNode *out, CUgraphNode original, CUgraph cloned) {
@@ -93,47 +91,32 @@ CUresult find_in_clone(Call &call, CUgraphNode *out, CUgraphNode original, CUgra
 
 // ---- Numbers ----
 
-CUresult get_id(Call &call, CUgraph handle, unsigned *id) {
-  require(id != nullptr);
-  *id = static_cast<unsigned>(graph_of(call, handle).id);
-  return CUDA_SUCCESS;
-}
-
-// Returns the number that cuGraphDebugDotPrint prints. It differs from those of all nodes of the machine.
-CUresult get_local_id(Call &call, CUgraphNode handle, unsigned *id) {
-  require(id != nullptr);
-  *id = static_cast<unsigned>(node_of(call, handle).id);
-  return CUDA_SUCCESS;
-}
-
-CUresult get_tools_id(Call &call, CUgraphNode handle, unsigned long long *id) {
-  require(id != nullptr);
-  *id = node_of(call, handle).id;
-  return CUDA_SUCCESS;
+// Returns the number of a graph or a node, which differs from those of all others of the machine. Both ids of
+// a node are the number that cuGraphDebugDotPrint prints.
+template <auto find, class Handle, class Number>
+CUresult get_id(Call &call, Handle handle, Number *id) {
+  return store(id, [&] { return find(call, handle).id; });
 }
 
 CUresult get_containing_graph(Call &call, CUgraphNode handle, CUgraph *graph) {
-  require(graph != nullptr);
-  *graph = handle_of(*node_of(call, handle).graph);
-  return CUDA_SUCCESS;
+  return store(graph, [&] { return handle_of(*node_of(call, handle).graph); });
 }
 
 }  // namespace
 
-void serve_graphs(Service &service) {
-  service.serve<"cuGraphCreate", create>();
-  service.serve<"cuGraphDestroy", destroy>();
-  service.serve<"cuGraphClone", clone_graph>();
-  service.serve<"cuGraphGetNodes", nodes>();
-  service.serve<"cuGraphGetRootNodes", root_nodes>();
-  service.serve<"cuGraphDestroyNode", destroy_one>();
-  service.serve<"cuGraphNodeGetType", get_type>();
-  service.serve<"cuGraphNodeFindInClone", find_in_clone>();
-  service.serve<"cuGraphGetId", get_id>();
-  service.serve<"cuGraphNodeGetLocalId", get_local_id>();
-  service.serve<"cuGraphNodeGetToolsId", get_tools_id>();
-  service.serve<"cuGraphNodeGetContainingGraph", get_containing_graph>();
-  serve_graph_drawing(service);
-}
+constinit const Entries entries_of_graphs = {
+    entry<"cuGraphCreate", create>,
+    entry<"cuGraphDestroy", destroy>,
+    entry<"cuGraphClone", clone_graph>,
+    entry<"cuGraphGetNodes", nodes>,
+    entry<"cuGraphGetRootNodes", root_nodes>,
+    entry<"cuGraphDestroyNode", destroy_one>,
+    entry<"cuGraphNodeGetType", get_type>,
+    entry<"cuGraphNodeFindInClone", find_in_clone>,
+    entry<"cuGraphGetId", get_id<graph_of, CUgraph, unsigned>>,
+    entry<"cuGraphNodeGetLocalId", get_id<node_of, CUgraphNode, unsigned>>,
+    entry<"cuGraphNodeGetToolsId", get_id<node_of, CUgraphNode, unsigned long long>>,
+    entry<"cuGraphNodeGetContainingGraph", get_containing_graph>,
+};
 
 }  // namespace cushim::sim

@@ -251,6 +251,6 @@ CUresult print(Call &call, CUgraph handle, const char *path, unsigned flags) {
 
 }  // namespace
 
-void serve_graph_drawing(Service &service) { service.serve<"cuGraphDebugDotPrint", print>(); }
+constinit const Entries entries_of_graph_drawing = {entry<"cuGraphDebugDotPrint", print>};
 
 }  // namespace cushim::sim

@@ -150,19 +150,19 @@ CUresult remove_with_data(Call &call, CUgraph graph, const CUgraphNode *from, co
 
 }  // namespace
 
-void serve_graph_edges(Service &service) {
-  service.serve<"cuGraphGetEdges_v10000", get_edges_alone>();
-  service.serve<"cuGraphNodeGetDependencies_v10000", get_dependencies_alone>();
-  service.serve<"cuGraphNodeGetDependentNodes_v10000", get_dependents_alone>();
-  service.serve<"cuGraphAddDependencies_v10000", add_alone>();
-  service.serve<"cuGraphRemoveDependencies_v10000", remove_alone>();
+constinit const Entries entries_of_graph_edges = {
+    entry<"cuGraphGetEdges_v10000", get_edges_alone>,
+    entry<"cuGraphNodeGetDependencies_v10000", get_dependencies_alone>,
+    entry<"cuGraphNodeGetDependentNodes_v10000", get_dependents_alone>,
+    entry<"cuGraphAddDependencies_v10000", add_alone>,
+    entry<"cuGraphRemoveDependencies_v10000", remove_alone>,
 #if CUDA_VERSION >= 12030
-  service.serve<"cuGraphGetEdges_v12030", get_edges_with_data>();
-  service.serve<"cuGraphNodeGetDependencies_v12030", get_dependencies_with_data>();
-  service.serve<"cuGraphNodeGetDependentNodes_v12030", get_dependents_with_data>();
-  service.serve<"cuGraphAddDependencies_v12030", add_with_data>();
-  service.serve<"cuGraphRemoveDependencies_v12030", remove_with_data>();
+    entry<"cuGraphGetEdges_v12030", get_edges_with_data>,
+    entry<"cuGraphNodeGetDependencies_v12030", get_dependencies_with_data>,
+    entry<"cuGraphNodeGetDependentNodes_v12030", get_dependents_with_data>,
+    entry<"cuGraphAddDependencies_v12030", add_with_data>,
+    entry<"cuGraphRemoveDependencies_v12030", remove_with_data>,
 #endif
-}
+};
 
 }  // namespace cushim::sim

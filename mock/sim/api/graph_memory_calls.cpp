@@ -53,15 +53,11 @@ CUresult add_free(Call &call, CUgraphNode *out, CUgraph handle, const CUgraphNod
 }
 
 CUresult get_allocation(Call &call, CUgraphNode handle, CUDA_MEM_ALLOC_NODE_PARAMS *out) {
-  require(out != nullptr);
-  *out = parameters_of(command_of<MemoryAllocation>(node_of(call, handle)));
-  return CUDA_SUCCESS;
+  return store(out, [&] { return parameters_of(command_of<MemoryAllocation>(node_of(call, handle))); });
 }
 
 CUresult get_free(Call &call, CUgraphNode handle, CUdeviceptr *address) {
-  require(address != nullptr);
-  *address = command_of<MemoryFree>(node_of(call, handle)).memory->address;
-  return CUDA_SUCCESS;
+  return store(address, [&] { return command_of<MemoryFree>(node_of(call, handle)).memory->address; });
 }
 
 // ---- Memory of graphs on a device ----
@@ -105,14 +101,14 @@ CUresult set_attribute(Call &call, CUdevice device, CUgraphMem_attribute attribu
 
 }  // namespace
 
-void serve_graph_memory(Service &service) {
-  service.serve<"cuGraphAddMemAllocNode", add_allocation>();
-  service.serve<"cuGraphAddMemFreeNode", add_free>();
-  service.serve<"cuGraphMemAllocNodeGetParams", get_allocation>();
-  service.serve<"cuGraphMemFreeNodeGetParams", get_free>();
-  service.serve<"cuDeviceGraphMemTrim", trim>();
-  service.serve<"cuDeviceGetGraphMemAttribute", get_attribute>();
-  service.serve<"cuDeviceSetGraphMemAttribute", set_attribute>();
-}
+constinit const Entries entries_of_graph_memory = {
+    entry<"cuGraphAddMemAllocNode", add_allocation>,
+    entry<"cuGraphAddMemFreeNode", add_free>,
+    entry<"cuGraphMemAllocNodeGetParams", get_allocation>,
+    entry<"cuGraphMemFreeNodeGetParams", get_free>,
+    entry<"cuDeviceGraphMemTrim", trim>,
+    entry<"cuDeviceGetGraphMemAttribute", get_attribute>,
+    entry<"cuDeviceSetGraphMemAttribute", set_attribute>,
+};
 
 }  // namespace cushim::sim

@@ -58,85 +58,63 @@ CUresult add_child(Call &call, CUgraphNode *out, CUgraph handle, const CUgraphNo
 
 // ---- Reading parameters ----
 
-CUresult get(Call &call, CUgraphNode node, CUDA_MEMCPY3D *out) {
-  require(out != nullptr);
-  *out = command_of<Memcpy>(node_of(call, node)).parameters();
-  return CUDA_SUCCESS;
+void read(Call &, GraphNode &node, CUDA_MEMCPY3D &out) { out = command_of<Memcpy>(node).parameters(); }
+
+void read(Call &, GraphNode &node, CUDA_MEMSET_NODE_PARAMS &out) {
+  out = command_of<Memset>(node).parameters;
 }
 
-CUresult get(Call &call, CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *out) {
-  require(out != nullptr);
-  *out = command_of<Memset>(node_of(call, node)).parameters;
-  return CUDA_SUCCESS;
+void read(Call &, GraphNode &node, CUDA_HOST_NODE_PARAMS &out) {
+  const auto &command = command_of<HostFunction>(node);
+  out = {command.function, command.data};
 }
 
-CUresult get(Call &call, CUgraphNode node, CUDA_HOST_NODE_PARAMS *out) {
-  require(out != nullptr);
-  const auto &command = command_of<HostFunction>(node_of(call, node));
-  *out = {command.function, command.data};
-  return CUDA_SUCCESS;
-}
-
-CUresult get(Call &call, CUgraphNode handle, CUDA_BATCH_MEM_OP_NODE_PARAMS *out) {
-  require(out != nullptr);
-  GraphNode &node = node_of(call, handle);
+void read(Call &, GraphNode &node, CUDA_BATCH_MEM_OP_NODE_PARAMS &out) {
   auto &operations = command_of<BatchMemOp>(node).operations;
-  *out = {node.context, static_cast<unsigned>(operations.size()), operations.data(), 0};
-  return CUDA_SUCCESS;
+  out = {node.context, static_cast<unsigned>(operations.size()), operations.data(), 0};
 }
+
+void read(Call &, GraphNode &node, CUgraph &out) { out = handle_of(*command_of<ChildGraph>(node).graph); }
 
 // Sets the members that all versions of the struct have.
 template <class Parameters>
-void get_launch(Call &call, GraphNode &node, Parameters *out) {
+void read_launch(Call &call, GraphNode &node, Parameters &out) {
   auto &launch = command_of<KernelLaunch>(node);
   const Function &function = call.object<Function>(launch.function);
   node.arguments.clear();
   for (const ptx::Variable &parameter : function.entry->parameters)
     node.arguments.push_back(launch.parameters.data() + parameter.offset);
-  *out = {};
-  out->func = launch.function;
-  out->gridDimX = launch.shape.grid.x;
-  out->gridDimY = launch.shape.grid.y;
-  out->gridDimZ = launch.shape.grid.z;
-  out->blockDimX = launch.shape.block.x;
-  out->blockDimY = launch.shape.block.y;
-  out->blockDimZ = launch.shape.block.z;
-  out->sharedMemBytes = launch.shape.dynamic_shared_bytes;
-  out->kernelParams = node.arguments.data();
+  out = {};
+  out.func = launch.function;
+  out.gridDimX = launch.shape.grid.x;
+  out.gridDimY = launch.shape.grid.y;
+  out.gridDimZ = launch.shape.grid.z;
+  out.blockDimX = launch.shape.block.x;
+  out.blockDimY = launch.shape.block.y;
+  out.blockDimZ = launch.shape.block.z;
+  out.sharedMemBytes = launch.shape.dynamic_shared_bytes;
+  out.kernelParams = node.arguments.data();
 }
 
-CUresult get(Call &call, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *out) {
-  require(out != nullptr);
-  get_launch(call, node_of(call, node), out);
-  return CUDA_SUCCESS;
-}
+void read(Call &call, GraphNode &node, CUDA_KERNEL_NODE_PARAMS_v1 &out) { read_launch(call, node, out); }
 
 #if CUDA_VERSION >= 12000
-CUresult get(Call &call, CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS_v2 *out) {
-  require(out != nullptr);
-  GraphNode &node = node_of(call, handle);
-  get_launch(call, node, out);
-  out->ctx = node.context;
-  return CUDA_SUCCESS;
+void read(Call &call, GraphNode &node, CUDA_KERNEL_NODE_PARAMS_v2 &out) {
+  read_launch(call, node, out);
+  out.ctx = node.context;
 }
 #endif
 
 template <class Parameters>
 CUresult get_parameters(Call &call, CUgraphNode node, Parameters *out) {
-  return get(call, node, out);
+  require(out != nullptr);
+  read(call, node_of(call, node), *out);
+  return CUDA_SUCCESS;
 }
 
 template <class EventCommand>
 CUresult get_event(Call &call, CUgraphNode node, CUevent *event) {
-  require(event != nullptr);
-  *event = command_of<EventCommand>(node_of(call, node)).event;
-  return CUDA_SUCCESS;
-}
-
-CUresult get_child(Call &call, CUgraphNode node, CUgraph *graph) {
-  require(graph != nullptr);
-  *graph = handle_of(*command_of<ChildGraph>(node_of(call, node)).graph);
-  return CUDA_SUCCESS;
+  return store(event, [&] { return command_of<EventCommand>(node_of(call, node)).event; });
 }
 
 #if CUDA_VERSION >= 12020
@@ -162,7 +140,7 @@ CUgraphNodeParams parameters_of_any(Call &call, GraphNode &node) {
     found.memset = {with.dst,   with.pitch,  with.value,  with.elementSize,
                     with.width, with.height, node.context};
   } else if (std::holds_alternative<KernelLaunch>(node.command)) {
-    get_launch(call, node, &found.kernel);
+    read_launch(call, node, found.kernel);
     found.type = CU_GRAPH_NODE_TYPE_KERNEL;
     found.kernel.ctx = node.context;
   } else if (const auto *const host = std::get_if<HostFunction>(&node.command)) {
@@ -328,47 +306,45 @@ CUresult add_any_with_data(Call &call, CUgraphNode *out, CUgraph handle, const C
 
 }  // namespace
 
-void serve_graph_nodes(Service &service) {
-  serve_kernel_node_attributes(service);
-  service.serve<"cuGraphAddEmptyNode", add_empty>();
-  service.serve<"cuGraphAddMemcpyNode", add_in_context<CUDA_MEMCPY3D>>();
-  service.serve<"cuGraphAddMemsetNode", add_in_context<CUDA_MEMSET_NODE_PARAMS>>();
-  service.serve<"cuGraphAddHostNode", add_with_parameters<CUDA_HOST_NODE_PARAMS>>();
-  service.serve<"cuGraphAddKernelNode", add_kernel<CUDA_KERNEL_NODE_PARAMS_v1>>();
-  service.serve<"cuGraphAddBatchMemOpNode", add_with_parameters<CUDA_BATCH_MEM_OP_NODE_PARAMS>>();
-  service.serve<"cuGraphAddChildGraphNode", add_child>();
-  service.serve<"cuGraphAddEventRecordNode", add_event<parameters_of_record>>();
-  service.serve<"cuGraphAddEventWaitNode", add_event<parameters_of_wait>>();
+constinit const Entries entries_of_graph_nodes = {
+    entry<"cuGraphAddEmptyNode", add_empty>,
+    entry<"cuGraphAddMemcpyNode", add_in_context<CUDA_MEMCPY3D>>,
+    entry<"cuGraphAddMemsetNode", add_in_context<CUDA_MEMSET_NODE_PARAMS>>,
+    entry<"cuGraphAddHostNode", add_with_parameters<CUDA_HOST_NODE_PARAMS>>,
+    entry<"cuGraphAddKernelNode", add_kernel<CUDA_KERNEL_NODE_PARAMS_v1>>,
+    entry<"cuGraphAddBatchMemOpNode", add_with_parameters<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
+    entry<"cuGraphAddChildGraphNode", add_child>,
+    entry<"cuGraphAddEventRecordNode", add_event<parameters_of_record>>,
+    entry<"cuGraphAddEventWaitNode", add_event<parameters_of_wait>>,
 
-  service.serve<"cuGraphMemcpyNodeGetParams", get_parameters<CUDA_MEMCPY3D>>();
-  service.serve<"cuGraphMemcpyNodeSetParams", set_in_context<Memcpy, CUDA_MEMCPY3D>>();
-  service.serve<"cuGraphMemsetNodeGetParams", get_parameters<CUDA_MEMSET_NODE_PARAMS>>();
-  service.serve<"cuGraphMemsetNodeSetParams", set_in_context<Memset, CUDA_MEMSET_NODE_PARAMS>>();
-  service.serve<"cuGraphHostNodeGetParams", get_parameters<CUDA_HOST_NODE_PARAMS>>();
-  service.serve<"cuGraphHostNodeSetParams", set_parameters<HostFunction, CUDA_HOST_NODE_PARAMS>>();
-  service.serve<"cuGraphKernelNodeGetParams", get_parameters<CUDA_KERNEL_NODE_PARAMS_v1>>();
-  service.serve<"cuGraphKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v1>>();
-  service.serve<"cuGraphBatchMemOpNodeGetParams", get_parameters<CUDA_BATCH_MEM_OP_NODE_PARAMS>>();
-  service
-      .serve<"cuGraphBatchMemOpNodeSetParams", set_parameters<BatchMemOp, CUDA_BATCH_MEM_OP_NODE_PARAMS>>();
-  service.serve<"cuGraphEventRecordNodeGetEvent", get_event<EventRecord>>();
-  service.serve<"cuGraphEventRecordNodeSetEvent", set_event<EventRecord>>();
-  service.serve<"cuGraphEventWaitNodeGetEvent", get_event<EventWait>>();
-  service.serve<"cuGraphEventWaitNodeSetEvent", set_event<EventWait>>();
-  service.serve<"cuGraphChildGraphNodeGetGraph", get_child>();
+    entry<"cuGraphMemcpyNodeGetParams", get_parameters<CUDA_MEMCPY3D>>,
+    entry<"cuGraphMemcpyNodeSetParams", set_in_context<Memcpy, CUDA_MEMCPY3D>>,
+    entry<"cuGraphMemsetNodeGetParams", get_parameters<CUDA_MEMSET_NODE_PARAMS>>,
+    entry<"cuGraphMemsetNodeSetParams", set_in_context<Memset, CUDA_MEMSET_NODE_PARAMS>>,
+    entry<"cuGraphHostNodeGetParams", get_parameters<CUDA_HOST_NODE_PARAMS>>,
+    entry<"cuGraphHostNodeSetParams", set_parameters<HostFunction, CUDA_HOST_NODE_PARAMS>>,
+    entry<"cuGraphKernelNodeGetParams", get_parameters<CUDA_KERNEL_NODE_PARAMS_v1>>,
+    entry<"cuGraphKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v1>>,
+    entry<"cuGraphBatchMemOpNodeGetParams", get_parameters<CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
+    entry<"cuGraphBatchMemOpNodeSetParams", set_parameters<BatchMemOp, CUDA_BATCH_MEM_OP_NODE_PARAMS>>,
+    entry<"cuGraphEventRecordNodeGetEvent", get_event<EventRecord>>,
+    entry<"cuGraphEventRecordNodeSetEvent", set_event<EventRecord>>,
+    entry<"cuGraphEventWaitNodeGetEvent", get_event<EventWait>>,
+    entry<"cuGraphEventWaitNodeSetEvent", set_event<EventWait>>,
+    entry<"cuGraphChildGraphNodeGetGraph", get_parameters<CUgraph>>,
 #if CUDA_VERSION >= 12000
-  service.serve<"cuGraphAddKernelNode", add_kernel<CUDA_KERNEL_NODE_PARAMS_v2>>();
-  service.serve<"cuGraphKernelNodeGetParams", get_parameters<CUDA_KERNEL_NODE_PARAMS_v2>>();
-  service.serve<"cuGraphKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v2>>();
+    entry<"cuGraphAddKernelNode", add_kernel<CUDA_KERNEL_NODE_PARAMS_v2>>,
+    entry<"cuGraphKernelNodeGetParams", get_parameters<CUDA_KERNEL_NODE_PARAMS_v2>>,
+    entry<"cuGraphKernelNodeSetParams", set_parameters<KernelLaunch, CUDA_KERNEL_NODE_PARAMS_v2>>,
 #endif
 #if CUDA_VERSION >= 12020
-  service.serve<"cuGraphAddNode", add_any_without_data>();
-  service.serve<"cuGraphNodeSetParams", set_any>();
-  service.serve<"cuGraphNodeGetParams", get_any>();
+    entry<"cuGraphAddNode", add_any_without_data>,
+    entry<"cuGraphNodeSetParams", set_any>,
+    entry<"cuGraphNodeGetParams", get_any>,
 #endif
 #if CUDA_VERSION >= 12030
-  service.serve<"cuGraphAddNode", add_any_with_data>();
+    entry<"cuGraphAddNode", add_any_with_data>,
 #endif
-}
+};
 
 }  // namespace cushim::sim

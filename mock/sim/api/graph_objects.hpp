@@ -148,12 +148,6 @@ Refusal refusal_of(Call &call, const Graph &graph);
 // cuLaunchKernelEx.
 void keep_attributes(Call &call, const KernelLaunch &before, KernelLaunch &after);
 
-// A part of serve_graphs().
-void serve_graph_drawing(Service &service);
-
-// A part of serve_graph_nodes().
-void serve_kernel_node_attributes(Service &service);
-
 // NOT_SUPPORTED for a graph that cannot become a part of a node: one with memory nodes or conditional nodes,
 // or a part itself. Comes before the checks of other arguments. Measured on an H200, driver 580.
 void require_child(const Graph &graph);

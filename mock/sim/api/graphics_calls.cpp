@@ -60,56 +60,39 @@ CUresult get_devices(Call &, unsigned *count, CUdevice *devices, unsigned, unsig
   return CUDA_ERROR_NO_DEVICE;
 }
 
-void serve_opengl(Service &service) {
-  service.serve<"cuGraphicsGLRegisterBuffer", register_buffer>();
-  service.serve<"cuGraphicsGLRegisterImage", register_image>();
-  service.serve<"cuGLGetDevices", get_devices>();
-  service.serve_result<"cuGLInit", kNoOpenGl>();
-  service.serve_result<"cuGLCtxCreate", kNoOpenGl>();
-  service.serve_result<"cuGLRegisterBufferObject", kNoOpenGl>();
-  service.serve_result<"cuGLMapBufferObject", CUDA_ERROR_INVALID_VALUE>();
-  service.serve_result<"cuGLMapBufferObjectAsync", CUDA_ERROR_INVALID_VALUE>();
-  service.serve_result<"cuGLUnmapBufferObject", CUDA_ERROR_INVALID_VALUE>();
-  service.serve_result<"cuGLUnmapBufferObjectAsync", CUDA_ERROR_INVALID_VALUE>();
-  service.serve_result<"cuGLUnregisterBufferObject", CUDA_ERROR_INVALID_VALUE>();
-  service.serve_result<"cuGLSetBufferObjectMapFlags", CUDA_ERROR_INVALID_VALUE>();
-}
-
-void serve_egl(Service &service) {
-  service.serve_result<"cuGraphicsEGLRegisterImage", CUDA_ERROR_UNKNOWN>();
-  service.serve_result<"cuGraphicsResourceGetMappedEglFrame", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamConsumerConnect", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamConsumerConnectWithFlags", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamConsumerDisconnect", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamConsumerAcquireFrame", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamConsumerReleaseFrame", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamProducerConnect", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamProducerDisconnect", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamProducerReturnFrame", CUDA_ERROR_INVALID_HANDLE>();
-  service.serve_result<"cuEGLStreamProducerPresentFrame", CUDA_ERROR_INVALID_HANDLE>();  // not measured
-}
-
-void serve_vdpau(Service &service) {
-  service.serve_result<"cuGraphicsVDPAURegisterVideoSurface", CUDA_ERROR_INVALID_CONTEXT>();
-  service.serve_result<"cuGraphicsVDPAURegisterOutputSurface", CUDA_ERROR_INVALID_CONTEXT>();
-  service.serve_result<"cuVDPAUGetDevice", CUDA_ERROR_INVALID_VALUE>();
-  service.serve_result<"cuVDPAUCtxCreate", CUDA_ERROR_INVALID_VALUE>();  // the real driver crashes
-}
-
 }  // namespace
 
-void serve_graphics(Service &service) {
-  service.serve<"cuGraphicsMapResources", map_or_unmap>();
-  service.serve<"cuGraphicsUnmapResources", map_or_unmap>();
-  service.serve<"cuGraphicsUnregisterResource", unregister>();
-  service.serve<"cuGraphicsResourceSetMapFlags", set_flags>();
-  service.serve<"cuGraphicsResourceGetMappedPointer_v3000", get_pointer_of_32_bits>();
-  service.serve<"cuGraphicsResourceGetMappedPointer", get_pointer>();
-  service.serve<"cuGraphicsSubResourceGetMappedArray", get_array>();
-  service.serve<"cuGraphicsResourceGetMappedMipmappedArray", get_levels>();
-  serve_opengl(service);
-  serve_egl(service);
-  serve_vdpau(service);
-}
+constinit const Entries entries_of_graphics = {
+    entry<"cuGraphicsMapResources", map_or_unmap>,
+    entry<"cuGraphicsUnmapResources", map_or_unmap>,
+    entry<"cuGraphicsUnregisterResource", unregister>,
+    entry<"cuGraphicsResourceSetMapFlags", set_flags>,
+    entry<"cuGraphicsResourceGetMappedPointer_v3000", get_pointer_of_32_bits>,
+    entry<"cuGraphicsResourceGetMappedPointer", get_pointer>,
+    entry<"cuGraphicsSubResourceGetMappedArray", get_array>,
+    entry<"cuGraphicsResourceGetMappedMipmappedArray", get_levels>,
+
+    // OpenGL
+    entry<"cuGraphicsGLRegisterBuffer", register_buffer>,
+    entry<"cuGraphicsGLRegisterImage", register_image>,
+    entry<"cuGLGetDevices", get_devices>,
+    entries_with_result<kNoOpenGl, "cuGLInit", "cuGLCtxCreate", "cuGLRegisterBufferObject">,
+    entries_with_result<CUDA_ERROR_INVALID_VALUE, "cuGLMapBufferObject", "cuGLMapBufferObjectAsync",
+                        "cuGLUnmapBufferObject", "cuGLUnmapBufferObjectAsync", "cuGLUnregisterBufferObject",
+                        "cuGLSetBufferObjectMapFlags">,
+
+    // EGL; not measured: cuEGLStreamProducerPresentFrame
+    entries_with_result<CUDA_ERROR_UNKNOWN, "cuGraphicsEGLRegisterImage">,
+    entries_with_result<
+        CUDA_ERROR_INVALID_HANDLE, "cuGraphicsResourceGetMappedEglFrame", "cuEGLStreamConsumerConnect",
+        "cuEGLStreamConsumerConnectWithFlags", "cuEGLStreamConsumerDisconnect",
+        "cuEGLStreamConsumerAcquireFrame", "cuEGLStreamConsumerReleaseFrame", "cuEGLStreamProducerConnect",
+        "cuEGLStreamProducerDisconnect", "cuEGLStreamProducerReturnFrame", "cuEGLStreamProducerPresentFrame">,
+
+    // VDPAU; the real driver crashes in cuVDPAUCtxCreate
+    entries_with_result<CUDA_ERROR_INVALID_CONTEXT, "cuGraphicsVDPAURegisterVideoSurface",
+                        "cuGraphicsVDPAURegisterOutputSurface">,
+    entries_with_result<CUDA_ERROR_INVALID_VALUE, "cuVDPAUGetDevice", "cuVDPAUCtxCreate">,
+};
 
 }  // namespace cushim::sim

@@ -298,30 +298,24 @@ CUresult get_resource_of_stream(Call &call, CUstream handle, CUdevResource *out,
 
 }  // namespace
 
-void serve_green_contexts(Service &service) {
-  service.serve<"cuDeviceGetDevResource", get_of_device>();
-  service.serve<"cuCtxGetDevResource", get_of_context>();
-  service.serve<"cuGreenCtxGetDevResource", get_of_green_context>();
-  service.serve<"cuDevSmResourceSplitByCount", split>();
-  service.serve<"cuDevSmResourceSplit", split_into_groups>();
-  service.serve<"cuDevResourceGenerateDesc", generate_descriptor>();
-  service.serve<"cuGreenCtxCreate", create>();
-  service.serve<"cuGreenCtxDestroy", destroy>();
-  service.serve<"cuCtxFromGreenCtx", convert>();
+constinit const Entries entries_of_green_contexts = {
+    entry<"cuDeviceGetDevResource", get_of_device>,
+    entry<"cuCtxGetDevResource", get_of_context>,
+    entry<"cuGreenCtxGetDevResource", get_of_green_context>,
+    entry<"cuDevSmResourceSplitByCount", split>,
+    entry<"cuDevSmResourceSplit", split_into_groups>,
+    entry<"cuDevResourceGenerateDesc", generate_descriptor>,
+    entry<"cuGreenCtxCreate", create>,
+    entry<"cuGreenCtxDestroy", destroy>,
+    entry<"cuCtxFromGreenCtx", convert>,
 #if CUDA_VERSION >= 12090
-  service.serve<"cuGreenCtxGetId", get_id>();
+    entry<"cuGreenCtxGetId", get_id>,
 #endif
-  service.serve<"cuGreenCtxStreamCreate", create_stream>();
-  service.serve<"cuStreamGetGreenCtx", get_of_stream>();
-  service.serve<"cuStreamGetDevResource", get_resource_of_stream>();
-}
+    entry<"cuGreenCtxStreamCreate", create_stream>,
+    entry<"cuStreamGetGreenCtx", get_of_stream>,
+    entry<"cuStreamGetDevResource", get_resource_of_stream>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_green_contexts(Service &) {}
 }  // namespace cushim::sim
 
 #endif

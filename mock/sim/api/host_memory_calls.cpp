@@ -110,16 +110,15 @@ CUresult remove(Call &call, void *host) {
 
 }  // namespace
 
-void serve_host_memory(Service &service) {
-  service.serve_result<"cuMemAllocHost_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemAllocHost", allocate>();
-  service.serve<"cuMemHostAlloc", allocate_with_flags>();
-  service.serve<"cuMemFreeHost", free>();
-  service.serve_result<"cuMemHostGetDevicePointer_v2020", kNeeds32BitAddresses>();
-  service.serve<"cuMemHostGetDevicePointer", get_device_pointer>();
-  service.serve<"cuMemHostGetFlags", get_flags>();
-  service.serve<"cuMemHostRegister", add>();
-  service.serve<"cuMemHostUnregister", remove>();
-}
+constinit const Entries entries_of_host_memory = {
+    entries_with_result<kNeeds32BitAddresses, "cuMemAllocHost_v2000", "cuMemHostGetDevicePointer_v2020">,
+    entry<"cuMemAllocHost", allocate>,
+    entry<"cuMemHostAlloc", allocate_with_flags>,
+    entry<"cuMemFreeHost", free>,
+    entry<"cuMemHostGetDevicePointer", get_device_pointer>,
+    entry<"cuMemHostGetFlags", get_flags>,
+    entry<"cuMemHostRegister", add>,
+    entry<"cuMemHostUnregister", remove>,
+};
 
 }  // namespace cushim::sim

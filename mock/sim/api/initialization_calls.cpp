@@ -37,11 +37,11 @@ CUresult start_or_stop_profiler(Call &) { return CUDA_SUCCESS; }
 
 }  // namespace
 
-void serve_initialization(Service &service) {
-  service.serve<"cuInit", init, When::anytime>();
-  service.serve<"cuDriverGetVersion", get_version, When::anytime>();
-  service.serve<"cuProfilerStart", start_or_stop_profiler>();
-  service.serve<"cuProfilerStop", start_or_stop_profiler>();
-}
+constinit const Entries entries_of_initialization = {
+    entry<"cuInit", init, When::anytime>,
+    entry<"cuDriverGetVersion", get_version, When::anytime>,
+    entry<"cuProfilerStart", start_or_stop_profiler>,
+    entry<"cuProfilerStop", start_or_stop_profiler>,
+};
 
 }  // namespace cushim::sim

@@ -127,10 +127,10 @@ CUresult copy_attributes(Call &call, CUgraphNode to, CUgraphNode from) {
 
 }  // namespace
 
-void serve_kernel_node_attributes(Service &service) {
-  service.serve<"cuGraphKernelNodeGetAttribute", get_attribute>();
-  service.serve<"cuGraphKernelNodeSetAttribute", set_attribute>();
-  service.serve<"cuGraphKernelNodeCopyAttributes", copy_attributes>();
-}
+constinit const Entries entries_of_kernel_node_attributes = {
+    entry<"cuGraphKernelNodeGetAttribute", get_attribute>,
+    entry<"cuGraphKernelNodeSetAttribute", set_attribute>,
+    entry<"cuGraphKernelNodeCopyAttributes", copy_attributes>,
+};
 
 }  // namespace cushim::sim

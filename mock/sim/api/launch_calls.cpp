@@ -314,12 +314,11 @@ CUresult launch_on_devices(Call &call, CUDA_LAUNCH_PARAMS *list, unsigned count,
 
 }  // namespace
 
-void serve_launches(Service &service) {
-  service.serve<"cuLaunchKernel", launch_kernel>();
-  service.serve<"cuLaunchCooperativeKernelMultiDevice", launch_on_devices>();
-  service.serve<"cuLaunchCooperativeKernel", launch_cooperative>();
-  service.serve<"cuLaunchKernelEx", launch_with_attributes>();
-  serve_first_launches(service);
-}
+constinit const Entries entries_of_launches = {
+    entry<"cuLaunchKernel", launch_kernel>,
+    entry<"cuLaunchCooperativeKernelMultiDevice", launch_on_devices>,
+    entry<"cuLaunchCooperativeKernel", launch_cooperative>,
+    entry<"cuLaunchKernelEx", launch_with_attributes>,
+};
 
 }  // namespace cushim::sim

@@ -14,6 +14,4 @@ void check_block_of(const Function &function, const ptx::Dim3 &block);
 CUresult launch(Call &call, Function &function, CUstream into, const LaunchOptions &launch, void **pointers,
                 void **extra);
 
-void serve_first_launches(Service &service);
-
 }  // namespace cushim::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUlibrary and CUkernel: code without a context. The order of the checks of null arguments and handles was
+// CUlibrary: code without a context. The order of the checks of null arguments and handles was
 // measured on an H200, driver 580.
 #include <algorithm>
 
@@ -168,110 +168,21 @@ CUresult get_unified_function(Call &call, void **out, CUlibrary handle, const ch
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// ---- Kernels ----
-
-CUresult get_function(Call &call, CUfunction *out, CUkernel handle) {
-  require(out != nullptr);
-  Kernel &kernel = call.kernel(handle);
-  *out = reinterpret_cast<CUfunction>(call.function_of_kernel(kernel, call.context()).handle);
-  return CUDA_SUCCESS;
-}
-
-CUresult get_library(Call &call, CUlibrary *out, CUkernel handle) {
-  require(out != nullptr);
-  *out = reinterpret_cast<CUlibrary>(call.kernel(handle).library->handle);
-  return CUDA_SUCCESS;
-}
-
-CUresult get_name(Call &call, const char **out, CUkernel handle) {
-  require(out != nullptr && handle != nullptr);
-  *out = call.kernel(handle).name.c_str();
-  return CUDA_SUCCESS;
-}
-
-CUresult get_parameter_count(Call &call, CUkernel handle, std::size_t *count) {
-  return parameter_count(*call.kernel(handle).entry, count);
-}
-
-CUresult get_parameter(Call &call, CUkernel handle, std::size_t index, std::size_t *offset,
-                       std::size_t *size) {
-  require(handle != nullptr && offset != nullptr);
-  Context &context = call.context();
-  // Loads the kernel. Measured, driver 580.
-  return parameter_info(*call.function_of_kernel(call.kernel(handle), context).entry, index, offset, size);
-}
-
-CUresult get_attribute(Call &call, int *value, CUfunction_attribute attribute, CUkernel handle,
-                       CUdevice number) {
-  Kernel &kernel = call.kernel(handle);
-  require(value != nullptr);
-  const Device &device = call.device(number);
-  require(attribute_of(*kernel.entry, *kernel.library->code, device, kernel.set[device.index], attribute,
-                       *value));
-  return CUDA_SUCCESS;
-}
-
-// Visits the functions of a kernel that the program has looked up in contexts of a device.
-template <class Visit>
-void for_each_function(const Kernel &kernel, const Device &device, Visit visit) {
-  for (const auto &[context, module] : kernel.library->modules)
-    if (const auto function = module->functions.find(kernel.name);
-        context->device == &device && function != module->functions.end())
-      visit(*function->second);
-}
-
-CUresult set_attribute(Call &call, CUfunction_attribute attribute, int value, CUkernel handle,
-                       CUdevice number) {
-  Kernel &kernel = call.kernel(handle);
-  const Device &device = call.device(number);
-  require(check_attribute(*kernel.entry, device, attribute, value) == CUDA_SUCCESS);
-  kernel.set[device.index][attribute] = value;
-  for_each_function(kernel, device, [&](Function &function) {
-    if (!function.own.contains(attribute)) function.set[attribute] = value;
-  });
-  return CUDA_SUCCESS;
-}
-
-CUresult set_cache_config(Call &call, CUkernel handle, CUfunc_cache config, CUdevice number) {
-  Kernel &kernel = call.kernel(handle);
-  const Device &device = call.device(number);
-  check_cache_config(config);
-  kernel.cache[device.index] = config;
-  for_each_function(kernel, device, [&](Function &function) {
-    if (!function.has_own_cache) function.cache = config;
-  });
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
-void serve_libraries(Service &service) {
-  service.serve<"cuLibraryLoadData", load_data>();
-  service.serve<"cuLibraryLoadFromFile", load_file>();
-  service.serve<"cuLibraryUnload", unload>();
-  service.serve<"cuLibraryGetKernel", get_kernel>();
-  service.serve<"cuLibraryGetKernelCount", get_kernel_count>();
-  service.serve<"cuLibraryEnumerateKernels", enumerate>();
-  service.serve<"cuLibraryGetModule", get_module>();
-  service.serve<"cuLibraryGetGlobal", get_global>();
-  service.serve<"cuLibraryGetManaged", get_managed>();
-  service.serve<"cuLibraryGetUnifiedFunction", get_unified_function>();
-  service.serve<"cuKernelGetFunction", get_function>();
-  service.serve<"cuKernelGetLibrary", get_library>();
-  service.serve<"cuKernelGetName", get_name>();
-  service.serve<"cuKernelGetParamCount", get_parameter_count>();
-  service.serve<"cuKernelGetParamInfo", get_parameter>();
-  service.serve<"cuKernelGetAttribute", get_attribute>();
-  service.serve<"cuKernelSetAttribute", set_attribute>();
-  service.serve<"cuKernelSetCacheConfig", set_cache_config>();
-}
+constinit const Entries entries_of_libraries = {
+    entry<"cuLibraryLoadData", load_data>,
+    entry<"cuLibraryLoadFromFile", load_file>,
+    entry<"cuLibraryUnload", unload>,
+    entry<"cuLibraryGetKernel", get_kernel>,
+    entry<"cuLibraryGetKernelCount", get_kernel_count>,
+    entry<"cuLibraryEnumerateKernels", enumerate>,
+    entry<"cuLibraryGetModule", get_module>,
+    entry<"cuLibraryGetGlobal", get_global>,
+    entry<"cuLibraryGetManaged", get_managed>,
+    entry<"cuLibraryGetUnifiedFunction", get_unified_function>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_libraries(Service &) {}
 }  // namespace cushim::sim
 
 #endif

@@ -292,12 +292,9 @@ CUresult destroy(Call &call, CUlinkState handle) {
 
 }  // namespace
 
-void serve_links(Service &service) {
-  service.serve<"cuLinkCreate", create>();
-  service.serve<"cuLinkAddData", add_data>();
-  service.serve<"cuLinkAddFile", add_file>();
-  service.serve<"cuLinkComplete", complete>();
-  service.serve<"cuLinkDestroy", destroy>();
-}
+constinit const Entries entries_of_links = {
+    entry<"cuLinkCreate", create>,     entry<"cuLinkAddData", add_data>, entry<"cuLinkAddFile", add_file>,
+    entry<"cuLinkComplete", complete>, entry<"cuLinkDestroy", destroy>,
+};
 
 }  // namespace cushim::sim

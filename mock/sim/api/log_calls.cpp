@@ -80,20 +80,14 @@ CUresult dump_to_file(Call &call, CUlogIterator *position, const char *path, uns
 
 }  // namespace
 
-void serve_logs(Service &service) {
-  service.serve<"cuLogsRegisterCallback", register_function>();
-  service.serve<"cuLogsUnregisterCallback", unregister_function>();
-  service.serve<"cuLogsCurrent", get_position>();
-  service.serve<"cuLogsDumpToMemory", dump_to_memory>();
-  service.serve<"cuLogsDumpToFile", dump_to_file>();
-}
+constinit const Entries entries_of_logs = {
+    entry<"cuLogsRegisterCallback", register_function>,
+    entry<"cuLogsUnregisterCallback", unregister_function>,
+    entry<"cuLogsCurrent", get_position>,
+    entry<"cuLogsDumpToMemory", dump_to_memory>,
+    entry<"cuLogsDumpToFile", dump_to_file>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_logs(Service &) {}
 }  // namespace cushim::sim
 
 #endif

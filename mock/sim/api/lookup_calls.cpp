@@ -70,12 +70,12 @@ CUresult get_export_table(Call &call, const void **table, const CUuuid *id) {
 
 }  // namespace
 
-void serve_lookup(Service &service) {
-  service.serve<"cuGetProcAddress", get_address, When::anytime>();
+constinit const Entries entries_of_lookup = {
+    entry<"cuGetProcAddress", get_address, When::anytime>,
 #if CUDA_VERSION >= 12000
-  service.serve<"cuGetProcAddress", get_address_and_status, When::anytime>();
+    entry<"cuGetProcAddress", get_address_and_status, When::anytime>,
 #endif
-  service.serve<"cuGetExportTable", get_export_table, When::anytime>();
-}
+    entry<"cuGetExportTable", get_export_table, When::anytime>,
+};
 
 }  // namespace cushim::sim

@@ -84,10 +84,10 @@ CUresult prefetch(Call &call, CUdeviceptr *addresses, std::size_t *sizes, std::s
 
 }  // namespace
 
-void serve_managed_batches(Service &service) {
-  service.serve<"cuMemDiscardBatchAsync", discard>();
-  service.serve<"cuMemPrefetchBatchAsync", prefetch<Contents::kept>>();
-  service.serve<"cuMemDiscardAndPrefetchBatchAsync", prefetch<Contents::discarded>>();
-}
+constinit const Entries entries_of_managed_batches = {
+    entry<"cuMemDiscardBatchAsync", discard>,
+    entry<"cuMemPrefetchBatchAsync", prefetch<Contents::kept>>,
+    entry<"cuMemDiscardAndPrefetchBatchAsync", prefetch<Contents::discarded>>,
+};
 
 }  // namespace cushim::sim

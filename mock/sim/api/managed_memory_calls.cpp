@@ -323,15 +323,15 @@ CUresult get_location_info(Call &call, CUdeviceptr address, std::size_t size, st
 
 }  // namespace
 
-void serve_managed_memory(Service &service) {
-  service.serve<"cuMemAllocManaged", allocate>();
-  service.serve<"cuMemPrefetchAsync", prefetch>();
-  service.serve<"cuMemPrefetchAsync", prefetch_to>();
-  service.serve<"cuMemAdvise", advise>();
-  service.serve<"cuMemAdvise", advise_at>();
-  service.serve<"cuMemRangeGetAttribute", one_range_attribute>();
-  service.serve<"cuMemRangeGetAttributes", range_attributes>();
-  service.serve<"cuMemGetLocationInfo", get_location_info>();
-}
+constinit const Entries entries_of_managed_memory = {
+    entry<"cuMemAllocManaged", allocate>,
+    entry<"cuMemPrefetchAsync", prefetch>,
+    entry<"cuMemPrefetchAsync", prefetch_to>,
+    entry<"cuMemAdvise", advise>,
+    entry<"cuMemAdvise", advise_at>,
+    entry<"cuMemRangeGetAttribute", one_range_attribute>,
+    entry<"cuMemRangeGetAttributes", range_attributes>,
+    entry<"cuMemGetLocationInfo", get_location_info>,
+};
 
 }  // namespace cushim::sim

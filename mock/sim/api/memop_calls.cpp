@@ -78,8 +78,8 @@ void check_wait_flags(const Context &context, unsigned flags) {
 }
 
 template <class Word>
-Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
-                         unsigned flags) {
+Operation wait_operation(Call &call, const Context &context, CUdeviceptr address, unsigned flags,
+                         Word value) {
   check_wait_flags(context, flags);
   Word *const word = word_at<Word>(call, context, address);
   const Allocation &allocation = *call.system.memory.find(address);
@@ -93,8 +93,8 @@ Operation wait_operation(Call &call, const Context &context, CUdeviceptr address
 }
 
 template <class Word>
-Operation write_operation(Call &call, const Context &context, CUdeviceptr address, Word value,
-                          unsigned flags) {
+Operation write_operation(Call &call, const Context &context, CUdeviceptr address, unsigned flags,
+                          Word value) {
   Word *const word = word_at<Word>(call, context, address);
   require(flags == CU_STREAM_WRITE_VALUE_DEFAULT);
   return {.cost = call.costs(context).memory_operation,
@@ -102,19 +102,17 @@ Operation write_operation(Call &call, const Context &context, CUdeviceptr addres
 }
 
 Operation operation_of(Call &call, const Context &context, const CUstreamBatchMemOpParams &entry) {
+  const auto &wait = entry.waitValue;
+  const auto &write = entry.writeValue;
   switch (entry.operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-      return wait_operation<cuuint32_t>(call, context, entry.waitValue.address, entry.waitValue.value,
-                                        entry.waitValue.flags);
+      return wait_operation(call, context, wait.address, wait.flags, wait.value);
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-      return wait_operation<cuuint64_t>(call, context, entry.waitValue.address, entry.waitValue.value64,
-                                        entry.waitValue.flags);
+      return wait_operation(call, context, wait.address, wait.flags, wait.value64);
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-      return write_operation<cuuint32_t>(call, context, entry.writeValue.address, entry.writeValue.value,
-                                         entry.writeValue.flags);
+      return write_operation(call, context, write.address, write.flags, write.value);
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-      return write_operation<cuuint64_t>(call, context, entry.writeValue.address, entry.writeValue.value64,
-                                         entry.writeValue.flags);
+      return write_operation(call, context, write.address, write.flags, write.value64);
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
       require_flushes(context);
       return {};
@@ -196,17 +194,17 @@ using U64 = cuuint64_t;
 
 }  // namespace
 
-void serve_memory_operations(Service &service) {
-  service.serve<"cuStreamWaitValue32_v8000", first_abi<U32>>();
-  service.serve<"cuStreamWaitValue32_v11070", submit_one<U32, CU_STREAM_MEM_OP_WAIT_VALUE_32>>();
-  service.serve<"cuStreamWaitValue64_v9000", first_abi<U64>>();
-  service.serve<"cuStreamWaitValue64_v11070", submit_one<U64, CU_STREAM_MEM_OP_WAIT_VALUE_64>>();
-  service.serve<"cuStreamWriteValue32_v8000", first_abi<U32>>();
-  service.serve<"cuStreamWriteValue32_v11070", submit_one<U32, CU_STREAM_MEM_OP_WRITE_VALUE_32>>();
-  service.serve<"cuStreamWriteValue64_v9000", first_abi<U64>>();
-  service.serve<"cuStreamWriteValue64_v11070", submit_one<U64, CU_STREAM_MEM_OP_WRITE_VALUE_64>>();
-  service.serve<"cuStreamBatchMemOp_v8000", first_abi_batch>();
-  service.serve<"cuStreamBatchMemOp_v11070", batch>();
-}
+constinit const Entries entries_of_memory_operations = {
+    entry<"cuStreamWaitValue32_v8000", first_abi<U32>>,
+    entry<"cuStreamWaitValue64_v9000", first_abi<U64>>,
+    entry<"cuStreamWriteValue32_v8000", first_abi<U32>>,
+    entry<"cuStreamWriteValue64_v9000", first_abi<U64>>,
+    entry<"cuStreamBatchMemOp_v8000", first_abi_batch>,
+    entry<"cuStreamWaitValue32_v11070", submit_one<U32, CU_STREAM_MEM_OP_WAIT_VALUE_32>>,
+    entry<"cuStreamWaitValue64_v11070", submit_one<U64, CU_STREAM_MEM_OP_WAIT_VALUE_64>>,
+    entry<"cuStreamWriteValue32_v11070", submit_one<U32, CU_STREAM_MEM_OP_WRITE_VALUE_32>>,
+    entry<"cuStreamWriteValue64_v11070", submit_one<U64, CU_STREAM_MEM_OP_WRITE_VALUE_64>>,
+    entry<"cuStreamBatchMemOp_v11070", batch>,
+};
 
 }  // namespace cushim::sim

@@ -137,25 +137,21 @@ using U32 = unsigned;
 
 }  // namespace
 
-void serve_memsets(Service &service) {
-  service.serve_result<"cuMemsetD8_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemsetD8", set_1d<U8>>();
-  service.serve_result<"cuMemsetD16_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemsetD16", set_1d<U16>>();
-  service.serve_result<"cuMemsetD32_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemsetD32", set_1d<U32>>();
-  service.serve<"cuMemsetD8Async", set_1d_async<U8>>();
-  service.serve<"cuMemsetD16Async", set_1d_async<U16>>();
-  service.serve<"cuMemsetD32Async", set_1d_async<U32>>();
-  service.serve_result<"cuMemsetD2D8_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemsetD2D8", set_2d<U8>>();
-  service.serve_result<"cuMemsetD2D16_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemsetD2D16", set_2d<U16>>();
-  service.serve_result<"cuMemsetD2D32_v2000", kNeeds32BitAddresses>();
-  service.serve<"cuMemsetD2D32", set_2d<U32>>();
-  service.serve<"cuMemsetD2D8Async", set_2d_async<U8>>();
-  service.serve<"cuMemsetD2D16Async", set_2d_async<U16>>();
-  service.serve<"cuMemsetD2D32Async", set_2d_async<U32>>();
-}
+constinit const Entries entries_of_memsets = {
+    entries_with_result<kNeeds32BitAddresses, "cuMemsetD8_v2000", "cuMemsetD16_v2000", "cuMemsetD32_v2000",
+                        "cuMemsetD2D8_v2000", "cuMemsetD2D16_v2000", "cuMemsetD2D32_v2000">,
+    entry<"cuMemsetD8", set_1d<U8>>,
+    entry<"cuMemsetD16", set_1d<U16>>,
+    entry<"cuMemsetD32", set_1d<U32>>,
+    entry<"cuMemsetD8Async", set_1d_async<U8>>,
+    entry<"cuMemsetD16Async", set_1d_async<U16>>,
+    entry<"cuMemsetD32Async", set_1d_async<U32>>,
+    entry<"cuMemsetD2D8", set_2d<U8>>,
+    entry<"cuMemsetD2D16", set_2d<U16>>,
+    entry<"cuMemsetD2D32", set_2d<U32>>,
+    entry<"cuMemsetD2D8Async", set_2d_async<U8>>,
+    entry<"cuMemsetD2D16Async", set_2d_async<U16>>,
+    entry<"cuMemsetD2D32Async", set_2d_async<U32>>,
+};
 
 }  // namespace cushim::sim

@@ -164,12 +164,12 @@ CUresult get_sparse_properties(Call &call, CUDA_ARRAY_SPARSE_PROPERTIES *out, CU
 
 }  // namespace
 
-void serve_mipmapped_arrays(Service &service) {
-  service.serve<"cuMipmappedArrayCreate", create>();
-  service.serve<"cuMipmappedArrayGetLevel", get_level>();
-  service.serve<"cuMipmappedArrayDestroy", destroy>();
-  service.serve<"cuMipmappedArrayGetMemoryRequirements", get_memory_requirements>();
-  service.serve<"cuMipmappedArrayGetSparseProperties", get_sparse_properties>();
-}
+constinit const Entries entries_of_mipmapped_arrays = {
+    entry<"cuMipmappedArrayCreate", create>,
+    entry<"cuMipmappedArrayGetLevel", get_level>,
+    entry<"cuMipmappedArrayDestroy", destroy>,
+    entry<"cuMipmappedArrayGetMemoryRequirements", get_memory_requirements>,
+    entry<"cuMipmappedArrayGetSparseProperties", get_sparse_properties>,
+};
 
 }  // namespace cushim::sim

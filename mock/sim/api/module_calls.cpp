@@ -120,18 +120,18 @@ std::optional<std::string> read_file(const char *path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-void serve_modules(Service &service) {
-  service.serve<"cuModuleLoad", load_file>();
-  service.serve<"cuModuleLoadData", load_image>();
-  service.serve<"cuModuleLoadDataEx", load_with_options>();
-  service.serve<"cuModuleLoadFatBinary", load_image>();
-  service.serve<"cuModuleUnload", unload>();
-  service.serve<"cuModuleGetFunction", get_function>();
-  service.serve<"cuModuleGetGlobal_v2000", get_global_of_32_bits>();
-  service.serve<"cuModuleGetGlobal", get_global>();
-  service.serve<"cuModuleGetFunctionCount", get_function_count>();
-  service.serve<"cuModuleEnumerateFunctions", enumerate>();
-  service.serve<"cuModuleGetLoadingMode", get_loading_mode>();
-}
+constinit const Entries entries_of_modules = {
+    entry<"cuModuleLoad", load_file>,
+    entry<"cuModuleLoadData", load_image>,
+    entry<"cuModuleLoadDataEx", load_with_options>,
+    entry<"cuModuleLoadFatBinary", load_image>,
+    entry<"cuModuleUnload", unload>,
+    entry<"cuModuleGetFunction", get_function>,
+    entry<"cuModuleGetGlobal_v2000", get_global_of_32_bits>,
+    entry<"cuModuleGetGlobal", get_global>,
+    entry<"cuModuleGetFunctionCount", get_function_count>,
+    entry<"cuModuleEnumerateFunctions", enumerate>,
+    entry<"cuModuleGetLoadingMode", get_loading_mode>,
+};
 
 }  // namespace cushim::sim

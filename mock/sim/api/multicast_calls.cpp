@@ -231,20 +231,16 @@ CUresult unbind(Call &call, CUmemGenericAllocationHandle handle, CUdevice number
 
 }  // namespace
 
-void serve_multicast(Service &service) {
-  service.serve<"cuMulticastCreate", create>();
-  service.serve<"cuMulticastAddDevice", add_device>();
-  service.serve<"cuMulticastBindMem_v12010", bind_memory>();
-  service.serve<"cuMulticastBindMem_v13010", bind_memory_of>();
-  service.serve<"cuMulticastBindAddr_v12010", bind_address>();
-  service.serve<"cuMulticastBindAddr_v13010", bind_address_of>();
-  service.serve<"cuMulticastUnbind", unbind>();
-  service.serve<"cuMulticastGetGranularity", get_granularity>();
-}
-
-#else
-
-void serve_multicast(Service &) {}
+constinit const Entries entries_of_multicast = {
+    entry<"cuMulticastCreate", create>,
+    entry<"cuMulticastAddDevice", add_device>,
+    entry<"cuMulticastBindMem_v12010", bind_memory>,
+    entry<"cuMulticastBindMem_v13010", bind_memory_of>,
+    entry<"cuMulticastBindAddr_v12010", bind_address>,
+    entry<"cuMulticastBindAddr_v13010", bind_address_of>,
+    entry<"cuMulticastUnbind", unbind>,
+    entry<"cuMulticastGetGranularity", get_granularity>,
+};
 
 #endif
 

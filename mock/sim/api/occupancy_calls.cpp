@@ -145,14 +145,14 @@ CUresult potential_cluster_size(Call &call, int *size, CUfunction handle, const 
 
 }  // namespace
 
-void serve_occupancy(Service &service) {
-  service.serve<"cuOccupancyMaxActiveBlocksPerMultiprocessor", max_blocks>();
-  service.serve<"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", max_blocks_with_flags>();
-  service.serve<"cuOccupancyMaxPotentialBlockSize", potential_block_size>();
-  service.serve<"cuOccupancyMaxPotentialBlockSizeWithFlags", potential_block_size_with_flags>();
-  service.serve<"cuOccupancyAvailableDynamicSMemPerBlock", available_shared>();
-  service.serve<"cuOccupancyMaxActiveClusters", max_active_clusters>();
-  service.serve<"cuOccupancyMaxPotentialClusterSize", potential_cluster_size>();
-}
+constinit const Entries entries_of_occupancy = {
+    entry<"cuOccupancyMaxActiveBlocksPerMultiprocessor", max_blocks>,
+    entry<"cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", max_blocks_with_flags>,
+    entry<"cuOccupancyMaxPotentialBlockSize", potential_block_size>,
+    entry<"cuOccupancyMaxPotentialBlockSizeWithFlags", potential_block_size_with_flags>,
+    entry<"cuOccupancyAvailableDynamicSMemPerBlock", available_shared>,
+    entry<"cuOccupancyMaxActiveClusters", max_active_clusters>,
+    entry<"cuOccupancyMaxPotentialClusterSize", potential_cluster_size>,
+};
 
 }  // namespace cushim::sim

@@ -62,13 +62,45 @@ CUresult disable(Call &call, CUcontext peer_handle) {
   return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 13000
+// The host has no atomic operations on a device that is not connected to it by NVLink. Capabilities before an
+// unknown operation are written.
+CUresult get_atomics_of_host(Call &call, unsigned *capabilities, const CUatomicOperation *operations,
+                             unsigned count, CUdevice number) {
+  require(capabilities != nullptr && operations != nullptr && count != 0);
+  call.device(number);
+  for (unsigned i = 0; i < count; ++i) {
+    require(operations[i] >= 0 && operations[i] < CU_ATOMIC_OPERATION_MAX);
+    capabilities[i] = 0;
+  }
+  return CUDA_SUCCESS;
+}
+
+// The capabilities of two devices with native atomics are not documented, and not measured.
+CUresult get_atomics_of_peers(Call &call, unsigned *capabilities, const CUatomicOperation *operations,
+                              unsigned count, CUdevice source, CUdevice destination) {
+  require(capabilities != nullptr && operations != nullptr && count != 0);
+  const Device &from = call.device(source), &to = call.device(destination);
+  require(&from != &to, CUDA_ERROR_INVALID_DEVICE);
+  if (from.peers[static_cast<std::size_t>(to.index)].native_atomics) {
+    call.system.engine.report(std::string(call.name) + ": not implemented for devices with native atomics");
+    fail(CUDA_ERROR_NOT_SUPPORTED);
+  }
+  return get_atomics_of_host(call, capabilities, operations, count, destination);
+}
+#endif
+
 }  // namespace
 
-void serve_peers(Service &service) {
-  service.serve<"cuDeviceCanAccessPeer", can_access>();
-  service.serve<"cuDeviceGetP2PAttribute", get_attribute>();
-  service.serve<"cuCtxEnablePeerAccess", enable>();
-  service.serve<"cuCtxDisablePeerAccess", disable>();
-}
+constinit const Entries entries_of_peers = {
+    entry<"cuDeviceCanAccessPeer", can_access>,
+    entry<"cuDeviceGetP2PAttribute", get_attribute>,
+    entry<"cuCtxEnablePeerAccess", enable>,
+    entry<"cuCtxDisablePeerAccess", disable>,
+#if CUDA_VERSION >= 13000
+    entry<"cuDeviceGetHostAtomicCapabilities", get_atomics_of_host>,
+    entry<"cuDeviceGetP2PAtomicCapabilities", get_atomics_of_peers>,
+#endif
+};
 
 }  // namespace cushim::sim

@@ -239,10 +239,10 @@ CUresult set_attribute(Call &call, const void *value, CUpointer_attribute attrib
 
 }  // namespace
 
-void serve_pointers(Service &service) {
-  service.serve<"cuPointerGetAttribute", get_attribute>();
-  service.serve<"cuPointerGetAttributes", get_attributes>();
-  service.serve<"cuPointerSetAttribute", set_attribute>();
-}
+constinit const Entries entries_of_pointers = {
+    entry<"cuPointerGetAttribute", get_attribute>,
+    entry<"cuPointerGetAttributes", get_attributes>,
+    entry<"cuPointerSetAttribute", set_attribute>,
+};
 
 }  // namespace cushim::sim

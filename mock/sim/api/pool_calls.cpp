@@ -276,20 +276,20 @@ CUresult set_access(Call &call, CUmemoryPool handle, const CUmemAccessDesc *want
 
 }  // namespace
 
-void serve_pools(Service &service) {
-  service.serve<"cuDeviceGetDefaultMemPool", get_default>();
-  service.serve<"cuDeviceGetMemPool", get_current>();
-  service.serve<"cuDeviceSetMemPool", set_current_of_device>();
-  service.serve<"cuMemGetDefaultMemPool", get_default_of_location>();
-  service.serve<"cuMemGetMemPool", get_current_of_location>();
-  service.serve<"cuMemSetMemPool", set_current_of_location>();
-  service.serve<"cuMemPoolCreate", create>();
-  service.serve<"cuMemPoolDestroy", destroy>();
-  service.serve<"cuMemPoolGetAttribute", get_attribute>();
-  service.serve<"cuMemPoolSetAttribute", set_attribute>();
-  service.serve<"cuMemPoolTrimTo", trim>();
-  service.serve<"cuMemPoolGetAccess", get_access>();
-  service.serve<"cuMemPoolSetAccess", set_access>();
-}
+constinit const Entries entries_of_pools = {
+    entry<"cuDeviceGetDefaultMemPool", get_default>,
+    entry<"cuDeviceGetMemPool", get_current>,
+    entry<"cuDeviceSetMemPool", set_current_of_device>,
+    entry<"cuMemGetDefaultMemPool", get_default_of_location>,
+    entry<"cuMemGetMemPool", get_current_of_location>,
+    entry<"cuMemSetMemPool", set_current_of_location>,
+    entry<"cuMemPoolCreate", create>,
+    entry<"cuMemPoolDestroy", destroy>,
+    entry<"cuMemPoolGetAttribute", get_attribute>,
+    entry<"cuMemPoolSetAttribute", set_attribute>,
+    entry<"cuMemPoolTrimTo", trim>,
+    entry<"cuMemPoolGetAccess", get_access>,
+    entry<"cuMemPoolSetAccess", set_access>,
+};
 
 }  // namespace cushim::sim

@@ -71,13 +71,13 @@ CUresult release_primary(Call &call, Device &device) {
   return fault;
 }
 
-void serve_primary_contexts(Service &service) {
-  service.serve<"cuDevicePrimaryCtxRetain", retain>();
-  service.serve<"cuDevicePrimaryCtxRelease", release>();
-  service.serve<"cuDevicePrimaryCtxReset", reset>();
-  service.serve<"cuDevicePrimaryCtxGetState", get_state>();
-  service.serve<"cuDevicePrimaryCtxSetFlags_v7000", set_flags_if_inactive>();
-  service.serve<"cuDevicePrimaryCtxSetFlags_v11000", set_flags>();
-}
+constinit const Entries entries_of_primary_contexts = {
+    entry<"cuDevicePrimaryCtxRetain", retain>,
+    entry<"cuDevicePrimaryCtxRelease", release>,
+    entry<"cuDevicePrimaryCtxReset", reset>,
+    entry<"cuDevicePrimaryCtxGetState", get_state>,
+    entry<"cuDevicePrimaryCtxSetFlags_v7000", set_flags_if_inactive>,
+    entry<"cuDevicePrimaryCtxSetFlags_v11000", set_flags>,
+};
 
 }  // namespace cushim::sim

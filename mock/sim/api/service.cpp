@@ -100,66 +100,10 @@ void log_error(System &system, std::size_t slot, CUresult code) noexcept {
 }
 
 Service::Service() {
-  serve_initialization(*this);
-  serve_lookup(*this);
-  serve_errors(*this);
-  serve_devices(*this);
-  serve_contexts(*this);
-  serve_primary_contexts(*this);
-  serve_green_contexts(*this);
-  serve_streams(*this);
-  serve_events(*this);
-  serve_host_functions(*this);
-  serve_memory_operations(*this);
-  serve_device_memory(*this);
-  serve_host_memory(*this);
-  serve_managed_memory(*this);
-  serve_managed_batches(*this);
-  serve_virtual_memory(*this);
-  serve_multicast(*this);
-  serve_pointers(*this);
-  serve_tensor_maps(*this);
-  serve_copies(*this);
-  serve_3d_copies(*this);
-  serve_copy_batches(*this);
-  serve_memsets(*this);
-  serve_arrays(*this);
-  serve_mipmapped_arrays(*this);
-  serve_array_copies(*this);
-  serve_textures(*this);
-  serve_surfaces(*this);
-  serve_texture_references(*this);
-  serve_surface_references(*this);
-  serve_pools(*this);
-  serve_pool_sharing(*this);
-  serve_stream_ordered_memory(*this);
-  serve_peers(*this);
-  serve_ipc_memory(*this);
-  serve_ipc_events(*this);
-  serve_modules(*this);
-  serve_functions(*this);
-  serve_libraries(*this);
-  serve_links(*this);
-  serve_launches(*this);
-  serve_graphs(*this);
-  serve_graph_edges(*this);
-  serve_graph_nodes(*this);
-  serve_graph_memory(*this);
-  serve_conditional_nodes(*this);
-  serve_executable_graphs(*this);
-  serve_executable_nodes(*this);
-  serve_captures(*this);
-  serve_user_objects(*this);
-  serve_context_events(*this);
-  serve_graphics(*this);
-  serve_external_memory(*this);
-  serve_external_semaphores(*this);
-  serve_device_services(*this);
-  serve_occupancy(*this);
-  serve_coredumps(*this);
-  serve_logs(*this);
-  serve_checkpoints(*this);
-  serve_array_mappings(*this);
+#define CUSHIM_GROUP(name, since)      \
+  if constexpr (CUDA_VERSION >= since) \
+    for (const auto register_entry : entries_of_##name) register_entry(*this);
+#include "api/groups.inc"
 }
 
 void Service::fail_served_twice(int slot) {

@@ -4,6 +4,7 @@
 
 #include <cushim/mock/signature.hpp>
 
+#include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <type_traits>
@@ -63,6 +64,20 @@ CUresult error_of_exception() noexcept;
 // process.
 inline constexpr CUresult kNeeds32BitAddresses = CUDA_ERROR_INVALID_CONTEXT;
 
+class Service;
+
+// Registers CUresult function(Call &, arguments...) as the implementation of the ABI variants of an entry
+// point that have exactly these arguments. The name is one of kVariants: "cuStreamGetCtx" for all versions,
+// "cuStreamGetCtx_v12050" for one; both include the per-thread variants. Does not compile if a name is
+// unknown, or if no variant has these arguments although the CUDA headers declare all of them.
+template <Name name, auto function, When when = When::initialized>
+void entry(Service &service);
+
+// Registers functions that return this result for any arguments as the implementations of the ABI variants of
+// these names.
+template <CUresult result, Name... names>
+void entries_with_result(Service &service);
+
 class Service {
  public:
   // Returns the table of all implemented entry points.
@@ -72,25 +87,12 @@ class Service {
   // Returns null if serves() is false and the compiled headers do not declare the entry point's types.
   static std::unique_ptr<mock::AnyReceiver> make(System &system, int slot);
 
-  // Registers CUresult function(Call &, arguments...) as the implementation of the ABI variants of an entry
-  // point that have exactly these arguments. The name is one of kVariants: "cuStreamGetCtx" for all versions,
-  // "cuStreamGetCtx_v12050" for one; both include the per-thread variants. Does not compile if a name is
-  // unknown, or if no variant has these arguments although the CUDA headers declare all of them.
-  template <Name name, auto function, When when = When::initialized>
-  void serve() {
-    static_assert(kVariants<name>.size() > 0, "the list has no entry point of this name");
-    serve_variants<name, function, when>(std::make_index_sequence<kVariants<name>.size()>());
-  }
-
-  // Registers functions that return this result for any arguments as the implementation of the ABI variants
-  // of this name.
-  template <Name name, CUresult result>
-  void serve_result() {
-    static_assert(kVariants<name>.size() > 0, "the list has no entry point of this name");
-    serve_result_of_variants<name, result>(std::make_index_sequence<kVariants<name>.size()>());
-  }
-
  private:
+  template <Name name, auto function, When when>
+  friend void entry(Service &service);
+  template <CUresult result, Name... names>
+  friend void entries_with_result(Service &service);
+
   using Make = std::unique_ptr<mock::AnyReceiver> (*)(System &system, int slot);
 
   template <class Signature>
@@ -197,66 +199,24 @@ class Service {
   Make makers_[CUSHIM_ENTRY_COUNT] = {};
 };
 
-// One function per group of entry points, in the file that implements the group.
-void serve_initialization(Service &service);
-void serve_lookup(Service &service);
-void serve_errors(Service &service);
-void serve_devices(Service &service);
-void serve_contexts(Service &service);
-void serve_primary_contexts(Service &service);
-void serve_green_contexts(Service &service);
-void serve_streams(Service &service);
-void serve_events(Service &service);
-void serve_host_functions(Service &service);
-void serve_memory_operations(Service &service);
-void serve_device_memory(Service &service);
-void serve_host_memory(Service &service);
-void serve_managed_memory(Service &service);
-void serve_managed_batches(Service &service);
-void serve_virtual_memory(Service &service);
-void serve_multicast(Service &service);
-void serve_pointers(Service &service);
-void serve_tensor_maps(Service &service);
-void serve_copies(Service &service);
-void serve_3d_copies(Service &service);
-void serve_copy_batches(Service &service);
-void serve_memsets(Service &service);
-void serve_arrays(Service &service);
-void serve_mipmapped_arrays(Service &service);
-void serve_array_copies(Service &service);
-void serve_textures(Service &service);
-void serve_surfaces(Service &service);
-void serve_texture_references(Service &service);
-void serve_surface_references(Service &service);
-void serve_pools(Service &service);
-void serve_pool_sharing(Service &service);
-void serve_stream_ordered_memory(Service &service);
-void serve_peers(Service &service);
-void serve_ipc_memory(Service &service);
-void serve_ipc_events(Service &service);
-void serve_modules(Service &service);
-void serve_functions(Service &service);
-void serve_libraries(Service &service);
-void serve_links(Service &service);
-void serve_launches(Service &service);
-void serve_graphs(Service &service);
-void serve_graph_edges(Service &service);
-void serve_graph_nodes(Service &service);
-void serve_graph_memory(Service &service);
-void serve_conditional_nodes(Service &service);
-void serve_executable_graphs(Service &service);
-void serve_executable_nodes(Service &service);
-void serve_captures(Service &service);
-void serve_user_objects(Service &service);
-void serve_context_events(Service &service);
-void serve_graphics(Service &service);
-void serve_external_memory(Service &service);
-void serve_external_semaphores(Service &service);
-void serve_device_services(Service &service);
-void serve_occupancy(Service &service);
-void serve_coredumps(Service &service);
-void serve_logs(Service &service);
-void serve_checkpoints(Service &service);
-void serve_array_mappings(Service &service);
+template <Name name, auto function, When when>
+void entry(Service &service) {
+  static_assert(kVariants<name>.size() > 0, "the list has no entry point of this name");
+  service.serve_variants<name, function, when>(std::make_index_sequence<kVariants<name>.size()>());
+}
+
+template <CUresult result, Name... names>
+void entries_with_result(Service &service) {
+  static_assert(((kVariants<names>.size() > 0) && ...), "the list has no entry point of this name");
+  (service.serve_result_of_variants<names, result>(std::make_index_sequence<kVariants<names>.size()>()), ...);
+}
+
+// Implementations of entry points, one for each row: entry<"cuX", function>, or entries_with_result<result,
+// "cuX", "cuY">. No ABI variant may have two.
+using Entries = std::initializer_list<void (*)(Service &)>;
+
+// The groups of entry points. The file that implements the group `streams` ends with entries_of_streams.
+#define CUSHIM_GROUP(name, since) extern const Entries entries_of_##name;
+#include "api/groups.inc"
 
 }  // namespace cushim::sim

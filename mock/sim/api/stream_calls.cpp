@@ -4,9 +4,16 @@
 #include "api/context_calls.hpp"
 #include "api/launch_attributes.hpp"
 #include "api/launch_options.hpp"
+#include "commands/submit.hpp"
 #include "graphs/capturing.hpp"
 
 namespace cushim::sim {
+
+PreparedCommand prepare(Call &call, Context &context, const HostFunction &command) {
+  return {
+      {.cost = call.costs(context).host_function, .on_host = [command] { command.function(command.data); }}};
+}
+
 namespace {
 
 CUresult create_with_priority(Call &call, CUstream *out, unsigned flags, int priority) {
@@ -49,22 +56,10 @@ CUresult synchronize(Call &call, CUstream handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult get_priority(Call &call, CUstream handle, int *priority) {
-  require(priority != nullptr);
-  *priority = call.stream(handle).priority;
-  return CUDA_SUCCESS;
-}
-
-CUresult get_flags(Call &call, CUstream handle, unsigned *flags) {
-  require(flags != nullptr);
-  *flags = call.stream(handle).flags;
-  return CUDA_SUCCESS;
-}
-
-CUresult get_id(Call &call, CUstream handle, unsigned long long *id) {
-  require(id != nullptr);
-  *id = call.stream(handle).id;
-  return CUDA_SUCCESS;
+// Returns a property of a stream.
+template <auto property, class Value>
+CUresult get(Call &call, CUstream handle, Value *value) {
+  return store(value, [&] { return call.stream(handle).*property; });
 }
 
 CUresult get_context(Call &call, CUstream handle, CUcontext *context) {
@@ -164,6 +159,32 @@ CUresult attach(Call &call, CUstream handle, CUdeviceptr address, std::size_t si
   return CUDA_SUCCESS;
 }
 
+// ---- Functions on the host ----
+
+CUresult launch_host_function(Call &call, CUstream handle, CUhostFn function, void *data) {
+  require(function != nullptr);
+  Stream &stream = call.stream(handle);
+  call.system.engine.start_host_thread();
+  submit(call, stream, HostFunction{function, data});
+  return CUDA_SUCCESS;
+}
+
+// Ignores the mode, which selects how the driver's thread waits for the function: it does not affect results.
+CUresult launch_host_function_with_mode(Call &call, CUstream stream, CUhostFn function, void *data,
+                                        unsigned mode) {
+  require(mode <= 1);  // CU_HOST_TASK_SPINWAIT, since 13.1
+  return launch_host_function(call, stream, function, data);
+}
+
+CUresult add_callback(Call &call, CUstream handle, CUstreamCallback callback, void *data, unsigned flags) {
+  require(callback != nullptr && flags == 0);
+  Stream &stream = call.stream(handle);
+  call.system.engine.start_host_thread();
+  call.enqueue(stream, {.cost = call.costs(*stream.context).host_function,
+                        .on_host = [handle, callback, data] { callback(handle, CUDA_SUCCESS, data); }});
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 Stream &make_stream(Call &call, Context &context, unsigned flags, int priority) {
@@ -183,24 +204,27 @@ std::uintptr_t green_of_stream(Call &call, CUstream handle) {
   return stream.is_legacy || handle == nullptr ? call.thread().stack.green() : stream.green;
 }
 
-void serve_streams(Service &service) {
-  service.serve<"cuStreamCreate", create, When::anytime>();
-  service.serve<"cuStreamCreateWithPriority", create_with_priority>();
-  service.serve<"cuStreamDestroy", destroy>();
-  service.serve<"cuStreamQuery", query>();
-  service.serve<"cuStreamSynchronize", synchronize>();
-  service.serve<"cuStreamGetPriority", get_priority>();
-  service.serve<"cuStreamGetFlags", get_flags>();
-  service.serve<"cuStreamGetId", get_id>();
-  service.serve<"cuStreamGetCtx", get_context>();
+constinit const Entries entries_of_streams = {
+    entry<"cuStreamCreate", create, When::anytime>,
+    entry<"cuStreamCreateWithPriority", create_with_priority>,
+    entry<"cuStreamDestroy", destroy>,
+    entry<"cuStreamQuery", query>,
+    entry<"cuStreamSynchronize", synchronize>,
+    entry<"cuStreamGetPriority", get<&Stream::priority, int>>,
+    entry<"cuStreamGetFlags", get<&Stream::flags, unsigned>>,
+    entry<"cuStreamGetId", get<&Stream::id, unsigned long long>>,
+    entry<"cuStreamGetCtx", get_context>,
 #if CUDA_VERSION >= 12050
-  service.serve<"cuStreamGetCtx", get_context_or_green>();
+    entry<"cuStreamGetCtx", get_context_or_green>,
 #endif
-  service.serve<"cuStreamGetDevice", get_device>();
-  service.serve<"cuStreamGetAttribute", get_attribute>();
-  service.serve<"cuStreamSetAttribute", set_attribute>();
-  service.serve<"cuStreamCopyAttributes", copy_attributes>();
-  service.serve<"cuStreamAttachMemAsync", attach>();
-}
+    entry<"cuStreamGetDevice", get_device>,
+    entry<"cuStreamGetAttribute", get_attribute>,
+    entry<"cuStreamSetAttribute", set_attribute>,
+    entry<"cuStreamCopyAttributes", copy_attributes>,
+    entry<"cuStreamAttachMemAsync", attach>,
+    entry<"cuLaunchHostFunc_v10000", launch_host_function>,
+    entry<"cuLaunchHostFunc_v13010", launch_host_function_with_mode>,
+    entry<"cuStreamAddCallback", add_callback>,
+};
 
 }  // namespace cushim::sim

@@ -197,10 +197,10 @@ CUresult free(Call &call, CUdeviceptr address, CUstream handle) {
 
 }  // namespace
 
-void serve_stream_ordered_memory(Service &service) {
-  service.serve<"cuMemAllocAsync", allocate>();
-  service.serve<"cuMemAllocFromPoolAsync", allocate_from_pool>();
-  service.serve<"cuMemFreeAsync", free>();
-}
+constinit const Entries entries_of_stream_ordered_memory = {
+    entry<"cuMemAllocAsync", allocate>,
+    entry<"cuMemAllocFromPoolAsync", allocate_from_pool>,
+    entry<"cuMemFreeAsync", free>,
+};
 
 }  // namespace cushim::sim

@@ -176,21 +176,28 @@ CUresult encode_tiled(Call &call, CUtensorMap *out, CUtensorMapDataType type, cu
   return CUDA_SUCCESS;
 }
 
+// Implements the calls that encode a box of pixels. `is_mode`: the mode of wide corners is valid.
+CUresult encode_pixels(Call &call, CUtensorMap *out, const Tensor &tensor, const int *lower, const int *upper,
+                       cuuint32_t channels, cuuint32_t pixels, bool has_wide_corners, bool is_mode) {
+  require_tensor_maps(call);
+  tensor.require_counts(out);
+  require(channels != 0 && pixels != 0);
+  Encoding encoding(out, tensor, true);
+  require(is_mode);
+  encoding.encode_tensor();
+  encoding.encode_pixels(lower, upper, channels, pixels, has_wide_corners);
+  return CUDA_SUCCESS;
+}
+
 CUresult encode_im2col(Call &call, CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank, void *address,
                        const cuuint64_t *dimensions, const cuuint64_t *strides, const int *lower,
                        const int *upper, cuuint32_t channels, cuuint32_t pixels,
                        const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
                        CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                        CUtensorMapFloatOOBfill fill) {
-  require_tensor_maps(call);
   const Tensor tensor{type,       rank,    address,   dimensions, strides, element_strides,
                       interleave, swizzle, promotion, fill};
-  tensor.require_counts(out);
-  require(channels != 0 && pixels != 0);
-  Encoding encoding(out, tensor, true);
-  encoding.encode_tensor();
-  encoding.encode_pixels(lower, upper, channels, pixels, false);
-  return CUDA_SUCCESS;
+  return encode_pixels(call, out, tensor, lower, upper, channels, pixels, false, true);
 }
 
 #if CUDA_VERSION >= 12080
@@ -201,16 +208,11 @@ CUresult encode_im2col_wide(Call &call, CUtensorMap *out, CUtensorMapDataType ty
                             const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
                             CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
                             CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-  require_tensor_maps(call);
   const Tensor tensor{type,       rank,    address,   dimensions, strides, element_strides,
                       interleave, swizzle, promotion, fill};
-  tensor.require_counts(out);
-  require(channels != 0 && pixels != 0);
-  Encoding encoding(out, tensor, true);
-  require(mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W || mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128);
-  encoding.encode_tensor();
-  encoding.encode_pixels(&lower, &upper, channels, pixels, true);
-  return CUDA_SUCCESS;
+  const bool is_mode =
+      mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W || mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128;
+  return encode_pixels(call, out, tensor, &lower, &upper, channels, pixels, true, is_mode);
 }
 #endif
 
@@ -240,22 +242,16 @@ CUresult set_allocation_class(Call &call, CUtensorMap *map, CushimTensorMapAlloc
 
 }  // namespace
 
-void serve_tensor_maps(Service &service) {
-  service.serve<"cuTensorMapEncodeTiled", encode_tiled>();
-  service.serve<"cuTensorMapEncodeIm2col", encode_im2col>();
+constinit const Entries entries_of_tensor_maps = {
+    entry<"cuTensorMapEncodeTiled", encode_tiled>,
+    entry<"cuTensorMapEncodeIm2col", encode_im2col>,
 #if CUDA_VERSION >= 12080
-  service.serve<"cuTensorMapEncodeIm2colWide", encode_im2col_wide>();
+    entry<"cuTensorMapEncodeIm2colWide", encode_im2col_wide>,
 #endif
-  service.serve<"cuTensorMapReplaceAddress", replace_address>();
-  service.serve<"cuTensorMapSetAllocationClass", set_allocation_class>();
-}
+    entry<"cuTensorMapReplaceAddress", replace_address>,
+    entry<"cuTensorMapSetAllocationClass", set_allocation_class>,
+};
 
-}  // namespace cushim::sim
-
-#else
-
-namespace cushim::sim {
-void serve_tensor_maps(Service &) {}
 }  // namespace cushim::sim
 
 #endif

@@ -41,73 +41,51 @@ CUresult create_surface(Call &call, CUsurfObject *out, const CUDA_RESOURCE_DESC 
   return CUDA_SUCCESS;
 }
 
-CUresult destroy_texture(Call &call, CUtexObject handle) {
-  if (handle == 0) return call.current_or_destroyed(), CUDA_SUCCESS;  // needs a current context
-  const TextureObject &texture = find<TextureObject>(call, handle);
+void keep_description(const TextureObject &texture) {
   texture.context->ended_textures.add(texture.handle, texture.source);
-  call.system.handles.erase(texture, call.name);
-  return CUDA_SUCCESS;
 }
-
-CUresult destroy_surface(Call &call, CUsurfObject handle) {
-  if (handle == 0) return call.current_or_destroyed(), CUDA_SUCCESS;
-  const SurfaceObject &surface = find<SurfaceObject>(call, handle);
+void keep_description(const SurfaceObject &surface) {
   surface.context->ended_surfaces.add(surface.handle, surface.resource);
-  call.system.handles.erase(surface, call.name);
+}
+
+template <class Object>
+CUresult destroy(Call &call, unsigned long long handle) {
+  if (handle == 0) return call.current_or_destroyed(), CUDA_SUCCESS;  // needs a current context
+  const Object &object = find<Object>(call, handle);
+  keep_description(object);
+  call.system.handles.erase(object, call.name);
   return CUDA_SUCCESS;
 }
 
-// As find(), for an object of the current context. Measured on an H200, driver 580.
-template <class T>
-T &find_own(Call &call, unsigned long long handle) {
-  T &found = find<T>(call, handle);
-  require(found.context == call.current());
-  return found;
-}
-
-CUresult get_texture_resource(Call &call, CUDA_RESOURCE_DESC *out, CUtexObject handle) {
-  const TextureObject &texture = find_own<TextureObject>(call, handle);
-  require(out != nullptr);
-  *out = texture.source.resource;
-  return CUDA_SUCCESS;
-}
-
-CUresult get_sampling(Call &call, CUDA_TEXTURE_DESC *out, CUtexObject handle) {
-  const TextureObject &texture = find_own<TextureObject>(call, handle);
-  require(out != nullptr);
-  *out = texture.source.sampling;
-  return CUDA_SUCCESS;
-}
-
+void read(const TextureObject &texture, CUDA_RESOURCE_DESC &out) { out = texture.source.resource; }
+void read(const TextureObject &texture, CUDA_TEXTURE_DESC &out) { out = texture.source.sampling; }
 // Without a view, returns an empty one: measured on an H200, driver 580.
-CUresult get_view(Call &call, CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle) {
-  const TextureObject &texture = find_own<TextureObject>(call, handle);
-  require(out != nullptr);
-  *out = texture.source.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
-  return CUDA_SUCCESS;
+void read(const TextureObject &texture, CUDA_RESOURCE_VIEW_DESC &out) {
+  out = texture.source.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
 }
+void read(const SurfaceObject &surface, CUDA_RESOURCE_DESC &out) { out = surface.resource; }
 
-CUresult get_surface_resource(Call &call, CUDA_RESOURCE_DESC *out, CUsurfObject handle) {
-  const SurfaceObject &surface = find_own<SurfaceObject>(call, handle);
+// Returns a description of an object of the current context. Measured on an H200, driver 580.
+template <class Object, class Description>
+CUresult get(Call &call, Description *out, unsigned long long handle) {
+  const Object &object = find<Object>(call, handle);
+  require(object.context == call.current());
   require(out != nullptr);
-  *out = surface.resource;
+  read(object, *out);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-void serve_textures(Service &service) {
-  service.serve<"cuTexObjectCreate", create_texture>();
-  service.serve<"cuTexObjectDestroy", destroy_texture>();
-  service.serve<"cuTexObjectGetResourceDesc", get_texture_resource>();
-  service.serve<"cuTexObjectGetTextureDesc", get_sampling>();
-  service.serve<"cuTexObjectGetResourceViewDesc", get_view>();
-}
-
-void serve_surfaces(Service &service) {
-  service.serve<"cuSurfObjectCreate", create_surface>();
-  service.serve<"cuSurfObjectDestroy", destroy_surface>();
-  service.serve<"cuSurfObjectGetResourceDesc", get_surface_resource>();
-}
+constinit const Entries entries_of_textures = {
+    entry<"cuTexObjectCreate", create_texture>,
+    entry<"cuTexObjectDestroy", destroy<TextureObject>>,
+    entry<"cuTexObjectGetResourceDesc", get<TextureObject, CUDA_RESOURCE_DESC>>,
+    entry<"cuTexObjectGetTextureDesc", get<TextureObject, CUDA_TEXTURE_DESC>>,
+    entry<"cuTexObjectGetResourceViewDesc", get<TextureObject, CUDA_RESOURCE_VIEW_DESC>>,
+    entry<"cuSurfObjectCreate", create_surface>,
+    entry<"cuSurfObjectDestroy", destroy<SurfaceObject>>,
+    entry<"cuSurfObjectGetResourceDesc", get<SurfaceObject, CUDA_RESOURCE_DESC>>,
+};
 
 }  // namespace cushim::sim

@@ -341,45 +341,42 @@ CUresult get_surface_array(Call &call, CUarray *out, CUsurfref handle) {
 
 }  // namespace
 
-void serve_texture_references(Service &service) {
-  service.serve<"cuModuleGetTexRef", get_texture_reference>();
-  service.serve<"cuTexRefCreate", create>();
-  service.serve<"cuTexRefDestroy", destroy>();
-  service.serve<"cuTexRefSetArray", set_array>();
-  service.serve<"cuTexRefGetArray", get_array>();
-  service.serve<"cuTexRefSetMipmappedArray", set_mipmapped_array>();
-  service.serve<"cuTexRefGetMipmappedArray", get_mipmapped_array>();
-  service.serve<"cuTexRefSetAddress_v2000", set_address_of_32_bits>();
-  service.serve<"cuTexRefSetAddress", set_address>();
-  service.serve<"cuTexRefGetAddress_v2000", get_address_of_32_bits>();
-  service.serve<"cuTexRefGetAddress", get_address>();
-  service.serve<"cuTexRefSetAddress2D_v2020", set_address_2d_of_32_bits>();
-  service.serve<"cuTexRefSetAddress2D", set_address_2d>();
-  service.serve<"cuTexRefSetFormat", set_format>();
-  service.serve<"cuTexRefGetFormat", get_format>();
-  service.serve<"cuTexRefSetAddressMode", set_address_mode>();
-  service.serve<"cuTexRefGetAddressMode", get_address_mode>();
-  service.serve<"cuTexRefSetFilterMode", set_filter_mode>();
-  service.serve<"cuTexRefGetFilterMode", get_filter_mode>();
-  service.serve<"cuTexRefSetMipmapFilterMode", set_mipmap_filter_mode>();
-  service.serve<"cuTexRefGetMipmapFilterMode", get_mipmap_filter_mode>();
-  service.serve<"cuTexRefSetMipmapLevelBias", set_level_bias>();
-  service.serve<"cuTexRefGetMipmapLevelBias", get_level_bias>();
-  service.serve<"cuTexRefSetMipmapLevelClamp", set_level_clamp>();
-  service.serve<"cuTexRefGetMipmapLevelClamp", get_level_clamp>();
-  service.serve<"cuTexRefSetMaxAnisotropy", set_max_anisotropy>();
-  service.serve<"cuTexRefGetMaxAnisotropy", get_max_anisotropy>();
-  service.serve<"cuTexRefSetBorderColor", set_border_color>();
-  service.serve<"cuTexRefGetBorderColor", get_border_color>();
-  service.serve<"cuTexRefSetFlags", set_flags>();
-  service.serve<"cuTexRefGetFlags", get_flags>();
-  service.serve<"cuParamSetTexRef", set_parameter>();
-}
-
-void serve_surface_references(Service &service) {
-  service.serve<"cuModuleGetSurfRef", get_surface_reference>();
-  service.serve<"cuSurfRefSetArray", set_surface_array>();
-  service.serve<"cuSurfRefGetArray", get_surface_array>();
-}
+constinit const Entries entries_of_texture_references = {
+    entry<"cuModuleGetTexRef", get_texture_reference>,
+    entry<"cuTexRefCreate", create>,
+    entry<"cuTexRefDestroy", destroy>,
+    entry<"cuTexRefSetArray", set_array>,
+    entry<"cuTexRefGetArray", get_array>,
+    entry<"cuTexRefSetMipmappedArray", set_mipmapped_array>,
+    entry<"cuTexRefGetMipmappedArray", get_mipmapped_array>,
+    entry<"cuTexRefSetAddress_v2000", set_address_of_32_bits>,
+    entry<"cuTexRefSetAddress", set_address>,
+    entry<"cuTexRefGetAddress_v2000", get_address_of_32_bits>,
+    entry<"cuTexRefGetAddress", get_address>,
+    entry<"cuTexRefSetAddress2D_v2020", set_address_2d_of_32_bits>,
+    entry<"cuTexRefSetAddress2D", set_address_2d>,
+    entry<"cuTexRefSetFormat", set_format>,
+    entry<"cuTexRefGetFormat", get_format>,
+    entry<"cuTexRefSetAddressMode", set_address_mode>,
+    entry<"cuTexRefGetAddressMode", get_address_mode>,
+    entry<"cuTexRefSetFilterMode", set_filter_mode>,
+    entry<"cuTexRefGetFilterMode", get_filter_mode>,
+    entry<"cuTexRefSetMipmapFilterMode", set_mipmap_filter_mode>,
+    entry<"cuTexRefGetMipmapFilterMode", get_mipmap_filter_mode>,
+    entry<"cuTexRefSetMipmapLevelBias", set_level_bias>,
+    entry<"cuTexRefGetMipmapLevelBias", get_level_bias>,
+    entry<"cuTexRefSetMipmapLevelClamp", set_level_clamp>,
+    entry<"cuTexRefGetMipmapLevelClamp", get_level_clamp>,
+    entry<"cuTexRefSetMaxAnisotropy", set_max_anisotropy>,
+    entry<"cuTexRefGetMaxAnisotropy", get_max_anisotropy>,
+    entry<"cuTexRefSetBorderColor", set_border_color>,
+    entry<"cuTexRefGetBorderColor", get_border_color>,
+    entry<"cuTexRefSetFlags", set_flags>,
+    entry<"cuTexRefGetFlags", get_flags>,
+    entry<"cuParamSetTexRef", set_parameter>,
+    entry<"cuModuleGetSurfRef", get_surface_reference>,
+    entry<"cuSurfRefSetArray", set_surface_array>,
+    entry<"cuSurfRefGetArray", get_surface_array>,
+};
 
 }  // namespace cushim::sim

@@ -78,12 +78,12 @@ CUresult release_by_graph(Call &call, CUgraph handle, CUuserObject object_handle
 
 }  // namespace
 
-void serve_user_objects(Service &service) {
-  service.serve<"cuUserObjectCreate", create>();
-  service.serve<"cuUserObjectRetain", retain>();
-  service.serve<"cuUserObjectRelease", release_by_program>();
-  service.serve<"cuGraphRetainUserObject", retain_by_graph>();
-  service.serve<"cuGraphReleaseUserObject", release_by_graph>();
-}
+constinit const Entries entries_of_user_objects = {
+    entry<"cuUserObjectCreate", create>,
+    entry<"cuUserObjectRetain", retain>,
+    entry<"cuUserObjectRelease", release_by_program>,
+    entry<"cuGraphRetainUserObject", retain_by_graph>,
+    entry<"cuGraphReleaseUserObject", release_by_graph>,
+};
 
 }  // namespace cushim::sim

@@ -363,21 +363,21 @@ std::shared_ptr<PhysicalMemory> import_physical(Call &call, int descriptor) {
   return memory;
 }
 
-void serve_virtual_memory(Service &service) {
-  service.serve<"cuMemGetAllocationGranularity", get_granularity>();
-  service.serve<"cuMemCreate", create>();
-  service.serve<"cuMemRelease", release>();
-  service.serve<"cuMemGetAllocationPropertiesFromHandle", get_properties>();
-  service.serve<"cuMemRetainAllocationHandle", retain>();
-  service.serve<"cuMemAddressReserve", reserve>();
-  service.serve<"cuMemAddressFree", free>();
-  service.serve<"cuMemMap", map>();
-  service.serve<"cuMemUnmap", unmap>();
-  service.serve<"cuMemSetAccess", set_access>();
-  service.serve<"cuMemGetAccess", get_access>();
-  service.serve<"cuMemExportToShareableHandle", export_memory>();
-  service.serve<"cuMemImportFromShareableHandle", import_memory>();
-  service.serve<"cuMemGetHandleForAddressRange", get_range_handle>();
-}
+constinit const Entries entries_of_virtual_memory = {
+    entry<"cuMemGetAllocationGranularity", get_granularity>,
+    entry<"cuMemCreate", create>,
+    entry<"cuMemRelease", release>,
+    entry<"cuMemGetAllocationPropertiesFromHandle", get_properties>,
+    entry<"cuMemRetainAllocationHandle", retain>,
+    entry<"cuMemAddressReserve", reserve>,
+    entry<"cuMemAddressFree", free>,
+    entry<"cuMemMap", map>,
+    entry<"cuMemUnmap", unmap>,
+    entry<"cuMemSetAccess", set_access>,
+    entry<"cuMemGetAccess", get_access>,
+    entry<"cuMemExportToShareableHandle", export_memory>,
+    entry<"cuMemImportFromShareableHandle", import_memory>,
+    entry<"cuMemGetHandleForAddressRange", get_range_handle>,
+};
 
 }  // namespace cushim::sim
