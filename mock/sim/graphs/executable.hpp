@@ -51,10 +51,7 @@ struct FlatGraph {
 // Returns nothing if the graph has a cycle.
 std::optional<FlatGraph> flatten(const Graph &graph);
 
-struct ExecutableGraph final : Object {
-  static constexpr Kind kKind = Kind::executable_graph;
-  ExecutableGraph() noexcept : Object(kKind) {}
-
+struct ExecutableGraph final : ObjectOf<Kind::executable_graph> {
   // A node, and the graph or body that contains it.
   struct Place {
     FlatGraph *graph = nullptr;

@@ -13,8 +13,8 @@
 #include "commands/command.hpp"
 #include "engine/block_pool.hpp"
 #include "graphs/edge_data.hpp"
-#include "graphs/links.hpp"
 #include "objects/handle.hpp"
+#include "objects/links.hpp"
 
 namespace cushim::sim {
 
@@ -61,9 +61,7 @@ class EdgeList {
   std::size_t count_ = 0;
 };
 
-struct GraphNode final : Object {
-  static constexpr Kind kKind = Kind::graph_node;
-  GraphNode() noexcept : Object(kKind) {}
+struct GraphNode final : ObjectOf<Kind::graph_node> {
   ~GraphNode() override;
   static void *operator new(std::size_t, BlockPool &pool) { return pool.allocate(); }
   static void operator delete(void *node) noexcept { BlockPool::give_back(node); }
@@ -82,9 +80,7 @@ struct GraphNode final : Object {
   std::vector<void *> arguments;
 };
 
-struct Graph final : Object {
-  static constexpr Kind kKind = Kind::graph;
-  Graph() noexcept : Object(kKind) {}
+struct Graph final : ObjectOf<Kind::graph> {
   // When a machine ends, a graph may end before its nodes.
   ~Graph() override;
 
@@ -122,7 +118,7 @@ struct Graph final : Object {
   }
   template <class Visit>
   void for_each_node(Visit visit) const {
-    for (ListHook *hook = &nodes.next(); hook != &nodes;) {
+    for (ListLink *hook = &nodes.next(); hook != &nodes;) {
       auto &node = static_cast<GraphNode &>(*hook);
       hook = &hook->next();  // `visit` may destroy the node
       visit(node);
@@ -131,10 +127,7 @@ struct Graph final : Object {
 };
 
 // A counted reference to data of the program (CUuserObject).
-struct UserObject final : Object {
-  static constexpr Kind kKind = Kind::user_object;
-  UserObject() noexcept : Object(kKind) {}
-
+struct UserObject final : ObjectOf<Kind::user_object> {
   void *data = nullptr;
   CUhostFn destroy = nullptr;
   unsigned long long references = 0;

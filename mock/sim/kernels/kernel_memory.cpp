@@ -101,37 +101,44 @@ const CUDA_RESOURCE_DESC *KernelMemory::surface_source(std::uint64_t handle) con
   return context_.ended_surfaces.find(handle);
 }
 
+namespace {
+
+// Returns the descriptor of a handle, which make() makes at its first use; null if there is none.
+template <class Descriptors, class Make>
+auto find_or_make(Descriptors &all, std::uint64_t handle, Make make) {
+  const auto [known, is_new] = all.try_emplace(handle);
+  if (is_new) known->second = make();
+  return known->second ? &*known->second : nullptr;
+}
+
+}  // namespace
+
 // Textures and surfaces have descriptors of one kind: instructions of either take handles of both. Measured
 // on an H200, driver 580.
 const ptx::Texture *KernelMemory::texture(std::uint64_t handle) {
   const std::lock_guard lock(system_.mutex);
-  const auto [known, is_new] = textures_.try_emplace(handle);
-  if (is_new) {
-    const auto reference = references_.textures.find(handle);
-    if (reference != references_.textures.end())
-      known->second = texture_of(system_, context_, reference->second);
-    else if (const TextureSource *const source = texture_source(handle))
-      known->second = texture_of(system_, context_, *source);
-    else if (const CUDA_RESOURCE_DESC *const resource = surface_source(handle))
-      known->second = texture_of(system_, context_, {*resource, {}, {}});
-  }
-  return known->second ? &*known->second : nullptr;
+  return find_or_make(textures_, handle, [&]() -> std::optional<ptx::Texture> {
+    if (const auto reference = references_.textures.find(handle); reference != references_.textures.end())
+      return texture_of(system_, context_, reference->second);
+    if (const TextureSource *const source = texture_source(handle))
+      return texture_of(system_, context_, *source);
+    if (const CUDA_RESOURCE_DESC *const resource = surface_source(handle))
+      return texture_of(system_, context_, {*resource, {}, {}});
+    return std::nullopt;
+  });
 }
 
 const ptx::Surface *KernelMemory::surface(std::uint64_t handle) {
   const std::lock_guard lock(system_.mutex);
-  const auto [known, is_new] = surfaces_.try_emplace(handle);
-  if (is_new) {
-    const auto reference = references_.surfaces.find(handle);
-    if (reference != references_.surfaces.end())
-      known->second = surface_of(system_, context_, reference->second);
-    else if (const CUDA_RESOURCE_DESC *const resource = surface_source(handle))
-      known->second = surface_of(system_, context_, resource->res.array.hArray);
-    else if (const TextureSource *const source = texture_source(handle);
-             source != nullptr && source->resource.resType == CU_RESOURCE_TYPE_ARRAY)
-      known->second = surface_of(system_, context_, source->resource.res.array.hArray);
-  }
-  return known->second ? &*known->second : nullptr;
+  return find_or_make(surfaces_, handle, [&]() -> std::optional<ptx::Surface> {
+    if (const auto reference = references_.surfaces.find(handle); reference != references_.surfaces.end())
+      return surface_of(system_, context_, reference->second);
+    const CUDA_RESOURCE_DESC *resource = surface_source(handle);
+    if (const TextureSource *const source = texture_source(handle);
+        resource == nullptr && source != nullptr && source->resource.resType == CU_RESOURCE_TYPE_ARRAY)
+      resource = &source->resource;
+    return resource != nullptr ? surface_of(system_, context_, resource->res.array.hArray) : std::nullopt;
+  });
 }
 
 bool KernelMemory::is_unwritten(std::uint64_t address, std::uint64_t bytes) {

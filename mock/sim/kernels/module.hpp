@@ -74,10 +74,7 @@ struct Module;
 using FunctionAttributes = std::map<int, int>;
 
 // A kernel in one context (CUfunction).
-struct Function : Object {
-  static constexpr Kind kKind = Kind::function;
-  Function() : Object(kKind) {}
-
+struct Function : ObjectOf<Kind::function> {
   Module *module = nullptr;
   const ptx::Function *entry = nullptr;
   std::string name;
@@ -104,10 +101,7 @@ struct SurfaceReference;
 struct TextureReference;
 
 // Code in one context (CUmodule).
-struct Module : Object {
-  static constexpr Kind kKind = Kind::module;
-  Module() : Object(kKind) {}
-
+struct Module : ObjectOf<Kind::module> {
   Context *context = nullptr;
   Library *library = nullptr;  // the library that it belongs to; null if the program loaded it directly
   std::shared_ptr<const Code> code;
@@ -120,10 +114,7 @@ struct Module : Object {
 };
 
 // A kernel without a context (CUkernel).
-struct Kernel : Object {
-  static constexpr Kind kKind = Kind::kernel;
-  Kernel() : Object(kKind) {}
-
+struct Kernel : ObjectOf<Kind::kernel> {
   Library *library = nullptr;
   const ptx::Function *entry = nullptr;
   std::string name;
@@ -133,10 +124,7 @@ struct Kernel : Object {
 };
 
 // Code without a context (CUlibrary).
-struct Library : Object {
-  static constexpr Kind kKind = Kind::library;
-  Library() : Object(kKind) {}
-
+struct Library : ObjectOf<Kind::library> {
   std::shared_ptr<const Code> code;  // null if the image could not be loaded
   LoadError error;                   // the reason, if `code` is null
   std::map<Context *, Module *> modules;
@@ -144,10 +132,7 @@ struct Library : Object {
 };
 
 // PTX inputs that are linked into one image (CUlinkState).
-struct Link : Object {
-  static constexpr Kind kKind = Kind::link;
-  Link() : Object(kKind) {}
-
+struct Link : ObjectOf<Kind::link> {
   // A function that an input uses and does not define.
   struct Reference {
     std::string function;

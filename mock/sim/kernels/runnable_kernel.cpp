@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "kernels/kernel_memory.hpp"
 #include "kernels/kernel_report.hpp"
@@ -14,23 +15,16 @@ namespace cushim::sim {
 namespace {
 
 CUresult code_of(ptx::FaultKind kind) {
-  switch (kind) {
-    case ptx::FaultKind::none:
-      return CUDA_SUCCESS;
-    case ptx::FaultKind::illegal_address:
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case ptx::FaultKind::misaligned_address:
-      return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case ptx::FaultKind::illegal_instruction:
-      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    case ptx::FaultKind::assertion:
-      return CUDA_ERROR_ASSERT;
-    case ptx::FaultKind::instruction_budget:
-      return CUDA_ERROR_LAUNCH_TIMEOUT;
-    case ptx::FaultKind::trap:
-    case ptx::FaultKind::stack_overflow:
-      break;
-  }
+  using Kind = ptx::FaultKind;
+  static constexpr std::pair<Kind, CUresult> codes[] = {
+      {Kind::none, CUDA_SUCCESS},
+      {Kind::illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS},
+      {Kind::misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS},
+      {Kind::illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION},
+      {Kind::assertion, CUDA_ERROR_ASSERT},
+      {Kind::instruction_budget, CUDA_ERROR_LAUNCH_TIMEOUT}};
+  for (const auto &[known, code] : codes)
+    if (known == kind) return code;
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 

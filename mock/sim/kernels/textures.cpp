@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <utility>
 
 #include "copy/copy_endpoint.hpp"
 #include "kernels/module.hpp"
@@ -88,16 +89,13 @@ bool add_levels(System &system, const Context &context, const TextureSource &sou
 }
 
 ptx::AddressMode address_mode(const CUaddress_mode &mode) {
-  switch (number_of(mode)) {
-    case CU_TR_ADDRESS_MODE_WRAP:
-      return ptx::AddressMode::wrap;
-    case CU_TR_ADDRESS_MODE_CLAMP:
-      return ptx::AddressMode::clamp;
-    case CU_TR_ADDRESS_MODE_MIRROR:
-      return ptx::AddressMode::mirror;
-    default:
-      return ptx::AddressMode::border;
-  }
+  static constexpr std::pair<unsigned, ptx::AddressMode> modes[] = {
+      {CU_TR_ADDRESS_MODE_WRAP, ptx::AddressMode::wrap},
+      {CU_TR_ADDRESS_MODE_CLAMP, ptx::AddressMode::clamp},
+      {CU_TR_ADDRESS_MODE_MIRROR, ptx::AddressMode::mirror}};
+  for (const auto &[number, known] : modes)
+    if (number == number_of(mode)) return known;
+  return ptx::AddressMode::border;
 }
 
 ptx::Sampler sampler_of(const CUDA_TEXTURE_DESC &sampling) {
@@ -169,26 +167,14 @@ std::optional<ptx::TexelFormat> texel_format(CUarray_format format, unsigned cha
     constexpr Type types[] = {Type::u8, Type::u16, Type::s8, Type::s16};
     return with_flags(types[(number - 0xc0) / 3], channels, 0);
   }
-  switch (number) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-      return with_flags(Type::u8, channels, flags);
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-      return with_flags(Type::u16, channels, flags);
-    case CU_AD_FORMAT_UNSIGNED_INT32:
-      return with_flags(Type::u32, channels, flags);
-    case CU_AD_FORMAT_SIGNED_INT8:
-      return with_flags(Type::s8, channels, flags);
-    case CU_AD_FORMAT_SIGNED_INT16:
-      return with_flags(Type::s16, channels, flags);
-    case CU_AD_FORMAT_SIGNED_INT32:
-      return with_flags(Type::s32, channels, flags);
-    case CU_AD_FORMAT_HALF:
-      return with_flags(Type::f16, channels, flags);
-    case CU_AD_FORMAT_FLOAT:
-      return with_flags(Type::f32, channels, flags);
-    default:
-      return std::nullopt;
-  }
+  static constexpr std::pair<unsigned, Type> types[] = {
+      {CU_AD_FORMAT_UNSIGNED_INT8, Type::u8},   {CU_AD_FORMAT_SIGNED_INT8, Type::s8},
+      {CU_AD_FORMAT_UNSIGNED_INT16, Type::u16}, {CU_AD_FORMAT_SIGNED_INT16, Type::s16},
+      {CU_AD_FORMAT_UNSIGNED_INT32, Type::u32}, {CU_AD_FORMAT_SIGNED_INT32, Type::s32},
+      {CU_AD_FORMAT_HALF, Type::f16},           {CU_AD_FORMAT_FLOAT, Type::f32}};
+  for (const auto &[known, type] : types)
+    if (known == number) return with_flags(type, channels, flags);
+  return std::nullopt;
 }
 
 std::optional<ptx::TexelFormat> texel_format(CUresourceViewFormat format, unsigned flags) {

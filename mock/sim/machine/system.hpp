@@ -120,7 +120,7 @@ struct System final : mock::Owner {
   // Visits the pools with a handle in the order of their creation.
   template <class Visit>
   void for_each_pool(Visit visit) const {
-    for (ListHook *hook = &live_pools.next(); hook != &live_pools; hook = &hook->next())
+    for (ListLink *hook = &live_pools.next(); hook != &live_pools; hook = &hook->next())
       visit(static_cast<Pool &>(*hook));
   }
   // Removes the pool's handle. The pool itself lives until its last allocation is freed.

@@ -16,18 +16,10 @@ const char *words_of(const Allocation &allocation) {
   if (allocation.pool != nullptr) return "stream-ordered memory";
   if (allocation.mapping != nullptr)
     return allocation.mapping->is_external ? "buffers of external memory" : "mapped memory";
-  switch (allocation.kind) {
-    case MemoryKind::device:
-      if (allocation.is_of_array) return "memory of arrays";
-      return "device memory";
-    case MemoryKind::pinned:
-      return "pinned memory";
-    case MemoryKind::registered:
-      return "registered memory";
-    case MemoryKind::managed:
-      return "managed memory";
-  }
-  return "memory";
+  if (allocation.kind == MemoryKind::device && allocation.is_of_array) return "memory of arrays";
+  static constexpr const char *names[] = {"device memory", "pinned memory", "registered memory",
+                                          "managed memory"};
+  return names[static_cast<std::size_t>(allocation.kind)];
 }
 
 void count(std::vector<Usage::Alive> &alive, const char *what, std::size_t bytes) {

@@ -27,10 +27,7 @@ struct PoolPlace {
 };
 
 // A memory pool (CUmemoryPool) for stream-ordered allocation.
-struct Pool : Object {
-  static constexpr Kind kKind = Kind::pool;
-  Pool() : Object(kKind) {}
-
+struct Pool : ObjectOf<Kind::pool> {
   PoolPlace place;
   MemoryKind kind = MemoryKind::device;
   Device *device = nullptr;  // null: host memory

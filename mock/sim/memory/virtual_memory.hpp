@@ -86,9 +86,8 @@ struct PhysicalMemory {
 };
 
 // A handle of physical memory. The program releases it as often as it was returned.
-struct PhysicalHandle : Object {
-  static constexpr Kind kKind = Kind::physical_memory;
-  explicit PhysicalHandle(std::shared_ptr<PhysicalMemory> of) : Object(kKind), memory(std::move(of)) {
+struct PhysicalHandle : ObjectOf<Kind::physical_memory> {
+  explicit PhysicalHandle(std::shared_ptr<PhysicalMemory> of) : memory(std::move(of)) {
     memory->handle = this;
   }
   ~PhysicalHandle() override { memory->handle = nullptr; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects/array.hpp"
 
+#include <iterator>
+
 #include "memory/array_tiles.hpp"
 #include "memory/memory.hpp"
 #include "memory/rounding.hpp"
@@ -64,27 +66,20 @@ Element element_of(CUarray_format format, unsigned channels) noexcept {
       return packed(4);
     case 0x50:  // 10, 10, 10 and 2 bits
       return only(4, 4, 1);
-    case 0x91:  // BC1
-    case 0x92:
-      return only(4, 8, 4);
-    case 0x93:  // BC2, BC3
-    case 0x94:
-    case 0x95:
-    case 0x96:
-    case 0x9d:  // BC7
-    case 0x9e:
-      return only(4, 16, 4);
-    case 0x97:  // BC4
-    case 0x98:
-      return only(1, 8, 4);
-    case 0x99:  // BC5
-    case 0x9a:
-      return only(2, 16, 4);
-    case 0x9b:  // BC6H
-    case 0x9c:
-      return only(3, 16, 4);
     default:
       break;
+  }
+  // Compressed blocks of 4 x 4 texels: BC1 to BC7.
+  struct Block {
+    unsigned channels;
+    std::size_t bytes;
+  };
+  static constexpr Block blocks[] = {{4, 8}, {4, 8},  {4, 16}, {4, 16}, {4, 16}, {4, 16}, {1, 8},
+                                     {1, 8}, {2, 16}, {2, 16}, {3, 16}, {3, 16}, {4, 16}, {4, 16}};
+  constexpr int first_block = 0x91;
+  if (number >= first_block && number < first_block + static_cast<int>(std::size(blocks))) {
+    const Block &block = blocks[number - first_block];
+    return only(block.channels, block.bytes, 4);
   }
   // Normalized integers: unsigned 8 and 16 bits, then signed 8 and 16 bits, each with 1, 2 and 4 channels.
   if (number >= 0xc0 && number <= 0xcb) {

@@ -71,10 +71,7 @@ inline bool is_layered(const CUDA_ARRAY3D_DESCRIPTOR &shape) {
   return (shape.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
 }
 
-struct Array : Object {
-  static constexpr Kind kKind = Kind::array;
-  Array() : Object(kKind) {}
-
+struct Array : ObjectOf<Kind::array> {
   Context *context = nullptr;
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
   Extent extent;
@@ -86,10 +83,7 @@ struct Array : Object {
   bool is_usable() const noexcept;  // whether new work may use it
 };
 
-struct MipmappedArray : Object {
-  static constexpr Kind kKind = Kind::mipmapped_array;
-  MipmappedArray() : Object(kKind) {}
-
+struct MipmappedArray : ObjectOf<Kind::mipmapped_array> {
   Context *context = nullptr;
   CUDA_ARRAY3D_DESCRIPTOR shape = {};
   Allocation *allocation = nullptr;  // null as of Array

@@ -17,10 +17,7 @@ namespace cushim::sim {
 struct Device;
 struct Module;
 
-struct Context : Object {
-  static constexpr Kind kKind = Kind::context;
-  Context() : Object(kKind) {}
-
+struct Context : ObjectOf<Kind::context> {
   Device *device = nullptr;
   unsigned long id = 0;
   unsigned flags = 0;

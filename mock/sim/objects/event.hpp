@@ -10,10 +10,7 @@ namespace cushim::sim {
 
 struct Context;
 
-struct Event final : Object {
-  static constexpr Kind kKind = Kind::event;
-  Event() noexcept : Object(kKind) {}
-
+struct Event final : ObjectOf<Kind::event> {
   Context *context = nullptr;
   unsigned flags = 0;
   Work record;  // the work captured by the last cuEventRecord; null if never recorded

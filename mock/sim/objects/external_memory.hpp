@@ -11,10 +11,9 @@
 namespace cushim::sim {
 
 // Memory that cuImportExternalMemory has imported. Its buffers are allocations, which outlive it.
-struct ExternalMemory : Object {
-  static constexpr Kind kKind = Kind::external_memory;
+struct ExternalMemory : ObjectOf<Kind::external_memory> {
   ExternalMemory(std::shared_ptr<PhysicalMemory> of, std::size_t bytes)
-      : Object(kKind), memory(std::move(of)), size(bytes) {}
+      : memory(std::move(of)), size(bytes) {}
 
   const std::shared_ptr<PhysicalMemory> memory;
   const std::size_t size;  // as imported; may exceed that of the memory

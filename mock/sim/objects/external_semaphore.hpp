@@ -48,10 +48,9 @@ class SharedSemaphore {
 };
 
 // A semaphore that cuImportExternalSemaphore has imported. Operations share its state, which outlives it.
-struct ImportedSemaphore final : Object {
-  static constexpr Kind kKind = Kind::external_semaphore;
+struct ImportedSemaphore final : ObjectOf<Kind::external_semaphore> {
   ImportedSemaphore(std::shared_ptr<SharedSemaphore> of, std::uintptr_t in) noexcept
-      : Object(kKind), shared(std::move(of)), context(in) {}
+      : shared(std::move(of)), context(in) {}
 
   const std::shared_ptr<SharedSemaphore> shared;
   const std::uintptr_t context;  // the handle of the context that it was imported into

@@ -18,19 +18,13 @@ struct Multiprocessors {
 };
 
 // A descriptor of resources (CUdevResourceDesc). The driver has no call that destroys one.
-struct ResourceDescriptor : Object {
-  static constexpr Kind kKind = Kind::resource_descriptor;
-  ResourceDescriptor() : Object(kKind) {}
-
+struct ResourceDescriptor : ObjectOf<Kind::resource_descriptor> {
   Multiprocessors multiprocessors;
 };
 
 // A green context (CUgreenCtx). Its handle is also the handle of the context that cuCtxFromGreenCtx returns.
 // Its objects belong to the primary context of the device, except streams, which know it by Stream::green.
-struct GreenContext : Object {
-  static constexpr Kind kKind = Kind::green_context;
-  GreenContext() : Object(kKind) {}
-
+struct GreenContext : ObjectOf<Kind::green_context> {
   Context *primary = nullptr;  // retained
   unsigned long id = 0;
   Multiprocessors multiprocessors;

@@ -1,62 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "objects/handle.hpp"
 
+#include <iterator>
+
 namespace cushim::sim {
 
 const char *name_of(Kind kind) noexcept {
-  switch (kind) {
-    case Kind::context:
-      return "context";
-    case Kind::stream:
-      return "stream";
-    case Kind::event:
-      return "event";
-    case Kind::pool:
-      return "memory pool";
-    case Kind::array:
-      return "array";
-    case Kind::mipmapped_array:
-      return "mipmapped array";
-    case Kind::module:
-      return "module";
-    case Kind::function:
-      return "function";
-    case Kind::library:
-      return "library";
-    case Kind::kernel:
-      return "kernel";
-    case Kind::link:
-      return "link";
-    case Kind::physical_memory:
-      return "physical memory";
-    case Kind::graph:
-      return "graph";
-    case Kind::graph_node:
-      return "graph node";
-    case Kind::executable_graph:
-      return "executable graph";
-    case Kind::user_object:
-      return "user object";
-    case Kind::resource_descriptor:
-      return "resource descriptor";
-    case Kind::green_context:
-      return "green context";
-    case Kind::texture:
-      return "texture object";
-    case Kind::surface:
-      return "surface object";
-    case Kind::texture_reference:
-      return "texture reference";
-    case Kind::surface_reference:
-      return "surface reference";
-    case Kind::external_memory:
-      return "external memory";
-    case Kind::external_semaphore:
-      return "external semaphore";
-    case Kind::graphics_resource:
-      return "graphics resource";
-  }
-  return "object";
+  // By number; no kind has the number 0.
+  static constexpr const char *names[] = {
+      "object",
+      "context",
+      "stream",
+      "event",
+      "memory pool",
+      "array",
+      "mipmapped array",
+      "module",
+      "function",
+      "library",
+      "kernel",
+      "link",
+      "physical memory",
+      "graph",
+      "graph node",
+      "executable graph",
+      "user object",
+      "resource descriptor",
+      "green context",
+      "texture object",
+      "surface object",
+      "texture reference",
+      "surface reference",
+      "external memory",
+      "external semaphore",
+      "graphics resource",
+  };
+  static_assert(std::size(names) == static_cast<std::size_t>(kLastKind) + 1);
+  return names[static_cast<std::size_t>(kind)];
 }
 
 bool Handles::was_made(const void *handle) const {

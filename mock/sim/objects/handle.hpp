@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "objects/links.hpp"
+
 namespace cushim::sim {
 
 enum class Kind : std::uint8_t {
@@ -46,32 +48,14 @@ inline constexpr Kind kLastKind = Kind::graphics_resource;
 
 const char *name_of(Kind kind) noexcept;
 
-// An element of a circular list. The destructor unlinks it; an element linked only to itself is an empty
-// list.
-class ListHook {
+// An element of a circular list, or the list itself. The destructor unlinks it.
+class ListHook : public ListLink {
  public:
-  ListHook() noexcept = default;
-  ListHook(const ListHook &) = delete;
-  ListHook &operator=(const ListHook &) = delete;
-
-  ListHook &next() const noexcept { return *next_; }
   // Requires that this element is not in a list.
-  void join(ListHook &list) noexcept {
-    next_ = &list;
-    previous_ = list.previous_;
-    previous_->next_ = list.previous_ = this;
-  }
-  void leave() noexcept {
-    previous_->next_ = next_;
-    next_->previous_ = previous_;
-    previous_ = next_ = this;
-  }
+  void join(ListHook &list) noexcept { join_before(list); }
 
  protected:
   ~ListHook() { leave(); }
-
- private:
-  ListHook *previous_ = this, *next_ = this;
 };
 
 struct Object : ListHook {
@@ -82,6 +66,13 @@ struct Object : ListHook {
 
   const Kind kind;
   std::uintptr_t handle = 0;
+};
+
+// The base of the objects of one kind.
+template <Kind kind_of_object>
+struct ObjectOf : Object {
+  static constexpr Kind kKind = kind_of_object;
+  ObjectOf() noexcept : Object(kKind) {}
 };
 
 // A table of objects. A handle encodes the index of a slot and the slot's generation, so that a lookup is

@@ -13,10 +13,7 @@ namespace cushim::sim {
 
 struct Context;
 
-struct Stream : Object {
-  static constexpr Kind kKind = Kind::stream;
-  Stream() : Object(kKind) {}
-
+struct Stream : ObjectOf<Kind::stream> {
   Context *context = nullptr;
   std::size_t index = 0;             // in Context::streams, if the program created it
   std::weak_ptr<const void> thread;  // of a per-thread stream; expires when the thread ends

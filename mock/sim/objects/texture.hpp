@@ -25,19 +25,13 @@ struct TextureSource {
 };
 
 // CUtexObject.
-struct TextureObject : Object {
-  static constexpr Kind kKind = Kind::texture;
-  TextureObject() : Object(kKind) {}
-
+struct TextureObject : ObjectOf<Kind::texture> {
   Context *context = nullptr;
   TextureSource source;
 };
 
 // CUsurfObject.
-struct SurfaceObject : Object {
-  static constexpr Kind kKind = Kind::surface;
-  SurfaceObject() : Object(kKind) {}
-
+struct SurfaceObject : ObjectOf<Kind::surface> {
   Context *context = nullptr;
   CUDA_RESOURCE_DESC resource = {};
 };
@@ -67,9 +61,8 @@ class EndedDescriptors {
 };
 
 // CUtexref: of a module, or created by the program.
-struct TextureReference : Object {
-  static constexpr Kind kKind = Kind::texture_reference;
-  TextureReference() : Object(kKind) {
+struct TextureReference : ObjectOf<Kind::texture_reference> {
+  TextureReference() {
     for (CUaddress_mode &mode : sampling.addressMode) mode = CU_TR_ADDRESS_MODE_CLAMP;
   }
 
@@ -83,10 +76,7 @@ struct TextureReference : Object {
 };
 
 // CUsurfref of a module.
-struct SurfaceReference : Object {
-  static constexpr Kind kKind = Kind::surface_reference;
-  SurfaceReference() : Object(kKind) {}
-
+struct SurfaceReference : ObjectOf<Kind::surface_reference> {
   Context *context = nullptr;
   Module *module = nullptr;
   CUarray array = nullptr;  // null: not bound
