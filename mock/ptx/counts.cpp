@@ -20,37 +20,36 @@ std::string_view name(CountedSpace space) {
   return names[static_cast<std::size_t>(space)];
 }
 
+namespace {
+
+// Adds these members of a structure.
+template <class Counts, class... Members>
+void add(Counts &to, const Counts &from, Members... members) {
+  ((to.*members += from.*members), ...);
+}
+
+}  // namespace
+
 AccessCounts &AccessCounts::operator+=(const AccessCounts &other) {
-  requests += other.requests;
-  lanes += other.lanes;
-  read_bytes += other.read_bytes;
-  written_bytes += other.written_bytes;
-  transactions += other.transactions;
-  ideal += other.ideal;
-  collisions += other.collisions;
+  using Counts = AccessCounts;
+  add(*this, other, &Counts::requests, &Counts::lanes, &Counts::read_bytes, &Counts::written_bytes,
+      &Counts::transactions, &Counts::ideal, &Counts::collisions);
   return *this;
 }
 
 InstructionCounts &InstructionCounts::operator+=(const InstructionCounts &other) {
-  executions += other.executions;
-  active_lanes += other.active_lanes;
-  guarded_lanes += other.guarded_lanes;
-  divergent += other.divergent;
+  using Counts = InstructionCounts;
+  add(*this, other, &Counts::executions, &Counts::active_lanes, &Counts::guarded_lanes, &Counts::divergent);
   for (std::size_t i = 0; i < counted_spaces; ++i) spaces[i] += other.spaces[i];
   return *this;
 }
 
 SampledCosts &SampledCosts::operator+=(const SampledCosts &other) {
-  blocks += other.blocks;
-  warps += other.warps;
+  using Costs = SampledCosts;
+  add(*this, other, &Costs::blocks, &Costs::warps, &Costs::path_in_l2, &Costs::path_in_memory,
+      &Costs::read_sectors, &Costs::written_sectors, &Costs::read_bursts, &Costs::atomic_cycles,
+      &Costs::barriers);
   for (std::size_t i = 0; i < pipes; ++i) pipe_cycles[i] += other.pipe_cycles[i];
-  path_in_l2 += other.path_in_l2;
-  path_in_memory += other.path_in_memory;
-  read_sectors += other.read_sectors;
-  written_sectors += other.written_sectors;
-  read_bursts += other.read_bursts;
-  atomic_cycles += other.atomic_cycles;
-  barriers += other.barriers;
   return *this;
 }
 

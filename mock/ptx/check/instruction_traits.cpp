@@ -6,17 +6,8 @@
 namespace cushim::ptx {
 
 std::string_view name(MemorySpace space) {
-  switch (space) {
-    case MemorySpace::none:
-      break;
-    case MemorySpace::global:
-      return "global";
-    case MemorySpace::shared:
-      return "shared";
-    case MemorySpace::local:
-      return "local";
-  }
-  return {};
+  static constexpr std::string_view names[] = {"", "global", "shared", "local"};
+  return names[static_cast<std::size_t>(space)];
 }
 
 namespace execute {

@@ -11,14 +11,6 @@
 namespace cushim::ptx::execute {
 namespace {
 
-template <class F>
-const Op *approximate(Warp &w, const Op *op) {
-  const f32 *const a = reg<f32>(w, op->a);
-  f32 *const d = reg<f32>(w, op->d);
-  each(w.mask, [&](unsigned i) { d[i] = F::of(a[i]); });
-  return op + 1;
-}
-
 // The functions without .ftz scale arguments and results that are or may be subnormal, as the compiler does.
 inline bool is_subnormal(f32 a) { return __builtin_fabsf(a) < 0x1p-126f; }
 template <bool Ftz>
@@ -135,9 +127,11 @@ const Op *inverse_square_root_f64(Warp &w, const Op *op) {
 }
 
 #define APPROXIMATE(name, F) \
-  {name ".f32", approximate<F<false>>, "44"}, { name ".ftz.f32", approximate<F<true>>, "44" }
+  {name ".f32", map_active<F<false>::of>, "44"}, { name ".ftz.f32", map_active<F<true>::of>, "44" }
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable approximate_operations = {
     APPROXIMATE("rcp_approx", Rcp),
     APPROXIMATE("rsqrt.approx", Rsqrt),
     APPROXIMATE("sqrt_approx", Sqrt),
@@ -145,7 +139,7 @@ const LaneOperation table[] = {
     APPROXIMATE("cos.approx", Cos),
     APPROXIMATE("lg2.approx", Lg2),
     APPROXIMATE("ex2.approx", Ex2),
-    {"tanh.approx.f32", approximate<Tanh>, "44"},
+    {"tanh.approx.f32", map_active<Tanh::of>, "44"},
     {"tanh.approx.f16", approximate_half<Tanh, false>, "22"},
     {"tanh.approx.bf16", approximate_half<Tanh, true>, "22"},
     {"tanh.approx.f16x2", approximate_halves<Tanh, false>, "44"},
@@ -158,9 +152,5 @@ const LaneOperation table[] = {
     {"rsqrt.approx.ftz.f64", approximate_f64<true>, "88"},
     {"rsqrt.approx.f64", inverse_square_root_f64, "88"},
 };
-
-}  // namespace
-
-LaneTable approximate_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

@@ -248,7 +248,16 @@ const Op *cluster_arrive(Warp &w, const Op *op) {
   return op + 1;
 }
 
-const LaneOperation table[] = {
+}  // namespace
+
+bool complete_bytes_at(Warp &w, const Op *op, unsigned lane, u64 mbarrier, u32 bytes) {
+  return change_mbarrier(w, op, lane, mbarrier, MbarrierUse::arrives, [bytes](Mbarrier &one) {
+    complete_bytes(one, bytes);
+    return false;
+  });
+}
+
+constinit const LaneTable asynchronous_operations = {
     {"copy_async", copy_async, ""},
     {"mbarrier.init", mbarrier_init, ""},
     {"mbarrier.inval", mbarrier_inval, ""},
@@ -266,16 +275,5 @@ const LaneOperation table[] = {
     {"getctarank.u64", getctarank<u64>, "48"},
     {"cluster_arrive", cluster_arrive, ""},
 };
-
-}  // namespace
-
-bool complete_bytes_at(Warp &w, const Op *op, unsigned lane, u64 mbarrier, u32 bytes) {
-  return change_mbarrier(w, op, lane, mbarrier, MbarrierUse::arrives, [bytes](Mbarrier &one) {
-    complete_bytes(one, bytes);
-    return false;
-  });
-}
-
-LaneTable asynchronous_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

@@ -190,13 +190,11 @@ const Op *atomic_128(Warp &warp, const Op *op) {
   return op + 1;
 }
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable atomic_operations = {
     {"atomic", atomic, ""},
     {"atomic.128", atomic_128, ""},
 };
-
-}  // namespace
-
-LaneTable atomic_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

@@ -51,10 +51,8 @@ const Op *try_cancel(Warp &w, const Op *op) {
   return op + 1;
 }
 
-const LaneOperation table[] = {{"try_cancel", try_cancel, ""}};
-
 }  // namespace
 
-LaneTable cluster_launch_operations() { return {table, table + std::size(table)}; }
+constinit const LaneTable cluster_launch_operations = {{"try_cancel", try_cancel, ""}};
 
 }  // namespace cushim::ptx::execute

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace cushim::ptx::execute {
 namespace {
@@ -342,6 +344,11 @@ std::optional<Conversion> describe_conversion(const std::vector<std::string_view
     return {};
   }
   c.plain = true;
+  static constexpr std::pair<std::string_view, bool Conversion::*> flags[] = {
+      {"sat", &Conversion::saturate},
+      {"ftz", &Conversion::flush},
+      {"relu", &Conversion::relu},
+      {"satfinite", &Conversion::finite}};
   for (const std::string_view one : modifiers) {
     if (one == "rn") continue;
     if (one == "rzi") {
@@ -364,14 +371,10 @@ std::optional<Conversion> describe_conversion(const std::vector<std::string_view
       c.to_integral = true, c.rounding = Rounding::down;
     else if (one == "rpi")
       c.to_integral = true, c.rounding = Rounding::up;
-    else if (one == "sat")
-      c.saturate = true;
-    else if (one == "ftz")
-      c.flush = true;
-    else if (one == "relu")
-      c.relu = true;
-    else if (one == "satfinite")
-      c.finite = true;
+    else if (const auto *const flag =
+                 std::ranges::find(flags, one, [](const auto &row) { return row.first; });
+             flag != std::end(flags))
+      c.*flag->second = true;
     else
       return {};
   }

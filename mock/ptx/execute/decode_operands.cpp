@@ -22,20 +22,20 @@ const std::unordered_map<std::string_view, const LaneOperation *> &operations() 
   static const auto table = [] {
     std::unordered_map<std::string_view, const LaneOperation *> all;
     const auto add = [&all](LaneTable rows) {
-      for (const LaneOperation *row = rows.begin; row != rows.end; ++row) all.emplace(row->key, row);
+      for (const LaneOperation &row : rows) all.emplace(row.key, &row);
     };
 #ifdef CUSHIM_PTX_AVX2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-      add(avx2_lanes());
+      add(avx2_lanes);
     else
-      add(baseline_lanes());
+      add(baseline_lanes);
 #else
-    add(baseline_lanes());
+    add(baseline_lanes);
 #endif
     for (const auto &table :
-         {approximate_operations(), asynchronous_operations(), atomic_operations(),
-          cluster_launch_operations(), division_operations(), exchange_operations(), multimem_operations(),
-          scalar_operations(), special_register_operations(), surface_operations(), texture_operations()})
+         {approximate_operations, asynchronous_operations, atomic_operations, cluster_launch_operations,
+          division_operations, exchange_operations, multimem_operations, scalar_operations,
+          special_register_operations, surface_operations, texture_operations})
       add(table);
     return all;
   }();

@@ -23,6 +23,10 @@ void FunctionDecoder::decode_video() {
       {"shr", VideoOperation::right},    {"set", VideoOperation::set},
       {"avrg", VideoOperation::average}, {"mad", VideoOperation::multiply}};
   v.operation = names.at(name);
+  static const std::map<std::string_view, VideoSecond> seconds{
+      {"add", VideoSecond::add}, {"min", VideoSecond::min}, {"max", VideoSecond::max}};
+  static const std::map<std::string_view, bool Video::*> flags{
+      {"sat", &Video::saturate}, {"wrap", &Video::wrap}, {"po", &Video::plus_one}};
   std::vector<bool> is_signed;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view one = words[i];
@@ -32,22 +36,12 @@ void FunctionDecoder::decode_video() {
       is_signed.push_back(one == "s32");
     else if (compared != std::end(comparisons))
       v.comparison = static_cast<std::uint8_t>(compared - comparisons);
-    else if (one == "sat")
-      v.saturate = true;
-    else if (one == "wrap")
-      v.wrap = true;
-    else if (one == "po")
-      v.plus_one = true;
-    else if (one == "shr7")
-      v.shift = 7;
-    else if (one == "shr15")
-      v.shift = 15;
-    else if (one == "add")
-      v.second = VideoSecond::add;
-    else if (one == "min")
-      v.second = VideoSecond::min;
-    else if (one == "max")
-      v.second = VideoSecond::max;
+    else if (const auto flag = flags.find(one); flag != flags.end())
+      v.*flag->second = true;
+    else if (one == "shr7" || one == "shr15")
+      v.shift = one == "shr7" ? 7 : 15;
+    else if (const auto second = seconds.find(one); second != seconds.end())
+      v.second = second->second;
     else if (one != "clamp")
       throw UnsupportedInstruction{"is not supported"};
   }

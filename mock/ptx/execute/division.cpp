@@ -37,17 +37,9 @@ const Op *divide(Warp &w, const Op *op) {
   return op + 1;
 }
 
-template <class F>
-const Op *inverse(Warp &w, const Op *op) {
-  const f32 *const a = reg<f32>(w, op->a);
-  f32 *const d = reg<f32>(w, op->d);
-  each(w.mask, [&](unsigned i) { d[i] = F::inverse(a[i]); });
-  return op + 1;
-}
-
 #define DIVISION(name, F)                                                                                    \
   {"div_" name ".f32", divide<F::quotient>, "444"}, {"dividend." name ".f32", divide<F::dividend>, "444"}, { \
-    "reciprocal." name ".f32", inverse<F>, "44"                                                              \
+    "reciprocal." name ".f32", map_active<F::inverse>, "44"                                                  \
   }
 
 using Approximate = Factors<false, false>;
@@ -55,11 +47,10 @@ using ApproximateFlushed = Factors<true, false>;
 using Full = Factors<false, true>;
 using FullFlushed = Factors<true, true>;
 
-const LaneOperation table[] = {DIVISION("approx", Approximate), DIVISION("approx.ftz", ApproximateFlushed),
-                               DIVISION("full", Full), DIVISION("full.ftz", FullFlushed)};
-
 }  // namespace
 
-LaneTable division_operations() { return {table, table + std::size(table)}; }
+constinit const LaneTable division_operations = {DIVISION("approx", Approximate),
+                                                 DIVISION("approx.ftz", ApproximateFlushed),
+                                                 DIVISION("full", Full), DIVISION("full.ftz", FullFlushed)};
 
 }  // namespace cushim::ptx::execute

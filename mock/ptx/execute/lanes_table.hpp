@@ -88,37 +88,27 @@ namespace {
   HALF_ROW(K ".ftz.xorsign.abs", binary, F, T3, "222", "444", true, false, true) \
   HALF_ROW(K ".ftz.NaN.xorsign.abs", binary, F, T3, "222", "444", true, true, true)
 
-// Keys of loads and stores: space, address size, type in memory, register size in bytes.
-#define ACCESS(K, Write, Space, A, a)                            \
-  {K "." a ".u8.2", access<Write, Space, A, u8, u16>, ""},       \
-      {K "." a ".u8.4", access<Write, Space, A, u8, u32>, ""},   \
-      {K "." a ".u8.8", access<Write, Space, A, u8, u64>, ""},   \
-      {K "." a ".u16.2", access<Write, Space, A, u16, u16>, ""}, \
-      {K "." a ".u16.4", access<Write, Space, A, u16, u32>, ""}, \
-      {K "." a ".u16.8", access<Write, Space, A, u16, u64>, ""}, \
-      {K "." a ".u32.4", access<Write, Space, A, u32, u32>, ""}, \
-      {K "." a ".u32.8", access<Write, Space, A, u32, u64>, ""}, \
-      {K "." a ".u64.8", access<Write, Space, A, u64, u64>, ""}, \
-      {K "." a ".u128.16", access<Write, Space, A, u128, u128>, ""},
-#define SIGNED_ACCESS(K, Space, A, a)                            \
-  {K "." a ".s8.2", access<false, Space, A, s8, u16>, ""},       \
-      {K "." a ".s8.4", access<false, Space, A, s8, u32>, ""},   \
-      {K "." a ".s8.8", access<false, Space, A, s8, u64>, ""},   \
-      {K "." a ".s16.4", access<false, Space, A, s16, u32>, ""}, \
-      {K "." a ".s16.8", access<false, Space, A, s16, u64>, ""}, \
-      {K "." a ".s32.8", access<false, Space, A, s32, u64>, ""},
-#define SPACE(k, Space, A, a) \
-  ACCESS("ld" k, false, Space, A, a) SIGNED_ACCESS("ld" k, Space, A, a) ACCESS("st" k, true, Space, A, a)
-#define SLOT(K, F)                                                                                 \
-  {K ".u8.2", F<u8, u16>, ""}, {K ".u8.4", F<u8, u32>, ""}, {K ".u8.8", F<u8, u64>, ""},           \
-      {K ".u16.2", F<u16, u16>, ""}, {K ".u16.4", F<u16, u32>, ""}, {K ".u16.8", F<u16, u64>, ""}, \
-      {K ".u32.4", F<u32, u32>, ""}, {K ".u32.8", F<u32, u64>, ""}, {K ".u64.8", F<u64, u64>, ""}, \
-      {K ".u128.16", F<u128, u128>, ""},
-#define SIGNED_SLOT(K, F)                                                                \
-  {K ".s8.2", F<s8, u16>, ""}, {K ".s8.4", F<s8, u32>, ""}, {K ".s8.8", F<s8, u64>, ""}, \
-      {K ".s16.4", F<s16, u32>, ""}, {K ".s16.8", F<s16, u64>, ""}, {K ".s32.8", F<s32, u64>, ""},
+// Keys of loads and stores: type in memory, register size in bytes. The arguments name a template of both
+// types.
+#define MEMORY(K, ...)                                                                  \
+  {K ".u8.2", __VA_ARGS__<u8, u16>, ""}, {K ".u8.4", __VA_ARGS__<u8, u32>, ""},         \
+      {K ".u8.8", __VA_ARGS__<u8, u64>, ""}, {K ".u16.2", __VA_ARGS__<u16, u16>, ""},   \
+      {K ".u16.4", __VA_ARGS__<u16, u32>, ""}, {K ".u16.8", __VA_ARGS__<u16, u64>, ""}, \
+      {K ".u32.4", __VA_ARGS__<u32, u32>, ""}, {K ".u32.8", __VA_ARGS__<u32, u64>, ""}, \
+      {K ".u64.8", __VA_ARGS__<u64, u64>, ""}, {K ".u128.16", __VA_ARGS__<u128, u128>, ""},
+#define SIGNED_MEMORY(K, ...)                                                         \
+  {K ".s8.2", __VA_ARGS__<s8, u16>, ""}, {K ".s8.4", __VA_ARGS__<s8, u32>, ""},       \
+      {K ".s8.8", __VA_ARGS__<s8, u64>, ""}, {K ".s16.4", __VA_ARGS__<s16, u32>, ""}, \
+      {K ".s16.8", __VA_ARGS__<s16, u64>, ""}, {K ".s32.8", __VA_ARGS__<s32, u64>, ""},
+// Keys of accesses by an address: space, address size, then as above.
+#define SPACE(k, Space, A, a)                                          \
+  MEMORY("ld" k "." a, Accesses<false, Space, A>::template run)        \
+  SIGNED_MEMORY("ld" k "." a, Accesses<false, Space, A>::template run) \
+  MEMORY("st" k "." a, Accesses<true, Space, A>::template run)
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable CUSHIM_PTX_TABLE = {
     ALL_INTEGERS(BINARY, "add", Add) ALL_INTEGERS(BINARY, "sub", Sub) ALL_INTEGERS(BINARY, "mul.lo", MulLo)
         ALL_INTEGERS(BINARY, "mul.hi", MulHi) ALL_INTEGERS(TERNARY, "mad.lo", MadLo)
             ALL_INTEGERS(TERNARY, "mad.hi", MadHi) ALL_INTEGERS(BINARY, "div", Div)
@@ -318,11 +308,7 @@ const LaneOperation table[] = {
 
     SPACE(".global", Global, u64, "8") SPACE(".generic", Generic, u64, "8") SPACE(".shared", Shared, u32, "4")
         SPACE(".shared", Shared, u64, "8") SPACE(".local", Local, u32, "4") SPACE(".local", Local, u64, "8")
-            SLOT("ld.parameter", parameter) SIGNED_SLOT("ld.parameter", parameter) SLOT("ld.slot", load_slot)
-                SIGNED_SLOT("ld.slot", load_slot) SLOT("st.slot", store_slot)};
-
-}  // namespace
-
-LaneTable CUSHIM_PTX_TABLE() { return {table, table + sizeof table / sizeof table[0]}; }
+            MEMORY("ld.parameter", parameter) SIGNED_MEMORY("ld.parameter", parameter) MEMORY(
+                "ld.slot", load_slot) SIGNED_MEMORY("ld.slot", load_slot) MEMORY("st.slot", store_slot)};
 
 }  // namespace cushim::ptx::execute

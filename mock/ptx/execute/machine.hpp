@@ -212,17 +212,17 @@ inline float division_scale(float divisor, bool flushes, bool is_full) {
 }
 
 // The other operations, by key, with the same signatures as lane operations.
-LaneTable approximate_operations();
-LaneTable asynchronous_operations();
-LaneTable atomic_operations();
-LaneTable cluster_launch_operations();
-LaneTable division_operations();
-LaneTable exchange_operations();
-LaneTable multimem_operations();
-LaneTable scalar_operations();
-LaneTable surface_operations();
-LaneTable texture_operations();
-LaneTable special_register_operations();
+extern const LaneTable approximate_operations;
+extern const LaneTable asynchronous_operations;
+extern const LaneTable atomic_operations;
+extern const LaneTable cluster_launch_operations;
+extern const LaneTable division_operations;
+extern const LaneTable exchange_operations;
+extern const LaneTable multimem_operations;
+extern const LaneTable scalar_operations;
+extern const LaneTable surface_operations;
+extern const LaneTable texture_operations;
+extern const LaneTable special_register_operations;
 
 const Op *call_builtin(WarpState &, const Op *, const CallSite &);
 std::uint32_t builtin(std::string_view name);  // 0: none

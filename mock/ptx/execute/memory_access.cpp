@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses of shared, local, parameter and global memory, and faults.
+#include <iterator>
+
 #include "check/kernel_checker.hpp"
 #include "execute/machine.hpp"
 
@@ -15,25 +17,11 @@ bool Memory::is_unwritten(std::uint64_t, std::uint64_t) { return false; }
 void Memory::note_written(std::uint64_t, std::uint64_t) {}
 
 std::string_view name(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::none:
-      return "none";
-    case FaultKind::illegal_address:
-      return "illegal address";
-    case FaultKind::misaligned_address:
-      return "misaligned address";
-    case FaultKind::illegal_instruction:
-      return "illegal instruction";
-    case FaultKind::trap:
-      return "trap";
-    case FaultKind::assertion:
-      return "assertion";
-    case FaultKind::stack_overflow:
-      return "stack overflow";
-    case FaultKind::instruction_budget:
-      return "instruction budget";
-  }
-  return "?";
+  static constexpr std::string_view names[] = {
+      "none", "illegal address", "misaligned address", "illegal instruction",
+      "trap", "assertion",       "stack overflow",     "instruction budget"};
+  static_assert(std::size(names) == static_cast<std::size_t>(FaultKind::instruction_budget) + 1);
+  return names[static_cast<std::size_t>(kind)];
 }
 
 namespace execute {

@@ -251,8 +251,15 @@ inline bool transfer(Warp &w, const Op *op, R *d, const A *address, u32 alignmen
   }
 }
 
-template <bool Write, class Space, class A, class T, class R>
-const Op *access(Warp &w, const Op *op) {
+template <bool Write, class Space, class A>
+struct Accesses {
+  template <class T, class R>
+  static const Op *run(Warp &w, const Op *op);
+};
+
+template <bool Write, class Space, class A>
+template <class T, class R>
+const Op *Accesses<Write, Space, A>::run(Warp &w, const Op *op) {
   A buffer[lanes];
   const A *const base = reg<A>(w, op->a);
   if (op->data == nullptr) {

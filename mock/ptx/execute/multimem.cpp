@@ -92,13 +92,11 @@ const Op *update(Warp &warp, const Op *op) {
       });
 }
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable multimem_operations = {
     {"multimem.load", load, ""},
     {"multimem.update", update, ""},
 };
-
-}  // namespace
-
-LaneTable multimem_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

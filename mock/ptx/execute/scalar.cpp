@@ -177,7 +177,9 @@ const Op *mad_carry(Warp &warp, const Op *op) {
 #define MAD(name, flags)                                                                       \
   {name ".u32", mad_carry<u32, flags>, "4444"}, {name ".s32", mad_carry<s32, flags>, "4444"},  \
   {name ".u64", mad_carry<u64, flags>, "8888"}, {name ".s64", mad_carry<s64, flags>, "8888"},
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable scalar_operations = {
     CARRY("add.cc", carry_out)
     CARRY("addc", carry_in)
     CARRY("addc.cc", carry_in | carry_out)
@@ -200,9 +202,5 @@ const LaneOperation table[] = {
     {"nanosleep.u32", nanosleep, ""},
 };
 // clang-format on
-
-}  // namespace
-
-LaneTable scalar_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

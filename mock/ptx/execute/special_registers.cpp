@@ -172,7 +172,9 @@ const Op *restore_stack(Warp &warp, const Op *op) {
   return op + 1;
 }
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable special_register_operations = {
     {"special.1", special_predicate, ""},
     {"special.4", special<u32>, ""},
     {"special.8", special<u64>, ""},
@@ -185,9 +187,5 @@ const LaneOperation table[] = {
     {"local_address.4", local_address<u32>, ""},
     {"local_address.8", local_address<u64>, ""},
 };
-
-}  // namespace
-
-LaneTable special_register_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

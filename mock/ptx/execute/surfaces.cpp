@@ -135,15 +135,13 @@ const Op *reduce(Warp &w, const Op *op) {
                      });
 }
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable surface_operations = {
     {"surface.load", load, ""},
     {"surface.store", store, ""},
     {"surface.store_formatted", store_formatted, ""},
     {"surface.reduce", reduce, ""},
 };
-
-}  // namespace
-
-LaneTable surface_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

@@ -227,16 +227,14 @@ const Op *is_type(Warp &w, const Op *op) {
   return op + 1;
 }
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable texture_operations = {
     {"texture.fetch", fetch, ""},
     {"texture.query", query_texture, ""},
     {"surface.query", query_surface, ""},
     {"istypep.texref", is_type<TextureFinder>, "p8"},
     {"istypep.surfref", is_type<SurfaceFinder>, "p8"},
 };
-
-}  // namespace
-
-LaneTable texture_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "cushim/ptx/access.hpp"
 
@@ -75,12 +76,9 @@ struct LaneOperation {
   Handler run;
   const char *signature;
 };
-struct LaneTable {
-  const LaneOperation *begin, *end;
-};
+using LaneTable = std::initializer_list<LaneOperation>;
 
-LaneTable baseline_lanes();
-LaneTable avx2_lanes();
+extern const LaneTable baseline_lanes, avx2_lanes;
 
 // Slow path of loads and stores: resolves the address of one lane that is not cached. Returns the host
 // address, or nullptr after storing a fault.

@@ -167,7 +167,9 @@ const Op *activemask(Warp &w, const Op *op) {
   return op + 1;
 }
 
-const LaneOperation table[] = {
+}  // namespace
+
+constinit const LaneTable exchange_operations = {
     {"activemask", activemask, ""},
     {"activemask.b32", activemask, "4"},
     {"deposit.none", deposit_none, ""},
@@ -204,9 +206,5 @@ const LaneOperation table[] = {
     {"finish.redux.max.abs.NaN.f32", finish<finish_redux_float<true, true, true>>, ""},
     {"finish.elect", finish<finish_elect>, ""},
 };
-
-}  // namespace
-
-LaneTable exchange_operations() { return {table, table + std::size(table)}; }
 
 }  // namespace cushim::ptx::execute
