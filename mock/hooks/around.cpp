@@ -2,6 +2,7 @@
 #include <cushim/mock/around.hpp>
 #include <cushim/mock/signature.hpp>
 
+#include <cushim/detail/layers.hpp>
 #include <cushim/detail/receivers.hpp>
 
 namespace cushim::hook {
@@ -46,41 +47,22 @@ Passage::~Passage() { innermost_ = outer_; }
 
 CUresult Passage::after(CUresult result) { return is_told_ ? around_.after(slot_, result) : result; }
 
-template <class Signature>
-class AroundLayer;
-
-template <class... Arguments>
-class AroundLayer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Arguments...)> {
- public:
-  AroundLayer(int slot, Around &around) : slot_(slot), around_(around) {}
-  CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
-    Passage passage(around_, slot_);
+struct AroundRunner {
+  template <class... Arguments>
+  CUresult run(int slot, const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) const {
+    Passage passage(around, slot);
     return passage.goes_on() ? passage.after(next(arguments...)) : passage.answer();
   }
 
- private:
-  const int slot_;
-  Around &around_;
-};
-
-template <class Signature>
-mock::AnyLayer *make(int slot, Around &around) {
-  return new AroundLayer<Signature>(slot, around);
-}
-
-constexpr mock::AnyLayer *(*kMake[])(int slot, Around &around) = {
-// clang-format off
-#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) &make<CUresult parameters>,
-#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
-#include <cushim/entry_points.inc>
-    // clang-format on
+  Around &around;
 };
 
 }  // namespace
 
 Hook around(Driver &driver, int slot, Around &around) {
-  if (kMake[slot] == nullptr) return {};
-  return {driver, slot, std::shared_ptr<mock::AnyLayer>(kMake[slot](slot, around)),
+  const auto make = detail::kMakeLayer<AroundRunner>[slot];
+  if (make == nullptr) return {};
+  return {driver, slot, std::shared_ptr<mock::AnyLayer>(make(slot, {around})),
           detail::make_receiver_of(slot)};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Provides the memory behind pointers in structures and in arrays, for a call that is replayed.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
-#include <type_traits>
 
 #include "attribute_values.hpp"
 #include "compare.hpp"
@@ -128,54 +128,51 @@ std::optional<std::string> PlayedCall::provide_pointee(const Pointee &pointee, c
   return std::nullopt;
 }
 
+#if CUDA_VERSION >= 12020
+namespace {
+
+// A handle in the parameters of a node of a graph.
+struct NodeHandle {
+  CUgraphNodeType node;
+  std::string_view kind;
+  std::size_t offset;
+};
+constexpr NodeHandle kNodeHandles[] = {
+    {CU_GRAPH_NODE_TYPE_KERNEL, "function", offsetof(CUgraphNodeParams, kernel.func)},
+    {CU_GRAPH_NODE_TYPE_KERNEL, "kernel", offsetof(CUgraphNodeParams, kernel.kern)},
+    {CU_GRAPH_NODE_TYPE_KERNEL, "context", offsetof(CUgraphNodeParams, kernel.ctx)},
+    {CU_GRAPH_NODE_TYPE_MEMCPY, "array", offsetof(CUgraphNodeParams, memcpy.copyParams.srcArray)},
+    {CU_GRAPH_NODE_TYPE_MEMCPY, "array", offsetof(CUgraphNodeParams, memcpy.copyParams.dstArray)},
+    {CU_GRAPH_NODE_TYPE_MEMCPY, "context", offsetof(CUgraphNodeParams, memcpy.copyCtx)},
+    {CU_GRAPH_NODE_TYPE_MEMSET, "context", offsetof(CUgraphNodeParams, memset.ctx)},
+    {CU_GRAPH_NODE_TYPE_GRAPH, "graph", offsetof(CUgraphNodeParams, graph.graph)},
+    {CU_GRAPH_NODE_TYPE_WAIT_EVENT, "event", offsetof(CUgraphNodeParams, eventWait.event)},
+    {CU_GRAPH_NODE_TYPE_EVENT_RECORD, "event", offsetof(CUgraphNodeParams, eventRecord.event)},
+    {CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, "context", offsetof(CUgraphNodeParams, memOp.ctx)},
+#if CUDA_VERSION >= 12030
+    {CU_GRAPH_NODE_TYPE_CONDITIONAL, "context", offsetof(CUgraphNodeParams, conditional.ctx)},
+#endif
+};
+
+}  // namespace
+#endif
+
 void PlayedCall::replace_node(const trace::Type &type, char *object) {
 #if CUDA_VERSION >= 12020
   if (&type != &trace::type_of<CUgraphNodeParams>()) return;
   CUgraphNodeParams node;
   std::memcpy(&node, object, sizeof node);
-  const auto replace = [&](std::string_view kind, auto &handle) {
-    if (const auto replayed = mapping_.handle(kind, reinterpret_cast<std::uint64_t>(handle)))
-      handle = reinterpret_cast<std::remove_reference_t<decltype(handle)>>(*replayed);
-  };
-  switch (node.type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      replace("function", node.kernel.func);
-      replace("kernel", node.kernel.kern);
-      replace("context", node.kernel.ctx);
-      break;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      replace("array", node.memcpy.copyParams.srcArray);
-      replace("array", node.memcpy.copyParams.dstArray);
-      replace("context", node.memcpy.copyCtx);
-      break;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-      replace("context", node.memset.ctx);
-      break;
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-      replace("graph", node.graph.graph);
-      break;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-      replace("event", node.eventWait.event);
-      break;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      replace("event", node.eventRecord.event);
-      break;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-      replace("context", node.memOp.ctx);
-      break;
-#if CUDA_VERSION >= 12030
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-      replace("context", node.conditional.ctx);
-      break;
-#endif
-    case CU_GRAPH_NODE_TYPE_HOST:
-      node.host.fn = [](void *) {};
-      node.host.userData = nullptr;
-      lacks_ = kLacksHostNode;
-      break;
-    default:
-      break;
+  for (const NodeHandle &one : kNodeHandles) {
+    if (one.node != node.type) continue;
+    std::uint64_t handle = 0;
+    std::memcpy(&handle, object + one.offset, sizeof handle);
+    if (const auto replayed = mapping_.handle(one.kind, handle))
+      std::memcpy(object + one.offset, &*replayed, sizeof *replayed);
   }
+  if (node.type != CU_GRAPH_NODE_TYPE_HOST) return;
+  node.host.fn = [](void *) {};
+  node.host.userData = nullptr;
+  lacks_ = kLacksHostNode;
   std::memcpy(object, &node, sizeof node);
 #else
   static_cast<void>(type);

@@ -29,6 +29,12 @@ void add(std::vector<Pointee> &all, Pointee pointee, const void *address) {
   if (pointee.address != 0) all.push_back(pointee);
 }
 
+// Adds the elements of an array that a structure points to.
+template <class T>
+void add_array(std::vector<Pointee> &all, std::size_t offset, const T *array, std::size_t count) {
+  add(all, {.offset = offset, .size = count * sizeof *array, .type = &trace::type_of<T>()}, array);
+}
+
 template <class Copy>
 HostRows rows_of(const Copy &copy, std::uint64_t x, std::uint64_t y, std::uint64_t pitch) {
   return {.first = y * pitch + x,
@@ -46,40 +52,30 @@ HostRows with_slices(HostRows rows, const Copy &copy, std::uint64_t z, std::uint
   return rows;
 }
 
+// Adds the rows at an end of a copy, if it is in host memory.
+void add_rows(std::vector<Pointee> &all, CUmemorytype type, Content content, std::size_t offset,
+              const HostRows &rows, const void *address) {
+  if (type == CU_MEMORYTYPE_HOST) add(all, {.content = content, .offset = offset, .rows = rows}, address);
+}
+
 std::vector<Pointee> pointees_of(const CUDA_MEMCPY2D &copy) {
   std::vector<Pointee> all;
-  if (copy.srcMemoryType == CU_MEMORYTYPE_HOST)
-    add(all,
-        {.content = Content::rows_read,
-         .offset = offsetof(CUDA_MEMCPY2D, srcHost),
-         .rows = rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch)},
-        copy.srcHost);
-  if (copy.dstMemoryType == CU_MEMORYTYPE_HOST)
-    add(all,
-        {.content = Content::rows_written,
-         .offset = offsetof(CUDA_MEMCPY2D, dstHost),
-         .rows = rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch)},
-        copy.dstHost);
+  add_rows(all, copy.srcMemoryType, Content::rows_read, offsetof(CUDA_MEMCPY2D, srcHost),
+           rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch), copy.srcHost);
+  add_rows(all, copy.dstMemoryType, Content::rows_written, offsetof(CUDA_MEMCPY2D, dstHost),
+           rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch), copy.dstHost);
   return all;
 }
 
 template <class Copy>
 std::vector<Pointee> pointees_of_3d(const Copy &copy) {
+  const HostRows source =
+      with_slices(rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch), copy, copy.srcZ, copy.srcHeight);
+  const HostRows target =
+      with_slices(rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch), copy, copy.dstZ, copy.dstHeight);
   std::vector<Pointee> all;
-  if (copy.srcMemoryType == CU_MEMORYTYPE_HOST)
-    add(all,
-        {.content = Content::rows_read,
-         .offset = offsetof(Copy, srcHost),
-         .rows = with_slices(rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch), copy, copy.srcZ,
-                             copy.srcHeight)},
-        copy.srcHost);
-  if (copy.dstMemoryType == CU_MEMORYTYPE_HOST)
-    add(all,
-        {.content = Content::rows_written,
-         .offset = offsetof(Copy, dstHost),
-         .rows = with_slices(rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch), copy, copy.dstZ,
-                             copy.dstHeight)},
-        copy.dstHost);
+  add_rows(all, copy.srcMemoryType, Content::rows_read, offsetof(Copy, srcHost), source, copy.srcHost);
+  add_rows(all, copy.dstMemoryType, Content::rows_written, offsetof(Copy, dstHost), target, copy.dstHost);
   return all;
 }
 
@@ -98,22 +94,14 @@ std::vector<Pointee> pointees_of(const CUDA_KERNEL_NODE_PARAMS_v1 &node, CUfunct
 std::vector<Pointee> pointees_of(const CUlaunchConfig &config) {
   std::vector<Pointee> all;
   // Also without attributes: the pointer may be an address that no call reads.
-  add(all,
-      {.offset = offsetof(CUlaunchConfig, attrs),
-       .size = config.numAttrs * sizeof *config.attrs,
-       .type = &trace::type_of<CUlaunchAttribute>()},
-      config.attrs);
+  add_array(all, offsetof(CUlaunchConfig, attrs), config.attrs, config.numAttrs);
   return all;
 }
 
 std::vector<Pointee> pointees_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS &node) {
   std::vector<Pointee> all;
   if (node.count != 0)
-    add(all,
-        {.offset = offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray),
-         .size = node.count * sizeof *node.paramArray,
-         .type = &trace::type_of<CUstreamBatchMemOpParams>()},
-        node.paramArray);
+    add_array(all, offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray), node.paramArray, node.count);
   return all;
 }
 
@@ -122,16 +110,8 @@ template <class Node, class Parameters>
 std::vector<Pointee> pointees_of_semaphores(const Node &node) {
   std::vector<Pointee> all;
   if (node.numExtSems == 0) return all;
-  add(all,
-      {.offset = offsetof(Node, extSemArray),
-       .size = node.numExtSems * sizeof *node.extSemArray,
-       .type = &trace::type_of<CUexternalSemaphore>()},
-      static_cast<const void *>(node.extSemArray));
-  add(all,
-      {.offset = offsetof(Node, paramsArray),
-       .size = node.numExtSems * sizeof *node.paramsArray,
-       .type = &trace::type_of<Parameters>()},
-      node.paramsArray);
+  add_array(all, offsetof(Node, extSemArray), node.extSemArray, node.numExtSems);
+  add_array(all, offsetof(Node, paramsArray), node.paramsArray, node.numExtSems);
   return all;
 }
 using SignalNode = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1;

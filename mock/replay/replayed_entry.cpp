@@ -4,6 +4,7 @@
 #include <cushim/driver.hpp>
 
 #include <cushim/detail/entry_traits.hpp>
+#include "by_slot.hpp"
 #include "compiler_options.hpp"
 #include "created_memory.hpp"
 #include "mapping.hpp"
@@ -75,13 +76,6 @@ ReplayedEntry make_entry(int slot) {
 
 }  // namespace
 
-const ReplayedEntry &replayed_entry(int slot) {
-  static const auto &table = *[] {
-    auto *const made = new std::vector<ReplayedEntry>;
-    for (int i = 0; i < CUSHIM_ENTRY_COUNT; ++i) made->push_back(make_entry(i));
-    return made;
-  }();
-  return table[static_cast<std::size_t>(slot)];
-}
+const ReplayedEntry &replayed_entry(int slot) { return trace::value_by_slot<make_entry>(slot); }
 
 }  // namespace cushim::replay

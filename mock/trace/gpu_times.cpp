@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <cushim/detail/entry_traits.hpp>
+#include "by_slot.hpp"
 #include "process.hpp"
 #include "ticks.hpp"
 
@@ -56,15 +57,6 @@ CallKind call_kind(int slot) {
   if (traits.queue == EntryTraits::Queue::stream || traits.queue == EntryTraits::Queue::described)
     kind.word = row.parameters[mock::position(traits.stream, row.parameters.size())].word;
   return kind;
-}
-
-const CallKind &known_call_kind(int slot) {
-  static const auto &kinds = *[] {
-    auto *const made = new std::vector<CallKind>;
-    for (int i = 0; i < CUSHIM_ENTRY_COUNT; ++i) made->push_back(call_kind(i));
-    return made;
-  }();
-  return kinds[static_cast<std::size_t>(slot)];
 }
 
 // Returns the stream in which the call enqueues work; false if the call has none.
@@ -141,12 +133,12 @@ thread_local GpuTimes::Work GpuTimes::started_;
 
 GpuTimes::GpuTimes(Driver &driver, Recorder &recorder)
     : recorder_(recorder), driver_(std::make_unique<const Functions>(driver)) {
-  known_call_kind(0);  // makes the table now instead of in the first call
+  value_by_slot<call_kind>(0);  // makes the table now instead of in the first call
 }
 GpuTimes::~GpuTimes() = default;
 
 std::uint64_t GpuTimes::begin(int slot, std::span<const std::uint64_t> words) {
-  const CallKind &kind = known_call_kind(slot);
+  const CallKind &kind = value_by_slot<call_kind>(slot);
   started_ = {};
   const bool is_active = driver_->are_there() && !is_forked_child.load(std::memory_order_relaxed);
   if (is_active && kind.ends_context) destroy_all();
@@ -159,7 +151,7 @@ std::uint64_t GpuTimes::begin(int slot, std::span<const std::uint64_t> words) {
 
 void GpuTimes::end(std::uint64_t begin, int slot, std::span<const std::uint64_t> words, CUresult result) {
   recorder_.end(begin, slot, words, result);
-  const CallKind &kind = known_call_kind(slot);
+  const CallKind &kind = value_by_slot<call_kind>(slot);
   if (kind.begins_capture || kind.ends_capture || kind.destroys_stream) follow_capture(slot, words, result);
   Work work = std::exchange(started_, {});
   if (work.begin != nullptr) {
@@ -181,7 +173,7 @@ void GpuTimes::end(std::uint64_t begin, int slot, std::span<const std::uint64_t>
 }
 
 void GpuTimes::follow_capture(int slot, std::span<const std::uint64_t> words, CUresult result) {
-  const CallKind &kind = known_call_kind(slot);
+  const CallKind &kind = value_by_slot<call_kind>(slot);
   const std::lock_guard lock(mutex_);
   if (kind.begins_capture) {
     if (result == CUDA_SUCCESS) captured_.insert(words[0]);

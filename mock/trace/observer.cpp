@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include <cushim/detail/layers.hpp>
 #include <cushim/detail/receivers.hpp>
 #include "trace_format.hpp"
 
@@ -35,43 +36,22 @@ class Inside {
   const Inside *const outer_;
 };
 
-template <class Signature>
-class Layer;
-
-template <class... Arguments>
-class Layer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Arguments...)> {
- public:
-  Layer(int slot, CallObserver &observer) : slot_(slot), observer_(observer) {}
-
-  CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
-    if (Inside::is_observed_by(observer_)) return next(arguments...);
-    const Inside inside(observer_);
+struct ObserverRunner {
+  template <class... Arguments>
+  CUresult run(int slot, const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) const {
+    if (Inside::is_observed_by(observer)) return next(arguments...);
+    const Inside inside(observer);
     std::array<std::uint64_t, (0 + ... + words_for(sizeof(Arguments)))> words{};
     std::uint64_t *at = words.data();
     static_cast<void>(at);
     ((std::memcpy(at, &arguments, sizeof arguments), at += words_for(sizeof arguments)), ...);
-    const std::uint64_t begin = observer_.begin(slot_, words);
+    const std::uint64_t begin = observer.begin(slot, words);
     const CUresult result = next(arguments...);
-    observer_.end(begin, slot_, words, result);
+    observer.end(begin, slot, words, result);
     return result;
   }
 
- private:
-  const int slot_;
-  CallObserver &observer_;
-};
-
-template <class Signature>
-mock::AnyLayer *make(int slot, CallObserver &observer) {
-  return new Layer<Signature>(slot, observer);
-}
-
-constexpr mock::AnyLayer *(*kMake[])(int slot, CallObserver &observer) = {
-// clang-format off
-#define CUSHIM_ENTRY(slot, symbol, base, version, thread, parameters, arguments) &make<CUresult parameters>,
-#define CUSHIM_ENTRY_UNTYPED(slot, symbol, base, version, thread, parameters, arguments) nullptr,
-#include <cushim/entry_points.inc>
-    // clang-format on
+  CallObserver &observer;
 };
 
 }  // namespace
@@ -79,8 +59,8 @@ constexpr mock::AnyLayer *(*kMake[])(int slot, CallObserver &observer) = {
 std::vector<hook::Hook> observe(Driver &driver, CallObserver &observer) {
   std::vector<hook::Hook> hooks;
   for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot)
-    if (kMake[slot] != nullptr)
-      hooks.emplace_back(driver, slot, std::shared_ptr<mock::AnyLayer>(kMake[slot](slot, observer)),
+    if (const auto make = hook::detail::kMakeLayer<ObserverRunner>[slot])
+      hooks.emplace_back(driver, slot, std::shared_ptr<mock::AnyLayer>(make(slot, {observer})),
                          hook::detail::make_receiver_of(slot));
   return hooks;
 }

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include <cushim/detail/entry_traits_table.hpp>
+#include <cushim/detail/layers.hpp>
 #include <cushim/detail/receivers.hpp>
 
 namespace cushim::check {
@@ -34,33 +35,25 @@ bool watches(Action action) {
   return false;
 }
 
-template <class Signature>
-class Layer;
-
-template <class... Arguments>
-class Layer<CUresult(Arguments...)> final : public mock::Layer<CUresult(Arguments...)> {
- public:
-  Layer(int slot, Watcher &watcher) : slot_(slot), watcher_(watcher) {}
-
-  CUresult run(const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) override {
+struct WatchRunner {
+  template <class... Arguments>
+  CUresult run(int slot, const mock::Next<CUresult(Arguments...)> &next, Arguments... arguments) const {
     const std::array<Argument, sizeof...(Arguments)> sorted{argument_of(arguments)...};
     const std::array<mock::Value, sizeof...(Arguments)> values{mock::Value(arguments)...};
-    WatchedCall call{slot_, sorted, values};
-    const bool is_watched = watches([&] { watcher_.before(call); });
+    WatchedCall call{slot, sorted, values};
+    const bool is_watched = watches([&] { watcher.before(call); });
     if (call.answer) return *call.answer;
     const CUresult result = next(arguments...);
-    if (is_watched) watches([&] { watcher_.after(call, result); });
+    if (is_watched) watches([&] { watcher.after(call, result); });
     return result;
   }
 
- private:
-  const int slot_;
-  Watcher &watcher_;
+  Watcher &watcher;
 };
 
 // The layer factory of an entry point, and its parameters without values.
 struct Row {
-  mock::AnyLayer *(*make_layer)(int slot, Watcher &watcher) = nullptr;
+  mock::AnyLayer *(*make_layer)(int slot, WatchRunner runner) = nullptr;
   std::vector<Argument> parameters{};
 };
 
@@ -87,12 +80,10 @@ struct RowOf;
 
 template <bool is_named, class... Arguments>
 struct RowOf<is_named, CUresult(Arguments...)> {
-  static mock::AnyLayer *make(int slot, Watcher &watcher) {
-    return new Layer<CUresult(Arguments...)>(slot, watcher);
-  }
   static Row row() {
     if constexpr (is_named || (is_watched_type<Arguments>() || ...))
-      return {&make, {argument_of(std::remove_cv_t<Arguments>{})...}};
+      return {&hook::detail::make_layer<WatchRunner, CUresult(Arguments...)>,
+              {argument_of(std::remove_cv_t<Arguments>{})...}};
     return {};
   }
 };
@@ -117,7 +108,7 @@ std::vector<hook::Hook> watch(Driver &driver, Watcher &watcher,
   for (int slot = 0; slot < CUSHIM_ENTRY_COUNT; ++slot) {
     const Row &row = row_of(slot);
     if (row.make_layer != nullptr && is_wanted(slot))
-      hooks.emplace_back(driver, slot, std::shared_ptr<mock::AnyLayer>(row.make_layer(slot, watcher)),
+      hooks.emplace_back(driver, slot, std::shared_ptr<mock::AnyLayer>(row.make_layer(slot, {watcher})),
                          hook::detail::make_receiver_of(slot));
   }
   return hooks;

@@ -2,6 +2,8 @@
 // The text of hazard reports.
 #include "hazards/hazard_model.hpp"
 
+#include <iterator>
+
 #include <cushim/detail/reference.hpp>
 
 namespace cushim::check {
@@ -14,36 +16,18 @@ std::string symbol(const Access &access) {
   return access.work != nullptr ? call + " (" + access.work->name + ")" : call;
 }
 
-const char *verb(Access::Kind kind) {
-  switch (kind) {
-    case Access::Kind::read:
-      return "reads";
-    case Access::Kind::write:
-      return "writes";
-    case Access::Kind::allocation:
-      return "allocates";
-    case Access::Kind::free:
-      return "frees";
-    case Access::Kind::unknown:
-      return "uses";
-  }
-  return "";
-}
-
-const char *role(Access::Kind kind) {
-  switch (kind) {
-    case Access::Kind::read:
-      return "read by";
-    case Access::Kind::write:
-      return "written by";
-    case Access::Kind::allocation:
-      return "allocated by";
-    case Access::Kind::free:
-      return "freed by";
-    case Access::Kind::unknown:
-      return "used by";
-  }
-  return "";
+// The words for a kind of access: "the call reads memory", "read by the call".
+struct Words {
+  const char *verb, *role;
+};
+const Words &words_of(Access::Kind kind) {
+  static constexpr Words words[] = {{"reads", "read by"},
+                                    {"writes", "written by"},
+                                    {"allocates", "allocated by"},
+                                    {"frees", "freed by"},
+                                    {"uses", "used by"}};
+  static_assert(std::size(words) == static_cast<std::size_t>(Access::Kind::unknown) + 1);
+  return words[static_cast<std::size_t>(kind)];
 }
 
 std::string rule(const Conflict &conflict) {
@@ -155,8 +139,8 @@ void HazardModel::report(const Conflict &given) {
   const Access &first = conflict.first, &second = conflict.second;
   const std::string one = names_.text(first.stream), other = names_.text(second.stream);
   const bool is_freed = first.kind == Access::Kind::free;
-  std::string what = other + " " + verb(second.kind) + " memory that " + one + " " +
-                     (is_freed ? "has freed" : verb(first.kind)) + ": ";
+  std::string what = other + " " + words_of(second.kind).verb + " memory that " + one + " " +
+                     (is_freed ? "has freed" : words_of(first.kind).verb) + ": ";
   what += place_text(conflict) + ordering_event_text(conflict);
   const std::string earlier = without_handle(one), later = without_handle(other);
   std::string advice;
@@ -171,8 +155,8 @@ void HazardModel::report(const Conflict &given) {
   report_({.checker = "hazards",
            .rule = rule(conflict),
            .what = std::move(what),
-           .calls = {{role(first.kind), symbol(first) + " in " + one, first.call_stack},
-                     {role(second.kind), symbol(second) + " in " + other, second.call_stack}},
+           .calls = {{words_of(first.kind).role, symbol(first) + " in " + one, first.call_stack},
+                     {words_of(second.kind).role, symbol(second) + " in " + other, second.call_stack}},
            .advice = std::move(advice)});
 }
 
@@ -185,10 +169,10 @@ void HazardModel::report_in_graph(const Conflict &conflict, const Access &launch
   const std::string stream = names_.text(launch.stream);
   report_({.checker = "hazards",
            .rule = rule(conflict),
-           .what = other + " " + verb(second.kind) + " memory that " + one + " " + verb(first.kind) +
-                   ", and no path of edges orders them: " + place_text(conflict),
-           .calls = {{role(first.kind), node_text(*first.work), first.call_stack},
-                     {role(second.kind), node_text(*second.work), second.call_stack},
+           .what = other + " " + words_of(second.kind).verb + " memory that " + one + " " +
+                   words_of(first.kind).verb + ", and no path of edges orders them: " + place_text(conflict),
+           .calls = {{words_of(first.kind).role, node_text(*first.work), first.call_stack},
+                     {words_of(second.kind).role, node_text(*second.work), second.call_stack},
                      {"launched by", symbol(launch) + " in " + stream, launch.call_stack}},
            .advice = "add a dependency between the two nodes (cuGraphAddDependencies); in a capture, let the "
                      "stream of the later one wait for an event that is recorded after the earlier one"});
