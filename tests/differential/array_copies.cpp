@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "memory_walks.hpp"
+#include "support/structures.hpp"
 
 namespace differential {
 namespace {
@@ -61,47 +62,47 @@ void copy_row(Walk &w) {
 
 // One end of a copy.
 struct End {
-  CUmemorytype type = CU_MEMORYTYPE_HOST;
-  unsigned char *host = nullptr;
-  CUdeviceptr device = 0;
-  CUarray array = nullptr;
+  // Writes the members of a copy that describe rows.
+  void write(std::size_t &to_pitch, std::size_t &to_x, std::size_t &to_y) const {
+    to_pitch = pitch;
+    to_x = x;
+    to_y = y;
+  }
+
+  cushim::test::CopyEnd place;
   std::size_t pitch = 0, height = 0, x = 0, y = 0, z = 0;
-  std::string text;
+  std::string text{};
 };
 
 End an_end(Walk &w, unsigned k, std::size_t x, std::size_t y, std::size_t z) {
-  const Array &array = of_arrays(w).a[k];
-  return {CU_MEMORYTYPE_ARRAY,
-          nullptr,
-          0,
-          array.handle,
-          0,
-          0,
-          x,
-          y,
-          z,
-          fmt::format("a[{}] at {}, {}, {}", k, x, y, z)};
+  return {.place = of_arrays(w).a[k].handle,
+          .x = x,
+          .y = y,
+          .z = z,
+          .text = fmt::format("a[{}] at {}, {}, {}", k, x, y, z)};
 }
 
 // Returns a CUDA_MEMCPY2D or CUDA_MEMCPY3D of rows between two ends.
 template <class Copy>
 Copy copy_between(const End &from, const End &to, std::size_t width, std::size_t height) {
-  return {.srcXInBytes = from.x,
-          .srcY = from.y,
-          .srcMemoryType = from.type,
-          .srcHost = from.host,
-          .srcDevice = from.device,
-          .srcArray = from.array,
-          .srcPitch = from.pitch,
-          .dstXInBytes = to.x,
-          .dstY = to.y,
-          .dstMemoryType = to.type,
-          .dstHost = to.host,
-          .dstDevice = to.device,
-          .dstArray = to.array,
-          .dstPitch = to.pitch,
-          .WidthInBytes = width,
-          .Height = height};
+  Copy copy{};
+  set_source(copy, from.place);
+  set_target(copy, to.place);
+  from.write(copy.srcPitch, copy.srcXInBytes, copy.srcY);
+  to.write(copy.dstPitch, copy.dstXInBytes, copy.dstY);
+  copy.WidthInBytes = width;
+  copy.Height = height;
+  return copy;
+}
+
+void copy_rows(Walk &w, const Argument<const CUDA_MEMCPY2D *> &rows) {
+  const unsigned which = w.dice.below(3);
+  if (which == 0)
+    CALL(w, cuMemcpy2D, rows);
+  else if (which == 1)
+    CALL(w, cuMemcpy2DUnaligned, rows);
+  else
+    CALL(w, cuMemcpy2DAsync, rows, Argument<CUstream>{nullptr, "nullptr"});
 }
 
 void copy_box(Walk &w) {
@@ -126,22 +127,22 @@ void copy_box(Walk &w) {
       w.dice.one_of<std::size_t>({height, height, height, height + 1, 0, height != 0 ? height - 1 : 0});
   std::vector<unsigned char> data((width + 16) * (height + 1) * (depth + 1) + 64,
                                   static_cast<unsigned char>(w.dice.below(200)));
-  End other;
+  End other{.place = data.data(), .pitch = pitch, .height = high, .text = "data"};
   const unsigned b = w.a_buffer(), second = a_usable_array(w);
   switch (w.dice.below(4)) {
     case 0:
       // The driver does not find all copies beyond the end of a buffer.
       if (b == Walk::buffers || std::max(pitch, width) * std::max(high, height) * depth > w.b[b].bytes)
         return;
-      other = {CU_MEMORYTYPE_DEVICE,   nullptr, w.b[b].address, nullptr, pitch, high, 0, 0, 0,
-               fmt::format("b[{}]", b)};
+      other.place = w.b[b].address;
+      other.text = fmt::format("b[{}]", b);
       break;
     case 1:
       if (second == k || second == kNone) return;
       other = an_end(w, second, 0, 0, 0);
       break;
     default:
-      other = {CU_MEMORYTYPE_HOST, data.data(), 0, nullptr, pitch, high, 0, 0, 0, "data"};
+      break;  // memory of the host
   }
   const bool is_read = w.dice.once_in(2);
   const End &from = is_read ? array_end : other, &to = is_read ? other : array_end;
@@ -158,17 +159,7 @@ void copy_box(Walk &w) {
   w.finish();
   if (is_flat) {
     const auto flat = copy_between<CUDA_MEMCPY2D>(from, to, width, height);
-    const Argument<const CUDA_MEMCPY2D *> argument{&flat, text};
-    switch (w.dice.below(3)) {
-      case 0:
-        CALL(w, cuMemcpy2D, argument);
-        break;
-      case 1:
-        CALL(w, cuMemcpy2DUnaligned, argument);
-        break;
-      default:
-        CALL(w, cuMemcpy2DAsync, argument, Argument<CUstream>{nullptr, "nullptr"});
-    }
+    copy_rows(w, {&flat, text});
   } else if (w.dice.once_in(2)) {
     CALL(w, cuMemcpy3D, Argument<const CUDA_MEMCPY3D *>{&copy, text});
   } else {
@@ -176,11 +167,11 @@ void copy_box(Walk &w) {
          Argument<CUstream>{nullptr, "nullptr"});
   }
   w.finish();
-  if (to.host != nullptr) w.also(digest(data));
+  if (to.place.host != nullptr) w.also(digest(data));
 }
 
 }  // namespace
 
-std::vector<Choice> array_copy_choices() { return {{24, true, copy_row}, {50, true, copy_box}}; }
+Choices array_copy_choices() { return waiting({{24, copy_row}, {50, copy_box}}); }
 
 }  // namespace differential

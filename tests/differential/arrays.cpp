@@ -236,15 +236,16 @@ void describe_levels(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> array_choices() {
-  return with_more({{40, true, create},
-                    {8, true, destroy},
-                    {24, true, describe},
-                    {20, true, create_levels},
-                    {20, true, get_level},
-                    {4, true, destroy_levels},
-                    {10, true, describe_levels}},
-                   array_copy_choices());
+Choices array_choices() {
+  return waiting({
+      {40, create},
+      {8, destroy},
+      {24, describe},
+      {20, create_levels},
+      {20, get_level},
+      {4, destroy_levels},
+      {10, describe_levels},
+  });
 }
 
 }  // namespace differential

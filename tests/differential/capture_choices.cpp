@@ -192,9 +192,16 @@ void fork(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> capture_choices() {
-  return {{10, false, begin},        {7, false, end},  {6, false, status}, {4, false, update_dependencies},
-          {2, false, exchange_mode}, {6, false, fork}, {1, false, unsafe}};
+Choices capture_choices() {
+  return Choices({
+      {10, begin},
+      {7, end},
+      {6, status},
+      {4, update_dependencies},
+      {2, exchange_mode},
+      {6, fork},
+      {1, unsafe},
+  });
 }
 
 }  // namespace differential

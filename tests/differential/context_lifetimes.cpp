@@ -99,15 +99,17 @@ void set_cache_config(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> life_choices() {
-  return {{8, true, create},
-          {5, true, destroy},
-          {2, true, end_primary},
-          {6, true, revive_primary},
-          {1, false, release_once_too_often},
-          {1, false, set_flags},
-          {2, true, set_limit},
-          {1, false, set_cache_config}};
+Choices life_choices() {
+  return Choices({
+      waiting(8, create),
+      waiting(5, destroy),
+      waiting(2, end_primary),
+      waiting(6, revive_primary),
+      {1, release_once_too_often},
+      {1, set_flags},
+      waiting(2, set_limit),
+      {1, set_cache_config},
+  });
 }
 
 }  // namespace differential

@@ -29,9 +29,7 @@ void current(Walk &w) {
 }
 
 void device(Walk &w) {
-  Result<CUdevice> device("device");
-  CALL(w, cuCtxGetDevice, device.argument());
-  w.also_number(device);
+  w.call_for_number<CUdevice>("device", [&](auto device) { CALL(w, cuCtxGetDevice, device); });
 }
 
 void flags(Walk &w) {
@@ -42,9 +40,8 @@ void flags(Walk &w) {
 }
 
 void api_version(Walk &w) {
-  Result<unsigned> version("version");
-  CALL(w, cuCtxGetApiVersion, w.a_context(), version.argument());
-  w.also_number(version);
+  w.call_for_number<unsigned>("version",
+                              [&](auto version) { CALL(w, cuCtxGetApiVersion, w.a_context(), version); });
 }
 
 void priorities(Walk &w) {
@@ -66,9 +63,7 @@ void limit(Walk &w) {
 }
 
 void cache_config(Walk &w) {
-  Result<CUfunc_cache> config("config");
-  CALL(w, cuCtxGetCacheConfig, config.argument());
-  w.also_number(config);
+  w.call_for_number<CUfunc_cache>("config", [&](auto config) { CALL(w, cuCtxGetCacheConfig, config); });
 }
 
 void synchronize(Walk &w) { CALL(w, cuCtxSynchronize); }
@@ -106,14 +101,23 @@ void attribute(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> context_choices() {
-  return {{3, false, set_current}, {3, false, push},
-          {3, false, pop},         {2, false, current},
-          {1, false, device},      {1, false, flags},
-          {1, false, api_version}, {1, false, priorities},
-          {1, false, limit},       {1, false, cache_config},
-          {2, true, synchronize},  {1, false, primary_state},
-          {1, false, attribute},   {1, false, retain_and_release}};
+Choices context_choices() {
+  return Choices({
+      {3, set_current},
+      {3, push},
+      {3, pop},
+      {2, current},
+      {1, device},
+      {1, flags},
+      {1, api_version},
+      {1, priorities},
+      {1, limit},
+      {1, cache_config},
+      waiting(2, synchronize),
+      {1, primary_state},
+      {1, attribute},
+      {1, retain_and_release},
+  });
 }
 
 }  // namespace differential

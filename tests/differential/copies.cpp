@@ -172,10 +172,20 @@ void from_nowhere(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> copy_choices() {
-  return {{3, true, to_device},    {3, true, to_host},        {3, true, all_to_host}, {3, true, between},
-          {6, false, with_pinned}, {2, true, look_at_pinned}, {2, false, within},     {5, false, set_async},
-          {2, true, set},          {1, true, past_the_end},   {1, true, from_nowhere}};
+Choices copy_choices() {
+  return Choices({
+      waiting(3, to_device),
+      waiting(3, to_host),
+      waiting(3, all_to_host),
+      waiting(3, between),
+      {6, with_pinned},
+      waiting(2, look_at_pinned),
+      {2, within},
+      {5, set_async},
+      waiting(2, set),
+      waiting(1, past_the_end),
+      waiting(1, from_nowhere),
+  });
 }
 
 }  // namespace differential

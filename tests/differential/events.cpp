@@ -58,9 +58,16 @@ void elapsed(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> event_choices() {
-  return {{10, false, create}, {3, false, destroy},    {12, false, record}, {2, false, record_with_flags},
-          {10, false, query},  {2, true, synchronize}, {4, false, elapsed}};
+Choices event_choices() {
+  return Choices({
+      {10, create},
+      {3, destroy},
+      {12, record},
+      {2, record_with_flags},
+      {10, query},
+      waiting(2, synchronize),
+      {4, elapsed},
+  });
 }
 
 }  // namespace differential

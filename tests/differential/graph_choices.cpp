@@ -266,14 +266,25 @@ void create_condition(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> new_graph_choices() { return {{4, false, create}, {1, false, describe_one}}; }
+Choices new_graph_choices() { return {{4, create}, {1, describe_one}}; }
 
-std::vector<Choice> graph_choices() {
-  return {{6, false, create},          {2, false, destroy},         {2, false, clone},
-          {1, false, find_in_clone},   {2, false, nodes},           {2, false, edges},
-          {2, false, neighbours},      {6, false, change_edges},    {3, false, remove_edge},
-          {3, false, describe_one},    {1, false, print},           {2, false, create_user_object},
-          {4, false, use_user_object}, {2, false, create_condition}};
+Choices graph_choices() {
+  return Choices({
+      {6, create},
+      {2, destroy},
+      {2, clone},
+      {1, find_in_clone},
+      {2, nodes},
+      {2, edges},
+      {2, neighbours},
+      {6, change_edges},
+      {3, remove_edge},
+      {3, describe_one},
+      {1, print},
+      {2, create_user_object},
+      {4, use_user_object},
+      {2, create_condition},
+  });
 }
 
 }  // namespace differential

@@ -129,9 +129,13 @@ void graph_memory(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> graph_memory_choices() {
-  return {
-      {3, false, allocate}, {2, false, free_memory}, {1, false, memory_parameters}, {4, false, graph_memory}};
+Choices graph_memory_choices() {
+  return Choices({
+      {3, allocate},
+      {2, free_memory},
+      {1, memory_parameters},
+      {4, graph_memory},
+  });
 }
 
 }  // namespace differential

@@ -127,14 +127,8 @@ Argument<CUfunction> a_function(Walk &w, unsigned &name) {
 }
 
 Argument<CUgraph> a_graph(Walk &w) {
-  GraphObjects &o = objects(w);
   if (w.dice.once_in(50)) return {nullptr, "nullptr"};
-  const unsigned first = w.dice.below(static_cast<unsigned>(o.g.size()));
-  for (unsigned i = 0; i < o.g.size(); ++i) {
-    const unsigned at = (first + i) % static_cast<unsigned>(o.g.size());
-    if (o.g[at].handle != nullptr) return {o.g[at].handle, fmt::format("g[{}]", at)};
-  }
-  return {nullptr, "nullptr"};
+  return a_living(w.dice, objects(w).g, "g");
 }
 
 Argument<CUgraphNode> a_node(Walk &w) {
@@ -155,14 +149,8 @@ Argument<CUgraphNode> a_node(Walk &w, CUgraphNodeType type) {
 }
 
 Argument<CUgraphExec> an_executable(Walk &w) {
-  GraphObjects &o = objects(w);
   if (w.dice.once_in(50)) return {nullptr, "nullptr"};
-  const unsigned first = w.dice.below(static_cast<unsigned>(o.x.size()));
-  for (unsigned i = 0; i < o.x.size(); ++i) {
-    const unsigned at = (first + i) % static_cast<unsigned>(o.x.size());
-    if (o.x[at].handle != nullptr) return {o.x[at].handle, fmt::format("x[{}]", at)};
-  }
-  return {nullptr, "nullptr"};
+  return a_living(w.dice, objects(w).x, "x");
 }
 
 Argument<CUstream> a_graph_stream(Walk &w) {
@@ -203,15 +191,16 @@ Nodes nodes_before(Walk &w, CUgraph graph) {
   return nodes;
 }
 
-std::string name_of(Walk &w, CUgraph graph) {
-  const GraphObjects &o = objects(w);
-  if (graph == nullptr) return "null";
-  for (unsigned i = 0; i < o.g.size(); ++i)
-    if (o.g[i].handle == graph) return fmt::format("g[{}]", i);
-  return "another";
+namespace {
+// Returns the name of an object whose slot may be one of those with the name `name`.
+template <class Slots, class Handle>
+std::string name_in(const Slots &slots, const char *name, Handle handle, const std::string &another) {
+  if (handle == nullptr) return "null";
+  for (unsigned i = 0; i < slots.size(); ++i)
+    if (slots[i].handle == handle) return fmt::format("{}[{}]", name, i);
+  return another;
 }
 
-namespace {
 std::string type_letter(CUgraphNode node) {
   CUgraphNodeType type{};
   if (node == nullptr || driver().cuGraphNodeGetType(node, &type) != CUDA_SUCCESS) return "?";
@@ -219,29 +208,12 @@ std::string type_letter(CUgraphNode node) {
 }
 }  // namespace
 
+std::string name_of(Walk &w, CUgraph graph) { return name_in(objects(w).g, "g", graph, "another"); }
 std::string name_of(Walk &w, CUgraphNode node) {
-  const GraphObjects &o = objects(w);
-  if (node == nullptr) return "null";
-  for (unsigned i = 0; i < o.n.size(); ++i)
-    if (o.n[i].handle == node) return fmt::format("n[{}]", i);
-  return "another " + type_letter(node);
+  return name_in(objects(w).n, "n", node, "another " + type_letter(node));
 }
-
-std::string name_of(Walk &w, CUfunction function) {
-  const GraphObjects &o = objects(w);
-  if (function == nullptr) return "null";
-  for (unsigned i = 0; i < o.f.size(); ++i)
-    if (o.f[i].handle == function) return fmt::format("f[{}]", i);
-  return "another";
-}
-
-std::string name_of(Walk &w, CUkernel kernel) {
-  const GraphObjects &o = objects(w);
-  if (kernel == nullptr) return "null";
-  for (unsigned i = 0; i < o.k.size(); ++i)
-    if (o.k[i].handle == kernel) return fmt::format("k[{}]", i);
-  return "another";
-}
+std::string name_of(Walk &w, CUfunction function) { return name_in(objects(w).f, "f", function, "another"); }
+std::string name_of(Walk &w, CUkernel kernel) { return name_in(objects(w).k, "k", kernel, "another"); }
 
 void describe(Walk &w, CUgraph graph) {
   std::array<CUgraphNode, 64> nodes{};

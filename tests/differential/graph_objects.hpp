@@ -15,20 +15,19 @@
 
 namespace differential {
 
-struct ModuleSlot {
-  CUmodule handle = nullptr;
-  CUcontext owner = nullptr;
+// A module or library, and its index in `images`.
+template <class Handle>
+struct Loaded {
+  Handle handle = nullptr;
   unsigned image = 0;
 };
+using ModuleSlot = Loaded<CUmodule>;
+using LibrarySlot = Loaded<CUlibrary>;
 struct FunctionSlot {
   CUfunction handle = nullptr;
   CUmodule module = nullptr;
   CUlibrary library = nullptr;
   unsigned name = 0;  // in kernel_names
-};
-struct LibrarySlot {
-  CUlibrary handle = nullptr;
-  unsigned image = 0;
 };
 struct KernelSlot {
   CUkernel handle = nullptr;
@@ -148,21 +147,24 @@ void also_if(Walk &w, CUresult code, const T &value) {
   if (code == CUDA_SUCCESS) w.also(fmt::format("{}", value));
 }
 
+// Adds the name that a call writes to its answer.
+template <class Call>
+void also_name_from(Walk &w, const Call &call) {
+  const char *name = nullptr;
+  if (call(argument(&name, "&text")) == CUDA_SUCCESS) w.also(name);
+}
+
+// Describes a parameter of a kernel, with a random index. The call takes the index, and pointers to the
+// parameter's offset and size.
+template <class Call>
+void also_parameter_from(Walk &w, const Call &call) {
+  Result<std::size_t> offset("offset"), size("size");
+  const auto index = bytes(w.dice.below(5));
+  if (call(index, offset.argument(), size.argument()) == CUDA_SUCCESS)
+    w.also(fmt::format("{} {}", offset.value, size.value));
+}
+
 void settle(Walk &w);
 void begin_objects(Walk &w);
-
-std::vector<Choice> module_choices();
-std::vector<Choice> launch_choices();
-std::vector<Choice> function_choices();
-std::vector<Choice> library_choices();
-std::vector<Choice> capture_choices();
-std::vector<Choice> captured_work_choices();
-std::vector<Choice> new_graph_choices();
-std::vector<Choice> graph_choices();
-std::vector<Choice> graph_node_choices();
-std::vector<Choice> node_parameter_choices();
-std::vector<Choice> executable_choices();
-std::vector<Choice> graph_memory_choices();
-std::vector<Choice> graph_stream_choices();
 
 }  // namespace differential

@@ -225,16 +225,33 @@ void begin_objects(Walk &w) {
   CALL(w, cuGraphCreate, argument(&o.g[0].handle, "&g[0]"), number(0));
 }
 
-std::vector<Choice> graph_stream_choices() {
-  return {{3, false, create_stream}, {1, false, destroy_stream},   {3, false, create_event},
-          {1, false, destroy_event}, {4, false, record},           {3, false, wait},
-          {4, false, query},         {3, false, set_memory},       {3, false, copy},
-          {2, false, host_function}, {1, false, memory_operation}, {2, false, allocate},
-          {4, false, look},          {2, false, look_at_all},      {2, false, change_context}};
+Choices graph_stream_choices() {
+  return Choices({
+      {3, create_stream},
+      {1, destroy_stream},
+      {3, create_event},
+      {1, destroy_event},
+      {4, record},
+      {3, wait},
+      {4, query},
+      {3, set_memory},
+      {3, copy},
+      {2, host_function},
+      {1, memory_operation},
+      {2, allocate},
+      {4, look},
+      {2, look_at_all},
+      {2, change_context},
+  });
 }
 
-std::vector<Choice> captured_work_choices() {
-  return {{4, false, record}, {4, false, wait}, {4, false, set_memory}, {3, false, copy}};
+Choices captured_work_choices() {
+  return Choices({
+      {4, record},
+      {4, wait},
+      {4, set_memory},
+      {3, copy},
+  });
 }
 
 }  // namespace differential

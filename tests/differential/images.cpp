@@ -57,14 +57,26 @@ Argument<const void *> image_of(unsigned number) {
   return argument<const void *>(images[number], fmt::format("images[{}]", number));
 }
 
+// The options whose values are numbers from 0 on, and how many numbers.
+constexpr std::pair<CUjit_option, unsigned> kSmallOptions[] = {
+    {},
+    {CU_JIT_OPTIMIZATION_LEVEL, 7},
+    {},
+    {},
+    {CU_JIT_FALLBACK_STRATEGY, 3},
+    {CU_JIT_GENERATE_DEBUG_INFO, 2},
+    {CU_JIT_LOG_VERBOSE, 2},
+    {CU_JIT_GENERATE_LINE_INFO, 2},
+    {CU_JIT_CACHE_MODE, 4},
+};
+
 void choose_options(Walk &w, JitOptions &jit) {
   const unsigned count = w.dice.below(4);
-  for (unsigned i = 0; i < count; ++i) switch (w.dice.below(11)) {
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned kind = w.dice.below(11);
+    switch (kind) {
       case 0:
         jit.add(CU_JIT_MAX_REGISTERS, w.dice.one_of({16U, 32U, 64U, 0U, 1000U}));
-        break;
-      case 1:
-        jit.add(CU_JIT_OPTIMIZATION_LEVEL, w.dice.below(7));
         break;
       case 2:
         jit.add(CU_JIT_TARGET_FROM_CUCONTEXT, 0);
@@ -72,28 +84,19 @@ void choose_options(Walk &w, JitOptions &jit) {
       case 3:
         jit.add(CU_JIT_TARGET, w.dice.one_of({90U, 80U, 52U, 100U, 7U}));
         break;
-      case 4:
-        jit.add(CU_JIT_FALLBACK_STRATEGY, w.dice.below(3));
-        break;
-      case 5:
-        jit.add(CU_JIT_GENERATE_DEBUG_INFO, w.dice.below(2));
-        break;
-      case 6:
-        jit.add(CU_JIT_LOG_VERBOSE, w.dice.below(2));
-        break;
-      case 7:
-        jit.add(CU_JIT_GENERATE_LINE_INFO, w.dice.below(2));
-        break;
-      case 8:
-        jit.add(CU_JIT_CACHE_MODE, w.dice.below(4));
-        break;
       case 9:
         jit.add(CU_JIT_ERROR_LOG_BUFFER, reinterpret_cast<std::uintptr_t>(jit.log.data()));
         jit.add(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, jit.log.size());
         break;
-      default:
+      case 10:
         jit.add(static_cast<CUjit_option>(w.dice.one_of({26U, 27U, 33U, 40U, 99U})), 0);
+        break;
+      default: {
+        const auto &[option, count_of_values] = kSmallOptions[kind];
+        jit.add(option, w.dice.below(count_of_values));
+      }
     }
+  }
 }
 unsigned a_name(Walk &w, unsigned image) {
   if (w.dice.once_in(12)) return w.dice.below(10);

@@ -11,6 +11,14 @@ unsigned an_image(Walk &w);
 Argument<const void *> image_of(unsigned number);
 // Returns the number of a kernel, mostly of one that the image has.
 unsigned a_name(Walk &w, unsigned image);
+// The same for the image of a module or library; for image 0 if its slot is not one of these.
+template <class Slots, class Handle>
+unsigned a_name_in(Walk &w, const Slots &slots, Handle handle) {
+  unsigned image = 0;
+  for (const auto &slot : slots)
+    if (slot.handle == handle) image = slot.image;
+  return a_name(w, image);
+}
 
 struct JitOptions {
   std::vector<CUjit_option> options;

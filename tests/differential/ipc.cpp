@@ -18,22 +18,29 @@ std::optional<unsigned> a_free_place(Walk &w, const Places &places, const Thing 
   return k;
 }
 
+// Calls get() with a pointer for the handle of an object: to a free place of handles.`name`, or else to a
+// local variable. Returns whether the place has the handle.
+template <class Places, class Get>
+bool export_to(Places &places, const char *name, std::optional<unsigned> place, const Get &get) {
+  if (!place) {
+    Result<decltype(places[0].handle)> handle("handle");
+    get(handle.argument());
+    return false;
+  }
+  auto &to = places[*place];
+  to.is_taken = get(Argument{&to.handle, fmt::format("&handles.{}[{}]", name, *place)}) == CUDA_SUCCESS;
+  return to.is_taken;
+}
+
 // Exports an event only in its own context: in another one the real driver (580.159) crashes.
 void export_event(Walk &w) {
   const auto event = w.an_event();
   const auto found = std::ranges::find(w.e, event.value, &Event::handle);
   if (event.value != nullptr && found->owner != w.current()) return;
-  Result<CUipcEventHandle> handle("handle");
   const auto place = event.value == nullptr ? std::nullopt : a_free_place(w, w.handles.event, *found);
-  if (!place) {
-    CALL(w, cuIpcGetEventHandle, handle.argument(), event);
-    return;
-  }
-  auto &to = w.handles.event[*place];
-  const Argument text{&to.handle, fmt::format("&handles.event[{}]", *place)};
-  if (CALL(w, cuIpcGetEventHandle, text, event) != CUDA_SUCCESS) return;
-  to.is_taken = true;
-  found->exported_to = place;
+  if (export_to(w.handles.event, "event", place,
+                [&](auto handle) { return CALL(w, cuIpcGetEventHandle, handle, event); }))
+    found->exported_to = place;
 }
 
 // Creates an exportable event, which would otherwise be rare.
@@ -64,18 +71,12 @@ void export_memory(Walk &w) {
   const unsigned k = w.a_buffer();
   if (k == Walk::buffers) return;
   w.finish();
-  Result<CUipcMemHandle> handle("handle");
   const auto place = a_free_place(w, w.handles.memory, w.b[k]);
   const auto address = w.address_in(k, place ? 0 : w.dice.one_of<std::size_t>({0, 256}));
-  if (!place) {
-    CALL(w, cuIpcGetMemHandle, handle.argument(), address);
+  if (!export_to(w.handles.memory, "memory", place,
+                 [&](auto handle) { return CALL(w, cuIpcGetMemHandle, handle, address); }))
     return;
-  }
-  auto &to = w.handles.memory[*place];
-  const Argument text{&to.handle, fmt::format("&handles.memory[{}]", *place)};
-  if (CALL(w, cuIpcGetMemHandle, text, address) != CUDA_SUCCESS) return;
-  to.is_taken = true;
-  to.bytes = w.b[k].bytes;
+  w.handles.memory[*place].bytes = w.b[k].bytes;
   w.b[k].exported_to = place;
 }
 
@@ -98,11 +99,7 @@ void open_memory(Walk &w) {
 void close_memory(Walk &w) {
   const unsigned k = w.a_buffer();
   if (k == Walk::buffers) return;
-  w.finish();
-  const std::size_t inside = w.dice.once_in(8) ? 256 : 0;
-  if (CALL(w, cuIpcCloseMemHandle, w.address_in(k, inside)) != CUDA_SUCCESS) return;
-  w.has_ended(w.b[k]);
-  w.did(fmt::format("b[{}] = 0", k));
+  w.end_buffer(k, [&](auto address) { return CALL(w, cuIpcCloseMemHandle, address); });
 }
 
 // Opens memory that its process has freed, which succeeds while its block of 2 MiB lives, and closes it.
@@ -146,13 +143,19 @@ void close_freed_memory(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> block_choices() {
-  return {{90, true, open_freed_memory}, {12, true, close_freed_memory}, {40, true, free_shared}};
+Choices block_choices() {
+  return waiting({{90, open_freed_memory}, {12, close_freed_memory}, {40, free_shared}});
 }
 
-std::vector<Choice> ipc_choices() {
-  return {{12, false, create_event}, {16, false, export_event}, {24, false, open_event},
-          {12, true, export_memory}, {24, true, open_memory},   {4, true, close_memory}};
+Choices ipc_choices() {
+  return Choices({
+      {12, create_event},
+      {16, export_event},
+      {24, open_event},
+      waiting(12, export_memory),
+      waiting(24, open_memory),
+      waiting(4, close_memory),
+  });
 }
 
 }  // namespace differential

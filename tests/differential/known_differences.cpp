@@ -3,18 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
+
+#include "lines.hpp"
 
 namespace differential {
 
 DifferencesByCall read_known_calls(const std::string &name) {
-  std::ifstream file(name);
-  if (!file) throw std::runtime_error("cannot read " + name);
   DifferencesByCall known;
-  std::string text;
-  for (int number = 1; std::getline(file, text); ++number) {
+  for (const auto &[number, text] : lines_of(name)) {
     if (text.empty() || text.starts_with('#')) continue;
     std::istringstream line(text);
     std::string symbol, cause;

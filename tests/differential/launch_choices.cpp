@@ -121,6 +121,11 @@ void launch_cooperatively(Walk &w) {
 std::string choose_attribute(Walk &w, CUlaunchAttribute &attribute) {
   attribute = {};
   auto &value = attribute.value;
+  const auto set = [&](const char *name, CUlaunchAttributeID id, auto &member, auto number) {
+    attribute.id = id;
+    member = static_cast<std::remove_reference_t<decltype(member)>>(number);
+    return fmt::format("{} {}", name, static_cast<int>(number));
+  };
   switch (w.dice.below(14)) {
     case 0:
     case 1:
@@ -135,29 +140,21 @@ std::string choose_attribute(Walk &w, CUlaunchAttribute &attribute) {
     }
     case 3:
     case 4:
-      attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-      value.cooperative = static_cast<int>(w.dice.below(3));
-      return fmt::format("cooperative {}", value.cooperative);
+      return set("cooperative", CU_LAUNCH_ATTRIBUTE_COOPERATIVE, value.cooperative, w.dice.below(3));
     case 5:
-      attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-      value.priority = static_cast<int>(w.dice.below(12)) - 8;
-      return fmt::format("priority {}", value.priority);
+      return set("priority", CU_LAUNCH_ATTRIBUTE_PRIORITY, value.priority,
+                 static_cast<int>(w.dice.below(12)) - 8);
     case 6:
-      attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-      value.programmaticStreamSerializationAllowed = static_cast<int>(w.dice.below(3));
-      return fmt::format("programmatic {}", value.programmaticStreamSerializationAllowed);
+      return set("programmatic", CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                 value.programmaticStreamSerializationAllowed, w.dice.below(3));
     case 7:
-      attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
-      value.clusterSchedulingPolicyPreference = static_cast<CUclusterSchedulingPolicy>(w.dice.below(4));
-      return fmt::format("scheduling {}", static_cast<int>(value.clusterSchedulingPolicyPreference));
+      return set("scheduling", CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+                 value.clusterSchedulingPolicyPreference, w.dice.below(4));
     case 8:
-      attribute.id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
-      value.memSyncDomain = static_cast<CUlaunchMemSyncDomain>(w.dice.below(3));
-      return fmt::format("domain {}", static_cast<int>(value.memSyncDomain));
+      return set("domain", CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, value.memSyncDomain, w.dice.below(3));
     case 9:
-      attribute.id = CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-      value.sharedMemCarveout = w.dice.one_of<unsigned>({0, 50, 100, 101});
-      return fmt::format("carveout {}", value.sharedMemCarveout);
+      return set("carveout", CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, value.sharedMemCarveout,
+                 w.dice.one_of<unsigned>({0, 50, 100, 101}));
     case 10:
       attribute.id = CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION;
       value.preferredClusterDim.x = w.dice.one_of({1U, 2U, 4U, 0U});
@@ -235,7 +232,6 @@ void of_function(Walk &w) {
   unsigned name = 0;
   const auto function = a_function(w, name);
   CUmodule module = nullptr;
-  const char *text = nullptr;
   Result<CUfunctionLoadingState> state("state");
   switch (w.dice.below(8)) {
     case 0: {
@@ -260,15 +256,9 @@ void of_function(Walk &w) {
       }
       return;
     case 3:
-      if (CALL(w, cuFuncGetName, argument(&text, "&text"), function) == CUDA_SUCCESS) w.also(text);
-      return;
-    case 4: {
-      Result<std::size_t> offset("offset"), size("size");
-      const auto index = bytes(w.dice.below(5));
-      if (CALL(w, cuFuncGetParamInfo, function, index, offset.argument(), size.argument()) == CUDA_SUCCESS)
-        w.also(fmt::format("{} {}", offset.value, size.value));
-      return;
-    }
+      return also_name_from(w, [&](auto text) { return CALL(w, cuFuncGetName, text, function); });
+    case 4:
+      return also_parameter_from(w, [&](auto... at) { return CALL(w, cuFuncGetParamInfo, function, at...); });
     case 5:
     case 6:
       if (CALL(w, cuFuncIsLoaded, state.argument(), function) == CUDA_SUCCESS)
@@ -356,16 +346,22 @@ void launch_in_the_old_way(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> launch_choices() {
-  return {{12, false, launch}, {2, false, launch_cooperatively}, {6, false, launch_with_attributes}};
+Choices launch_choices() {
+  return Choices({
+      {12, launch},
+      {2, launch_cooperatively},
+      {6, launch_with_attributes},
+  });
 }
 
-std::vector<Choice> function_choices() {
-  return {{5, false, function_attribute},
-          {5, false, set_function_attribute},
-          {6, false, of_function},
-          {6, false, occupancy},
-          {1, false, launch_in_the_old_way}};
+Choices function_choices() {
+  return Choices({
+      {5, function_attribute},
+      {5, set_function_attribute},
+      {6, of_function},
+      {6, occupancy},
+      {1, launch_in_the_old_way},
+  });
 }
 
 }  // namespace differential

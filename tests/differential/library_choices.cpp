@@ -6,22 +6,12 @@ namespace differential {
 namespace {
 
 Argument<CUlibrary> a_library(Walk &w) {
-  GraphObjects &o = objects(w);
   if (w.dice.once_in(40)) return {nullptr, "nullptr"};
-  const unsigned first = w.dice.below(2);
-  for (unsigned i = 0; i < 2; ++i)
-    if (const unsigned at = (first + i) % 2; o.libraries[at].handle != nullptr)
-      return {o.libraries[at].handle, fmt::format("libraries[{}]", at)};
-  return {nullptr, "nullptr"};
+  return a_living(w.dice, objects(w).libraries, "libraries");
 }
 Argument<CUkernel> a_kernel(Walk &w) {
-  GraphObjects &o = objects(w);
   if (w.dice.once_in(40)) return {nullptr, "nullptr"};
-  const unsigned first = w.dice.below(4);
-  for (unsigned i = 0; i < 4; ++i)
-    if (const unsigned at = (first + i) % 4; o.k[at].handle != nullptr)
-      return {o.k[at].handle, fmt::format("k[{}]", at)};
-  return {nullptr, "nullptr"};
+  return a_living(w.dice, objects(w).k, "k");
 }
 
 void load_library(Walk &w) {
@@ -65,10 +55,7 @@ void get_kernel(Walk &w) {
   GraphObjects &o = objects(w);
   const unsigned at = w.dice.below(4);
   const auto library = a_library(w);
-  unsigned image = 0;
-  for (const LibrarySlot &slot : o.libraries)
-    if (slot.handle == library.value) image = slot.image;
-  const unsigned name = a_name(w, image);
+  const unsigned name = a_name_in(w, o.libraries, library.value);
   CUkernel kernel = nullptr;
   if (CALL(w, cuLibraryGetKernel, argument(&kernel, fmt::format("&k[{}]", at)), library,
            argument<const char *>(kernel_names[name], kernel_names[name])) != CUDA_SUCCESS)
@@ -136,7 +123,6 @@ void of_kernel(Walk &w) {
   const int device = w.dice.once_in(10) ? 99 : 0;
   Result<int> value("value");
   CUlibrary library = nullptr;
-  const char *text = nullptr;
   const auto which = static_cast<CUfunction_attribute>(w.dice.below(18));
   switch (w.dice.below(6)) {
     case 0:
@@ -156,15 +142,9 @@ void of_kernel(Walk &w) {
         w.also(library == nullptr ? "null" : library == objects(w).libraries[0].handle ? "0" : "1");
       return;
     case 3:
-      if (CALL(w, cuKernelGetName, argument(&text, "&text"), kernel) == CUDA_SUCCESS) w.also(text);
-      return;
-    case 4: {
-      Result<std::size_t> offset("offset"), size("size");
-      const auto index = bytes(w.dice.below(5));
-      if (CALL(w, cuKernelGetParamInfo, kernel, index, offset.argument(), size.argument()) == CUDA_SUCCESS)
-        w.also(fmt::format("{} {}", offset.value, size.value));
-      return;
-    }
+      return also_name_from(w, [&](auto text) { return CALL(w, cuKernelGetName, text, kernel); });
+    case 4:
+      return also_parameter_from(w, [&](auto... at) { return CALL(w, cuKernelGetParamInfo, kernel, at...); });
     default: {
       const unsigned config = w.dice.below(5);
       CALL(w, cuKernelSetCacheConfig, kernel,
@@ -199,7 +179,6 @@ void link(Walk &w) {
       if (slot.handle != nullptr) return;
       if (CALL(w, cuModuleLoadData, argument(&slot.handle, fmt::format("&modules[{}]", at)),
                argument<const void *>(image, "image")) == CUDA_SUCCESS) {
-        slot.owner = w.current();
         slot.image = 0;
       } else {
         slot = {};
@@ -222,11 +201,16 @@ void link(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> library_choices() {
-  return {{4, false, load_library}, {1, false, unload_library},
-          {6, false, get_kernel},   {4, false, get_function_of_kernel},
-          {3, false, of_library},   {4, false, of_kernel},
-          {3, false, link}};
+Choices library_choices() {
+  return Choices({
+      {4, load_library},
+      {1, unload_library},
+      {6, get_kernel},
+      {4, get_function_of_kernel},
+      {3, of_library},
+      {4, of_kernel},
+      {3, link},
+  });
 }
 
 }  // namespace differential

@@ -261,36 +261,33 @@ int main(int argc, char **argv) try {
   auto *recorded = modes->add_option("--recorded", options.recorded, "a file of recorded answers");
   auto *written = modes->add_option("--write", options.write, "record the answers into this file");
   modes->require_option(0, 1);
-  app.add_option("--known-calls", options.known_calls,
-                 "a file of entry points: in how many walks each may be the first difference, and why")
-      ->needs(recorded);
-  app.add_option("--write-calls", options.calls,
-                 "write a line an entry point: how many calls were answered alike, and how many otherwise")
-      ->needs(recorded);
-  app.add_option("--every", options.every, "of the recorded walks, only each n-th")
+  const auto of_recorded = [&](const char *name, auto &value, const char *about) {
+    return app.add_option(name, value, about)->needs(recorded);
+  };
+  const auto of_written = [&](const char *name, auto &value, const char *about) {
+    return app.add_option(name, value, about)->needs(written);
+  };
+  of_recorded("--known-calls", options.known_calls,
+              "a file of entry points: in how many walks each may be the first difference, and why");
+  of_recorded("--write-calls", options.calls,
+              "write a line an entry point: how many calls were answered alike, and how many otherwise");
+  of_recorded("--every", options.every, "of the recorded walks, only each n-th")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->needs(recorded);
-  app.add_option("--runs", options.runs,
-                 "how often each is recorded, to be dropped unless always answered alike")
-      ->capture_default_str()
-      ->needs(written);
-  auto *const processes =
-      app.add_option(
-             "--processes", options.processes,
-             "record in this number of processes, which a walk may crash; not for walks in two processes")
-          ->needs(written);
+      ->check(CLI::PositiveNumber);
+  of_written("--runs", options.runs, "how often each is recorded, to be dropped unless always answered alike")
+      ->capture_default_str();
+  auto *const processes = of_written(
+      "--processes", options.processes,
+      "record in this number of processes, which a walk may crash; not for walks in two processes");
   app.add_option("--again", options.again,
                  "record the walks of this recording again, and keep those that are always answered as in it")
       ->needs(processes);
-  app.add_option("--seconds", options.seconds, "record no further walks after this time; 0: no limit")
-      ->capture_default_str()
-      ->needs(written);
-  app.add_option(
-         "--known", options.known,
-         "instead of --at-least, a file of known differences; it is a failure if another walk differs, or "
-         "a listed walk does not")
-      ->needs(recorded);
+  of_written("--seconds", options.seconds, "record no further walks after this time; 0: no limit")
+      ->capture_default_str();
+  of_recorded(
+      "--known", options.known,
+      "instead of --at-least, a file of known differences; it is a failure if another walk differs, or "
+      "a listed walk does not");
   app.add_option("--first", options.first, "the first seed")->capture_default_str();
   app.add_option("--count", options.count, "how many seeds")->capture_default_str();
   app.add_option("--calls", options.kind.calls, "how long a walk is")->capture_default_str();

@@ -199,16 +199,17 @@ void attributes_of_range(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> managed_choices() {
-  return with_more({{24, true, allocate},
-                    {8, true, free_memory},
-                    {40, true, advise},
-                    {24, true, prefetch},
-                    {20, true, batch},
-                    {4, true, attach},
-                    {40, true, attribute_of_range},
-                    {12, true, attributes_of_range}},
-                   pointer_choices());
+Choices managed_choices() {
+  return waiting({
+      {24, allocate},
+      {8, free_memory},
+      {40, advise},
+      {24, prefetch},
+      {20, batch},
+      {4, attach},
+      {40, attribute_of_range},
+      {12, attributes_of_range},
+  });
 }
 
 }  // namespace differential

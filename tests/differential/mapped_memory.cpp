@@ -164,10 +164,17 @@ void end_in_a_wrong_way(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> mapped_memory_choices() {
-  return {{10, true, set_bytes},    {8, true, write_bytes},       {12, true, read_bytes},
-          {8, true, copy_bytes},    {2, true, write_word},        {10, true, attribute},
-          {5, true, address_range}, {5, true, end_in_a_wrong_way}};
+Choices mapped_memory_choices() {
+  return waiting({
+      {10, set_bytes},
+      {8, write_bytes},
+      {12, read_bytes},
+      {8, copy_bytes},
+      {2, write_word},
+      {10, attribute},
+      {5, address_range},
+      {5, end_in_a_wrong_way},
+  });
 }
 
 }  // namespace differential

@@ -317,21 +317,22 @@ void range_handle(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> mapping_choices() {
-  return with_more({{22, true, reserve},
-                    {8, true, free_range},
-                    {24, true, create},
-                    {8, true, release},
-                    {3, true, get_properties},
-                    {2, true, granularity},
-                    {6, true, retain},
-                    {6, true, share},
-                    {34, true, map},
-                    {16, true, unmap},
-                    {28, true, set_access},
-                    {10, true, get_access},
-                    {2, true, range_handle}},
-                   mapped_memory_choices());
+Choices mapping_choices() {
+  return waiting({
+      {22, reserve},
+      {8, free_range},
+      {24, create},
+      {8, release},
+      {3, get_properties},
+      {2, granularity},
+      {6, retain},
+      {6, share},
+      {34, map},
+      {16, unmap},
+      {28, set_access},
+      {10, get_access},
+      {2, range_handle},
+  });
 }
 
 }  // namespace differential

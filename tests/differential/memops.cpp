@@ -66,8 +66,13 @@ void batch(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> memop_choices() {
-  return {{3, false, write}, {2, false, wait}, {1, false, nowhere}, {2, false, batch}};
+Choices memop_choices() {
+  return Choices({
+      {3, write},
+      {2, wait},
+      {1, nowhere},
+      {2, batch},
+  });
 }
 
 }  // namespace differential

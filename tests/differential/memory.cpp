@@ -28,11 +28,7 @@ void free_memory(Walk &w) {
     return;
   }
   if (k == Walk::buffers || w.is_open_elsewhere(w.b[k])) return;
-  w.finish();
-  const std::size_t inside = w.dice.once_in(8) ? 256 : 0;
-  if (CALL(w, cuMemFree, w.address_in(k, inside)) != CUDA_SUCCESS) return;
-  w.has_ended(w.b[k]);
-  w.did(fmt::format("b[{}] = 0", k));
+  w.end_buffer(k, [&](auto address) { return CALL(w, cuMemFree, address); });
 }
 
 void allocate_pinned(Walk &w) {
@@ -152,10 +148,17 @@ void device_pointer(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> memory_choices() {
-  return {{8, true, allocate},    {2, true, free_memory},    {4, true, allocate_pinned},
-          {1, true, free_pinned}, {2, false, address_range}, {4, false, pointer_attribute},
-          {1, false, host_flags}, {1, false, device_pointer}};
+Choices memory_choices() {
+  return Choices({
+      waiting(8, allocate),
+      waiting(2, free_memory),
+      waiting(4, allocate_pinned),
+      waiting(1, free_pinned),
+      {2, address_range},
+      {4, pointer_attribute},
+      {1, host_flags},
+      {1, device_pointer},
+  });
 }
 
 }  // namespace differential

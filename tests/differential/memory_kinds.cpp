@@ -161,12 +161,19 @@ void copy_box(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> kind_choices() {
-  return {{6, true, allocate_managed},         {5, true, allocate_pitched},
-          {8, true, allocate_in_stream_order}, {5, true, free_in_stream_order},
-          {2, true, end_in_a_wrong_way},       {5, true, register_pages},
-          {3, true, unregister_pages},         {2, false, pool_attribute},
-          {2, false, range_attribute},         {5, false, copy_box}};
+Choices kind_choices() {
+  return Choices({
+      waiting(6, allocate_managed),
+      waiting(5, allocate_pitched),
+      waiting(8, allocate_in_stream_order),
+      waiting(5, free_in_stream_order),
+      waiting(2, end_in_a_wrong_way),
+      waiting(5, register_pages),
+      waiting(3, unregister_pages),
+      {2, pool_attribute},
+      {2, range_attribute},
+      {5, copy_box},
+  });
 }
 
 }  // namespace differential

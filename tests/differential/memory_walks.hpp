@@ -28,11 +28,6 @@ Argument<T> numbered(const char *type, T value) {
   return {value, fmt::format("{}({})", type, static_cast<long long>(value))};
 }
 
-inline std::vector<Choice> with_more(std::vector<Choice> choices, const std::vector<Choice> &more) {
-  choices.insert(choices.end(), more.begin(), more.end());
-  return choices;
-}
-
 // ---- Mappings ----
 
 inline Mappings &of_mappings(Walk &w) { return w.more->mappings; }
@@ -41,7 +36,6 @@ unsigned a_range(Walk &w);
 // Returns an address of a range or beside it, mostly `inside` bytes behind the start of a granule.
 Argument<CUdeviceptr> an_address(Walk &w, std::size_t inside = 0);
 std::size_t a_size_of_granules(Walk &w);
-std::vector<Choice> mapped_memory_choices();
 
 // ---- Pools ----
 
@@ -49,7 +43,6 @@ inline Pools &of_pools(Walk &w) { return w.more->pools; }
 unsigned a_pool(Walk &w);
 Argument<CUmemoryPool> pool_at(Walk &w, unsigned k);
 std::string name_of(Walk &w, CUmemoryPool pool);
-std::vector<Choice> pool_memory_choices();
 
 // ---- Arrays ----
 
@@ -57,7 +50,6 @@ inline Arrays &of_arrays(Walk &w) { return w.more->arrays; }
 inline std::size_t at_least_1(std::size_t extent) { return std::max<std::size_t>(extent, 1); }
 // Returns an array as an argument, sometimes null.
 Argument<CUarray> array_at(Walk &w, unsigned k);
-std::vector<Choice> array_copy_choices();
 
 // ---- Managed memory ----
 
@@ -71,6 +63,5 @@ struct Bytes {
 };
 // Returns bytes that are mostly within managed memory.
 Bytes some_bytes(Walk &w);
-std::vector<Choice> pointer_choices();
 
 }  // namespace differential

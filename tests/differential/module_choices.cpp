@@ -45,7 +45,6 @@ void load(Walk &w) {
       code = CALL(w, cuModuleLoadData, out, image_of(image));
   }
   if (code == CUDA_SUCCESS) {
-    slot.owner = w.current();
     slot.image = image;
   } else {
     slot = {};
@@ -53,13 +52,8 @@ void load(Walk &w) {
 }
 
 Argument<CUmodule> a_module(Walk &w) {
-  GraphObjects &o = objects(w);
   if (w.dice.once_in(40)) return {nullptr, "nullptr"};
-  const unsigned first = w.dice.below(3);
-  for (unsigned i = 0; i < 3; ++i)
-    if (const unsigned at = (first + i) % 3; o.modules[at].handle != nullptr)
-      return {o.modules[at].handle, fmt::format("modules[{}]", at)};
-  return {nullptr, "nullptr"};
+  return a_living(w.dice, objects(w).modules, "modules");
 }
 void unload(Walk &w) {
   const auto module = a_module(w);
@@ -76,10 +70,7 @@ void get_function(Walk &w) {
   const unsigned at = w.dice.below(static_cast<unsigned>(o.f.size()));
   if (o.f[at].handle != nullptr && !w.dice.once_in(3)) return;
   const auto module = a_module(w);
-  unsigned image = 0;
-  for (const ModuleSlot &slot : o.modules)
-    if (slot.handle == module.value) image = slot.image;
-  const unsigned name = a_name(w, image);
+  const unsigned name = a_name_in(w, o.modules, module.value);
   CUfunction function = nullptr;
   const bool is_null = w.dice.once_in(40);
   const CUresult code = CALL(w, cuModuleGetFunction, argument(&function, fmt::format("&f[{}]", at)), module,
@@ -141,9 +132,16 @@ void loading_mode(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> module_choices() {
-  return {{8, false, load},      {2, false, unload},     {12, false, get_function}, {3, false, get_global},
-          {2, false, enumerate}, {1, false, references}, {1, false, loading_mode}};
+Choices module_choices() {
+  return Choices({
+      {8, load},
+      {2, unload},
+      {12, get_function},
+      {3, get_global},
+      {2, enumerate},
+      {1, references},
+      {1, loading_mode},
+  });
 }
 
 }  // namespace differential

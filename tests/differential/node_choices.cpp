@@ -148,12 +148,14 @@ void add_conditional(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> graph_node_choices() {
-  return {{14, false, add},
-          {7, false, add_any},
-          {3, false, destroy},
-          {2, false, child},
-          {3, false, add_conditional}};
+Choices graph_node_choices() {
+  return Choices({
+      {14, add},
+      {7, add_any},
+      {3, destroy},
+      {2, child},
+      {3, add_conditional},
+  });
 }
 
 }  // namespace differential

@@ -71,6 +71,62 @@ void get(Walk &w) {
   }
 }
 
+// Passes chosen parameters in the form that the functions for one type of nodes take.
+template <class Set>
+void pass_parameters(Walk &w, const ChosenParameters &p, const Set &set) {
+  const bool has_parameters = !w.dice.once_in(60);
+  const auto with = [&](const auto &parameters) {
+    return argument(has_parameters ? &parameters : nullptr, has_parameters ? p.text : "nullptr");
+  };
+  switch (p.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+      return set(with(p.kernel));
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      return set(with(p.copy));
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+      return set(with(p.set));
+    case CU_GRAPH_NODE_TYPE_HOST:
+      return set(with(p.host));
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      return set(with(p.batch));
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+      return set(argument(p.event, p.text));
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      return set(argument(p.graph, p.text));
+    default:
+      return;
+  }
+}
+
+// Sets the parameters of a node.
+struct SetParameters {
+  void operator()(Argument<const CUDA_KERNEL_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphKernelNodeSetParams, node, p);
+  }
+  void operator()(Argument<const CUDA_MEMCPY3D *> p) const { CALL(w, cuGraphMemcpyNodeSetParams, node, p); }
+  void operator()(Argument<const CUDA_MEMSET_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphMemsetNodeSetParams, node, p);
+  }
+  void operator()(Argument<const CUDA_HOST_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphHostNodeSetParams, node, p);
+  }
+  void operator()(Argument<const CUDA_BATCH_MEM_OP_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphBatchMemOpNodeSetParams, node, p);
+  }
+  void operator()(Argument<CUevent> event) const {
+    if (type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+      CALL(w, cuGraphEventRecordNodeSetEvent, node, event);
+    else
+      CALL(w, cuGraphEventWaitNodeSetEvent, node, event);
+  }
+  void operator()(Argument<CUgraph>) const {}  // there is no such function
+
+  Walk &w;
+  Argument<CUgraphNode> node;
+  CUgraphNodeType type;
+};
+
 void set(Walk &w) {
   const CUgraphNodeType type = a_type(w);
   const auto node = a_node(w, type);
@@ -82,35 +138,7 @@ void set(Walk &w) {
     CALL(w, cuGraphNodeSetParams, node, argument(&all, fmt::format("{} {}", static_cast<int>(type), p.text)));
     return;
   }
-  const bool has_parameters = !w.dice.once_in(60);
-  const auto with = [&](const auto &parameters) {
-    return argument(has_parameters ? &parameters : nullptr, has_parameters ? p.text : "nullptr");
-  };
-  switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      CALL(w, cuGraphKernelNodeSetParams, node, with(p.kernel));
-      return;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      CALL(w, cuGraphMemcpyNodeSetParams, node, with(p.copy));
-      return;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-      CALL(w, cuGraphMemsetNodeSetParams, node, with(p.set));
-      return;
-    case CU_GRAPH_NODE_TYPE_HOST:
-      CALL(w, cuGraphHostNodeSetParams, node, with(p.host));
-      return;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-      CALL(w, cuGraphBatchMemOpNodeSetParams, node, with(p.batch));
-      return;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      CALL(w, cuGraphEventRecordNodeSetEvent, node, argument(p.event, p.text));
-      return;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-      CALL(w, cuGraphEventWaitNodeSetEvent, node, argument(p.event, p.text));
-      return;
-    default:
-      return;
-  }
+  pass_parameters(w, p, SetParameters{w, node, type});
 }
 
 void kernel_attribute(Walk &w) {
@@ -230,6 +258,40 @@ Argument<CUgraphNode> a_node_of(Walk &w, CUgraphExec executable, CUgraphNodeType
   return {node, name_of(w, node)};
 }
 
+// Sets the parameters of a node of an executable graph.
+struct SetInExecutable {
+  void operator()(Argument<const CUDA_KERNEL_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphExecKernelNodeSetParams, x, node, p);
+  }
+  void operator()(Argument<const CUDA_MEMCPY3D *> p) const {
+    CALL(w, cuGraphExecMemcpyNodeSetParams, x, node, p, context);
+  }
+  void operator()(Argument<const CUDA_MEMSET_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphExecMemsetNodeSetParams, x, node, p, context);
+  }
+  void operator()(Argument<const CUDA_HOST_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphExecHostNodeSetParams, x, node, p);
+  }
+  void operator()(Argument<const CUDA_BATCH_MEM_OP_NODE_PARAMS *> p) const {
+    CALL(w, cuGraphExecBatchMemOpNodeSetParams, x, node, p);
+  }
+  void operator()(Argument<CUevent> event) const {
+    if (type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
+      CALL(w, cuGraphExecEventRecordNodeSetEvent, x, node, event);
+    else
+      CALL(w, cuGraphExecEventWaitNodeSetEvent, x, node, event);
+  }
+  void operator()(Argument<CUgraph> graph) const {
+    CALL(w, cuGraphExecChildGraphNodeSetParams, x, node, graph);
+  }
+
+  Walk &w;
+  Argument<CUgraphExec> x;
+  Argument<CUgraphNode> node;
+  CUgraphNodeType type;
+  Argument<CUcontext> context;
+};
+
 void set_in_executable(Walk &w) {
   const auto x = an_executable(w);
   const CUgraphNodeType type = a_type(w);
@@ -247,38 +309,7 @@ void set_in_executable(Walk &w) {
          argument(&all, fmt::format("{} {}", static_cast<int>(type), p.text)));
     return;
   }
-  const bool has_parameters = !w.dice.once_in(60);
-  const auto with = [&](const auto &parameters) {
-    return argument(has_parameters ? &parameters : nullptr, has_parameters ? p.text : "nullptr");
-  };
-  switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      CALL(w, cuGraphExecKernelNodeSetParams, x, node, with(p.kernel));
-      return;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      CALL(w, cuGraphExecMemcpyNodeSetParams, x, node, with(p.copy), context);
-      return;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-      CALL(w, cuGraphExecMemsetNodeSetParams, x, node, with(p.set), context);
-      return;
-    case CU_GRAPH_NODE_TYPE_HOST:
-      CALL(w, cuGraphExecHostNodeSetParams, x, node, with(p.host));
-      return;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-      CALL(w, cuGraphExecBatchMemOpNodeSetParams, x, node, with(p.batch));
-      return;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-      CALL(w, cuGraphExecEventRecordNodeSetEvent, x, node, argument(p.event, p.text));
-      return;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-      CALL(w, cuGraphExecEventWaitNodeSetEvent, x, node, argument(p.event, p.text));
-      return;
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-      CALL(w, cuGraphExecChildGraphNodeSetParams, x, node, argument(p.graph, p.text));
-      return;
-    default:
-      return;
-  }
+  pass_parameters(w, p, SetInExecutable{w, x, node, type, context});
 }
 
 void enable(Walk &w) {
@@ -299,19 +330,25 @@ void enable(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> node_parameter_choices() {
-  return {{5, false, get}, {6, false, set}, {4, false, kernel_attribute}};
+Choices node_parameter_choices() {
+  return Choices({
+      {5, get},
+      {6, set},
+      {4, kernel_attribute},
+  });
 }
 
-std::vector<Choice> executable_choices() {
-  return {{8, false, instantiate},
-          {2, false, destroy},
-          {8, false, launch},
-          {1, false, upload},
-          {4, false, update},
-          {1, false, flags},
-          {8, false, set_in_executable},
-          {3, false, enable}};
+Choices executable_choices() {
+  return Choices({
+      {8, instantiate},
+      {2, destroy},
+      {8, launch},
+      {1, upload},
+      {4, update},
+      {1, flags},
+      {8, set_in_executable},
+      {3, enable},
+  });
 }
 
 }  // namespace differential

@@ -113,39 +113,38 @@ void choose_allocation(Walk &w, ChosenParameters &p) {
                        p.allocation.accessDescs == nullptr ? "null" : "one", p.allocation.accessDescCount,
                        p.access.location.id, static_cast<int>(p.allocation.poolProps.handleTypes));
 }
+
+void choose_event(Walk &w, ChosenParameters &p) {
+  const auto event = w.an_event();
+  p.event = event.value;
+  p.text = event.text;
+}
+
+void choose_graph(Walk &w, ChosenParameters &p) {
+  const auto graph = a_graph(w);
+  p.graph = graph.value;
+  p.text = graph.text;
+}
 }  // namespace
 
 void choose_parameters(Walk &w, CUgraphNodeType type, ChosenParameters &p) {
+  static const std::map<CUgraphNodeType, void (*)(Walk &, ChosenParameters &)> choosers({
+      {CU_GRAPH_NODE_TYPE_KERNEL, choose_kernel},
+      {CU_GRAPH_NODE_TYPE_MEMCPY, choose_copy},
+      {CU_GRAPH_NODE_TYPE_MEMSET, choose_set},
+      {CU_GRAPH_NODE_TYPE_HOST, choose_host},
+      {CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, choose_batch},
+      {CU_GRAPH_NODE_TYPE_MEM_ALLOC, choose_allocation},
+      {CU_GRAPH_NODE_TYPE_EVENT_RECORD, choose_event},
+      {CU_GRAPH_NODE_TYPE_WAIT_EVENT, choose_event},
+      {CU_GRAPH_NODE_TYPE_GRAPH, choose_graph},
+  });
   p.type = type;
-  switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      return choose_kernel(w, p);
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      return choose_copy(w, p);
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-      return choose_set(w, p);
-    case CU_GRAPH_NODE_TYPE_HOST:
-      return choose_host(w, p);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-      return choose_batch(w, p);
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-      return choose_allocation(w, p);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: {
-      const auto event = w.an_event();
-      p.event = event.value;
-      p.text = event.text;
-      return;
-    }
-    case CU_GRAPH_NODE_TYPE_GRAPH: {
-      const auto graph = a_graph(w);
-      p.graph = graph.value;
-      p.text = graph.text;
-      return;
-    }
-    default:
-      p.text = "{}";
-  }
+  const auto chooser = choosers.find(type);
+  if (chooser == choosers.end())
+    p.text = "{}";
+  else
+    chooser->second(w, p);
 }
 
 void fill(Walk &w, const ChosenParameters &p, CUgraphNodeParams &all) {

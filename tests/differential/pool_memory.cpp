@@ -252,9 +252,17 @@ void share_pointer(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> pool_memory_choices() {
-  return {{50, true, allocate},     {34, true, free_memory}, {14, true, use},       {10, true, attribute},
-          {4, true, address_range}, {3, true, host_calls},   {8, true, share_pool}, {8, true, share_pointer}};
+Choices pool_memory_choices() {
+  return waiting({
+      {50, allocate},
+      {34, free_memory},
+      {14, use},
+      {10, attribute},
+      {4, address_range},
+      {3, host_calls},
+      {8, share_pool},
+      {8, share_pointer},
+  });
 }
 
 }  // namespace differential

@@ -193,17 +193,18 @@ void set_device_pool(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> pool_choices() {
-  return with_more({{20, true, create},
-                    {4, true, destroy},
-                    {24, true, get_attribute},
-                    {14, true, set_attribute},
-                    {10, true, trim},
-                    {5, true, get_access},
-                    {7, true, set_access},
-                    {5, true, device_pool},
-                    {3, true, set_device_pool}},
-                   pool_memory_choices());
+Choices pool_choices() {
+  return waiting({
+      {20, create},
+      {4, destroy},
+      {24, get_attribute},
+      {14, set_attribute},
+      {10, trim},
+      {5, get_access},
+      {7, set_access},
+      {5, device_pool},
+      {3, set_device_pool},
+  });
 }
 
 }  // namespace differential

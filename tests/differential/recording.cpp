@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "lines.hpp"
+
 namespace differential {
 
 const std::map<std::string, Subject> &subjects() {
@@ -55,11 +57,8 @@ void write(const std::string &name, const Recording &recording) {
 }
 
 Recording read(const std::string &name) {
-  std::ifstream file(name);
-  if (!file) throw std::runtime_error("cannot read " + name);
   Recording recording;
-  std::string text;
-  for (int number = 1; std::getline(file, text); ++number) {
+  for (const auto &[number, text] : lines_of(name)) {
     if (number == 3) recording.about = text.substr(std::min<std::size_t>(2, text.size()));
     if (number == 4) {
       char subject[16] = "";
@@ -87,12 +86,10 @@ Recording read(const std::string &name) {
 }
 
 std::map<std::uint64_t, std::string> read_known_differences(const std::string &name, Subject subject) {
-  std::ifstream file(name);
-  if (!file) throw std::runtime_error("cannot read " + name);
   std::map<std::uint64_t, std::string> known;
   std::set<std::string> causes;  // "# CAUSE: explanation"
-  std::string text, about, cause;
-  for (int number = 1; std::getline(file, text); ++number) {
+  std::string about, cause;
+  for (const auto &[number, text] : lines_of(name)) {
     if (text.starts_with("# ")) causes.insert(text.substr(2, text.find(':') - 2));
     if (text.starts_with('#')) continue;
     std::istringstream line(text);

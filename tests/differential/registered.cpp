@@ -214,17 +214,19 @@ void set_managed(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> pointer_choices() {
-  return {{14, true, attributes_of_pointer},
-          {6, true, set_attribute},
-          {6, true, address_range},
-          {6, true, host_pointer},
-          {14, true, register_pages},
-          {8, true, unregister_pages},
-          {14, true, copy_batch},
-          {10, true, copy_box_batch},
-          {10, true, read_managed},
-          {5, true, set_managed}};
+Choices pointer_choices() {
+  return waiting({
+      {14, attributes_of_pointer},
+      {6, set_attribute},
+      {6, address_range},
+      {6, host_pointer},
+      {14, register_pages},
+      {8, unregister_pages},
+      {14, copy_batch},
+      {10, copy_box_batch},
+      {10, read_managed},
+      {5, set_managed},
+  });
 }
 
 }  // namespace differential

@@ -59,15 +59,12 @@ void wait_event(Walk &w) {
 }
 
 void flags(Walk &w) {
-  Result<unsigned> flags("flags");
-  CALL(w, cuStreamGetFlags, w.a_stream(), flags.argument());
-  w.also_number(flags);
+  w.call_for_number<unsigned>("flags", [&](auto flags) { CALL(w, cuStreamGetFlags, w.a_stream(), flags); });
 }
 
 void priority(Walk &w) {
-  Result<int> priority("priority");
-  CALL(w, cuStreamGetPriority, w.a_stream(), priority.argument());
-  w.also_number(priority);
+  w.call_for_number<int>("priority",
+                         [&](auto priority) { CALL(w, cuStreamGetPriority, w.a_stream(), priority); });
 }
 
 void context(Walk &w) {
@@ -86,9 +83,8 @@ void id(Walk &w) {
 }
 
 void is_capturing(Walk &w) {
-  Result<CUstreamCaptureStatus> status("status");
-  CALL(w, cuStreamIsCapturing, w.a_stream(), status.argument());
-  w.also_number(status);
+  w.call_for_number<CUstreamCaptureStatus>(
+      "status", [&](auto status) { CALL(w, cuStreamIsCapturing, w.a_stream(), status); });
 }
 
 void attribute(Walk &w) {
@@ -142,13 +138,25 @@ void hold(Walk &w) {
 
 }  // namespace
 
-std::vector<Choice> stream_choices() {
-  return {{10, false, create},      {3, false, destroy},    {10, false, query},
-          {3, true, synchronize},   {8, false, wait_event}, {1, false, flags},
-          {2, false, priority},     {2, false, context},    {1, false, id},
-          {1, false, is_capturing}, {1, false, attribute},  {1, false, copy_attributes},
-          {4, false, hold},         {5, false, release},    {2, false, host_function},
-          {1, false, add_callback}};
+Choices stream_choices() {
+  return Choices({
+      {10, create},
+      {3, destroy},
+      {10, query},
+      waiting(3, synchronize),
+      {8, wait_event},
+      {1, flags},
+      {2, priority},
+      {2, context},
+      {1, id},
+      {1, is_capturing},
+      {1, attribute},
+      {1, copy_attributes},
+      {4, hold},
+      {5, release},
+      {2, host_function},
+      {1, add_callback},
+  });
 }
 
 }  // namespace differential

@@ -129,11 +129,18 @@ void synchronize_stream(Walk &w) { CALL(w, cuStreamSynchronize, w.a_stream()); }
 
 }  // namespace
 
-std::vector<Choice> usage_choices() {
-  return {{2, true, free_memory},      {10, true, allocate},     {6, true, release},  {2, true, set_current},
-          {10, true, create_physical}, {10, true, create_array}, {10, true, use_pool}};
+Choices usage_choices() {
+  return waiting({
+      {2, free_memory},
+      {10, allocate},
+      {6, release},
+      {2, set_current},
+      {10, create_physical},
+      {10, create_array},
+      {10, use_pool},
+  });
 }
 
-std::vector<Choice> plain_choices() { return {{6, true, create_stream}, {4, true, synchronize_stream}}; }
+Choices plain_choices() { return waiting({{6, create_stream}, {4, synchronize_stream}}); }
 
 }  // namespace differential

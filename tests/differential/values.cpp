@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a walk's calls, and their text.
 #include <cxxabi.h>
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "walk.hpp"
+#include "choices.hpp"
 #include "graph_objects.hpp"
 
 #include <fmt/format.h>
@@ -19,59 +20,58 @@ void need(CUresult code, const char *what) {
 }
 #define NEED(call) need(driver().call, #call)
 
-std::vector<Choice> choices_of(Subject subject) {
-  std::vector<Choice> all;
-  const auto add = [&all](const std::vector<Choice> &some) {
-    std::ranges::copy(some, std::back_inserter(all));
-  };
-  if (is_about_graphs(subject)) {
-    add(graph_stream_choices());
-    if (subject != Subject::kernels) add(launch_choices());
-    if (subject == Subject::kernels)
-      for (const auto &some :
-           {module_choices(), launch_choices(), launch_choices(), function_choices(), library_choices()})
-        add(some);
-    if (subject == Subject::captures)
-      for (const auto &some : {capture_choices(), captured_work_choices(), new_graph_choices(),
-                               executable_choices(), graph_node_choices()})
-        add(some);
-    if (subject == Subject::graphs)
-      for (const auto &some :
-           {graph_choices(), graph_node_choices(), graph_node_choices(), node_parameter_choices(),
-            executable_choices(), executable_choices(), graph_memory_choices()})
-        add(some);
-    return all;
-  }
-  if (subject >= Subject::mappings) {
-    const auto own = [subject] {
-      switch (subject) {
-        case Subject::mappings:
-        case Subject::mapped:
-          return mapping_choices();
-        case Subject::pools:
-          return pool_choices();
-        case Subject::arrays:
-          return array_choices();
-        case Subject::managed:
-          return managed_choices();
-        default:
-          return usage_choices();
-      }
-    };
-    for (const auto &some : {own(), plain_choices()}) add(some);
-    if (subject != Subject::usage)
-      for (const auto &some : {context_choices(), memory_choices(), copy_choices()}) add(some);
-    return all;
-  }
-  for (const auto &some : {context_choices(), stream_choices(), event_choices(), memory_choices(),
-                           copy_choices(), memop_choices()})
-    all.insert(all.end(), some.begin(), some.end());
-  if (subject == Subject::contexts) std::ranges::copy(life_choices(), std::back_inserter(all));
-  if (subject == Subject::kinds) std::ranges::copy(kind_choices(), std::back_inserter(all));
-  if (subject == Subject::processes || subject == Subject::blocks)
-    std::ranges::copy(ipc_choices(), std::back_inserter(all));
-  if (subject == Subject::blocks) std::ranges::copy(block_choices(), std::back_inserter(all));
+Choices joined(std::initializer_list<Choices (*)()> parts) {
+  Choices all;
+  for (const auto part : parts) std::ranges::copy(part(), std::back_inserter(all));
   return all;
+}
+
+// The choices about streams, memory and contexts without a subject of their own.
+Choices work_choices() {
+  return joined(
+      {context_choices, stream_choices, event_choices, memory_choices, copy_choices, memop_choices});
+}
+// The choices of all walks about one kind of memory.
+Choices common_memory_choices() {
+  return joined({plain_choices, context_choices, memory_choices, copy_choices});
+}
+
+// The order of the choices is part of the recordings.
+Choices choices_of(Subject subject) {
+  switch (subject) {
+    case Subject::work:
+      return work_choices();
+    case Subject::contexts:
+      return joined({work_choices, life_choices});
+    case Subject::kinds:
+      return joined({work_choices, kind_choices});
+    case Subject::processes:
+      return joined({work_choices, ipc_choices});
+    case Subject::blocks:
+      return joined({work_choices, ipc_choices, block_choices});
+    case Subject::mappings:
+    case Subject::mapped:
+      return joined({mapping_choices, mapped_memory_choices, common_memory_choices});
+    case Subject::pools:
+      return joined({pool_choices, pool_memory_choices, common_memory_choices});
+    case Subject::arrays:
+      return joined({array_choices, array_copy_choices, common_memory_choices});
+    case Subject::managed:
+      return joined({managed_choices, pointer_choices, common_memory_choices});
+    case Subject::usage:
+      return joined({usage_choices, plain_choices});
+    case Subject::kernels:
+      return joined({graph_stream_choices, module_choices, launch_choices, launch_choices, function_choices,
+                     library_choices});
+    case Subject::captures:
+      return joined({graph_stream_choices, launch_choices, capture_choices, captured_work_choices,
+                     new_graph_choices, executable_choices, graph_node_choices});
+    case Subject::graphs:
+      return joined({graph_stream_choices, launch_choices, graph_choices, graph_node_choices,
+                     graph_node_choices, node_parameter_choices, executable_choices, executable_choices,
+                     graph_memory_choices});
+  }
+  return {};
 }
 
 }  // namespace
@@ -203,23 +203,11 @@ Argument<CUstream> Walk::a_stream() {
   return a_live_stream_or_null();
 }
 
-Argument<CUstream> Walk::a_live_stream_or_null() {
-  const unsigned first = dice.below(static_cast<unsigned>(s.size()));
-  for (unsigned i = 0; i < s.size(); ++i) {
-    const unsigned k = (first + i) % static_cast<unsigned>(s.size());
-    if (s[k].handle != nullptr) return {s[k].handle, fmt::format("s[{}]", k)};
-  }
-  return {nullptr, "nullptr"};
-}
+Argument<CUstream> Walk::a_live_stream_or_null() { return a_living(dice, s, "s"); }
 
 Argument<CUevent> Walk::an_event() {
   if (dice.once_in(30)) return {nullptr, "nullptr"};
-  const unsigned first = dice.below(static_cast<unsigned>(e.size()));
-  for (unsigned i = 0; i < e.size(); ++i) {
-    const unsigned k = (first + i) % static_cast<unsigned>(e.size());
-    if (e[k].handle != nullptr) return {e[k].handle, fmt::format("e[{}]", k)};
-  }
-  return {nullptr, "nullptr"};
+  return a_living(dice, e, "e");
 }
 
 Argument<CUcontext> Walk::a_context() {

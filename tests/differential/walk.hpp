@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -19,80 +18,16 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
 #include "handles.hpp"
 #include "memory_objects.hpp"
+#include "values.hpp"
 
 namespace differential {
 
 using cushim::driver;
-
-// A random number generator with the same results for every standard library.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next();
-  // Returns a number from 0 to n - 1.
-  unsigned below(unsigned n) { return static_cast<unsigned>(next() % n); }
-  bool once_in(unsigned n) { return below(n) == 0; }
-  template <class T>
-  T one_of(std::initializer_list<T> values) {
-    return values.begin()[below(static_cast<unsigned>(values.size()))];
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-// A value, and the expression for it in the program's text.
-template <class T>
-struct Argument {
-  T value;
-  std::string text;
-  std::string declaration{};  // of the variable in `text`, if only this call uses it
-};
-template <class T>
-Argument(T, std::string, std::string = {}) -> Argument<T>;
-
-Argument<std::nullptr_t> null();
-Argument<unsigned> number(unsigned value);
-Argument<int> integer(int value);
-Argument<std::size_t> bytes(std::size_t value);
-// Returns an address that is not mapped.
-Argument<CUdeviceptr> nowhere_at(CUdeviceptr address);
-
-// Returns a type's name as C++ spells it.
-std::string spelling_of(const std::type_info &type);
-
-// A variable that a call may write. Its bytes are not zero initially, so that an answer also shows whether a
-// failed call has written to it.
-template <class T>
-class Result {
- public:
-  explicit Result(std::string name) : name_(std::move(name)), expression_(name_) {
-    std::memset(&value, kUntouched, sizeof value);
-  }
-  Argument<T *> argument() { return {&value, "&" + name_, spelling_of(typeid(T)) + " " + name_ + "{}"}; }
-  // Excludes bits from the comparison.
-  void leave_out(T bits, const std::string &text) {
-    if (!is_set()) return;
-    value &= static_cast<T>(~bits);
-    expression_ = "(" + name_ + " & ~" + text + ")";
-  }
-  const std::string &expression() const { return expression_; }
-  bool is_set() const {
-    const auto *const bytes = reinterpret_cast<const unsigned char *>(&value);
-    return std::any_of(bytes, bytes + sizeof value, [](unsigned char byte) { return byte != kUntouched; });
-  }
-  T value;
-
- private:
-  static constexpr unsigned char kUntouched = 0x5a;
-  std::string name_, expression_;
-};
 
 // One call and the driver's answer.
 struct Step {
@@ -178,9 +113,15 @@ struct Kind {
 // A step that a walk may make next.
 struct Choice {
   unsigned weight;
-  bool may_wait;  // waits for held work, so it is not chosen while work is held
   void (*make)(class Walk &);
+  bool may_wait = false;  // waits for held work, so it is not chosen while work is held
 };
+using Choices = std::vector<Choice>;
+inline Choice waiting(unsigned weight, void (*make)(class Walk &)) { return {weight, make, true}; }
+inline Choices waiting(Choices choices) {
+  for (Choice &choice : choices) choice.may_wait = true;
+  return choices;
+}
 
 // The objects of a walk. The members have the names that the program's text uses.
 class Walk {
@@ -228,6 +169,13 @@ class Walk {
   }
   // Adds to the answer of the last call. With an expression, a test can check that it has this value.
   void also(const std::string &text, const std::string &expression = "", const std::string &value = "");
+  // Makes a call that writes a number, and adds the number to its answer.
+  template <class T, class Call>
+  void call_for_number(const char *name, const Call &call) {
+    Result<T> result(name);
+    call(result.argument());
+    also_number(result);
+  }
   template <class T>
   void also_number(const Result<T> &result) {
     const std::string text = std::to_string(result.value);
@@ -284,6 +232,16 @@ class Walk {
   void has_ended(Event &event) { end(handles.event, event); }
   void has_ended(Buffer &buffer) { end(handles.memory, buffer); }
 
+  // Frees or closes a buffer with a call that takes its address, sometimes an address inside.
+  template <class Call>
+  void end_buffer(unsigned k, const Call &call) {
+    finish();
+    const std::size_t inside = dice.once_in(8) ? 256 : 0;
+    if (call(address_in(k, inside)) != CUDA_SUCCESS) return;
+    has_ended(b[k]);
+    did("b[" + std::to_string(k) + "] = 0");
+  }
+
   // Waits until all work that is not held, in both processes, is complete.
   void settle();
   // The same if there are two processes. For calls that add nothing to a stream if an event is complete:
@@ -323,7 +281,7 @@ class Walk {
 
   std::uint64_t seed_;
   OtherProcess *other_;
-  std::vector<Choice> choices_;
+  Choices choices_;
   unsigned weights_;
   std::vector<CUcontext> stack_;
   std::array<CUcontext, 3> owners_of_pinned_{};
@@ -370,23 +328,6 @@ struct SharedObjects {
       watcher{};           // is called before each call, with the answer of the last call
   bool is_traced = false;  // prints each call before it is made, for calls that do not return
 };
-
-std::vector<Choice> context_choices();
-std::vector<Choice> life_choices();     // for walks about contexts only
-std::vector<Choice> kind_choices();     // for walks about kinds of memory only
-std::vector<Choice> ipc_choices();      // for walks about processes only
-std::vector<Choice> block_choices();    // for walks about blocks only
-std::vector<Choice> mapping_choices();  // for walks about mappings only
-std::vector<Choice> pool_choices();     // for walks about pools only
-std::vector<Choice> array_choices();    // for walks about arrays only
-std::vector<Choice> managed_choices();  // for walks about managed memory only
-std::vector<Choice> usage_choices();    // for walks about the free memory only
-std::vector<Choice> plain_choices();    // streams that hold no work, for walks about one kind of memory
-std::vector<Choice> stream_choices();
-std::vector<Choice> event_choices();
-std::vector<Choice> memory_choices();
-std::vector<Choice> copy_choices();
-std::vector<Choice> memop_choices();
 
 // CALL(walk, cuX, arguments): makes a call by its name in cuda.h. At most one argument may use the dice,
 // because the order of evaluation is up to the compiler.

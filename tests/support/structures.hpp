@@ -49,41 +49,38 @@ inline CUmemAccessDesc full_access(int device = 0) {
 
 // ---- Copies: the ends and the extent of a CUDA_MEMCPY2D or CUDA_MEMCPY3D ----
 
+// A place of a copy.
+struct CopyEnd {
+  CopyEnd(const void *place) : type(CU_MEMORYTYPE_HOST), host(const_cast<void *>(place)) {}
+  CopyEnd(CUdeviceptr place) : type(CU_MEMORYTYPE_DEVICE), device(place) {}
+  CopyEnd(CUarray place) : type(CU_MEMORYTYPE_ARRAY), array(place) {}
+
+  // Writes the members of a copy that describe one end.
+  template <class Host>
+  void write(CUmemorytype &to_type, Host &to_host, CUdeviceptr &to_device, CUarray &to_array) const {
+    to_type = type;
+    to_host = host;
+    to_device = device;
+    to_array = array;
+  }
+
+  CUmemorytype type;
+  void *host = nullptr;
+  CUdeviceptr device = 0;
+  CUarray array = nullptr;
+};
 template <class Copy>
-void set_source(Copy &copy, const void *host) {
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = host;
+void set_source(Copy &copy, const CopyEnd &place) {
+  place.write(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcArray);
 }
 template <class Copy>
-void set_source(Copy &copy, CUdeviceptr address) {
-  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.srcDevice = address;
-}
-template <class Copy>
-void set_source(Copy &copy, CUarray array) {
-  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.srcArray = array;
+void set_target(Copy &copy, const CopyEnd &place) {
+  place.write(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstArray);
 }
 
-template <class Copy>
-void set_target(Copy &copy, void *host) {
-  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-  copy.dstHost = host;
-}
-template <class Copy>
-void set_target(Copy &copy, CUdeviceptr address) {
-  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = address;
-}
-template <class Copy>
-void set_target(Copy &copy, CUarray array) {
-  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.dstArray = array;
-}
-
-// Returns a copy of a plane between two places: pointers of the host, device addresses, arrays.
-template <class To, class From>
-CUDA_MEMCPY2D copy_of_plane(To to, From from, std::size_t width_in_bytes, std::size_t height) {
+// Returns a copy of a plane between two places.
+inline CUDA_MEMCPY2D copy_of_plane(const CopyEnd &to, const CopyEnd &from, std::size_t width_in_bytes,
+                                   std::size_t height) {
   CUDA_MEMCPY2D copy{};
   set_source(copy, from);
   set_target(copy, to);
@@ -93,9 +90,8 @@ CUDA_MEMCPY2D copy_of_plane(To to, From from, std::size_t width_in_bytes, std::s
 }
 
 // Returns a copy of a box between two places.
-template <class To, class From>
-CUDA_MEMCPY3D copy_of_box(To to, From from, std::size_t width_in_bytes, std::size_t height = 1,
-                          std::size_t depth = 1) {
+inline CUDA_MEMCPY3D copy_of_box(const CopyEnd &to, const CopyEnd &from, std::size_t width_in_bytes,
+                                 std::size_t height = 1, std::size_t depth = 1) {
   CUDA_MEMCPY3D copy{};
   set_source(copy, from);
   set_target(copy, to);
@@ -109,18 +105,12 @@ CUDA_MEMCPY3D copy_of_box(To to, From from, std::size_t width_in_bytes, std::siz
 
 inline CUstreamBatchMemOpParams write_of_word(CUdeviceptr address, unsigned value, unsigned flags = 0) {
   CUstreamBatchMemOpParams operation{};
-  operation.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-  operation.writeValue.address = address;
-  operation.writeValue.value = value;
-  operation.writeValue.flags = flags;
+  operation.writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_32, address, {value}, flags, 0};
   return operation;
 }
 inline CUstreamBatchMemOpParams wait_for_word(CUdeviceptr address, unsigned value, unsigned flags) {
   CUstreamBatchMemOpParams operation{};
-  operation.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-  operation.waitValue.address = address;
-  operation.waitValue.value = value;
-  operation.waitValue.flags = flags;
+  operation.waitValue = {CU_STREAM_MEM_OP_WAIT_VALUE_32, address, {value}, flags, 0};
   return operation;
 }
 
