@@ -11,14 +11,11 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace {
+#include "support/c_strings.hpp"
 
-std::vector<char *> pointers(std::vector<std::string> &strings) {
-  std::vector<char *> result;
-  for (std::string &string : strings) result.push_back(string.data());
-  result.push_back(nullptr);
-  return result;
-}
+using cushim::test::c_strings;
+
+namespace {
 
 // Returns the start of the command line: the emulator for a cross-compiled program, otherwise empty.
 std::vector<std::string> words_before(const std::string &program) {
@@ -58,8 +55,8 @@ Outcome run(const std::string &program, const std::vector<std::string> &argument
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   pid_t child = 0;
-  const int error = posix_spawn(&child, words.front().c_str(), &actions, nullptr, pointers(words).data(),
-                                pointers(variables).data());
+  const int error = posix_spawn(&child, words.front().c_str(), &actions, nullptr, c_strings(words).data(),
+                                c_strings(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (error != 0) throw std::runtime_error("cannot start " + program);

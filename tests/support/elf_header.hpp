@@ -3,18 +3,17 @@
 
 #include <elf.h>
 
-#include <cstring>
+#include <algorithm>
 
 namespace cushim {
 
 // Returns the header of a little-endian ELF file without sections and segments.
 template <class Header>
 Header elf_header(unsigned char file_class, Elf64_Half type, Elf64_Half machine) {
+  const unsigned char identification[] = {ELFMAG0,    ELFMAG1,     ELFMAG2,   ELFMAG3,
+                                          file_class, ELFDATA2LSB, EV_CURRENT};
   Header header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = file_class;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
+  std::ranges::copy(identification, header.e_ident);
   header.e_type = type;
   header.e_machine = machine;
   header.e_version = EV_CURRENT;

@@ -23,13 +23,18 @@ inline constexpr bool kIsSanitized = test::kHasThreadSanitizer || test::kHasAddr
 
 using test::need;
 
+// Initializes the current driver, and makes the primary context of its first device current.
+inline void use_first_device() {
+  need(driver().cuInit(0));
+  CUcontext context = nullptr;
+  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+  need(driver().cuCtxSetCurrent(context));
+}
+
 // A simulated machine that is the current driver, with its first device's primary context.
 struct Running {
   explicit Running(const Options &options = {}) : machine(options), scope(machine.driver()) {
-    need(driver().cuInit(0));
-    CUcontext context = nullptr;
-    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    need(driver().cuCtxSetCurrent(context));
+    use_first_device();
   }
 
   CUstream stream(unsigned flags = CU_STREAM_NON_BLOCKING) const {

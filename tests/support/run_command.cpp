@@ -10,15 +10,10 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "support/c_strings.hpp"
+
 namespace cushim::command {
 namespace {
-
-std::vector<char *> pointers(std::vector<std::string> &texts) {
-  std::vector<char *> list;
-  for (std::string &text : texts) list.push_back(text.data());
-  list.push_back(nullptr);
-  return list;
-}
 
 bool is_clean(std::string_view variable) {
   for (const std::string_view prefix :
@@ -71,13 +66,19 @@ Finished run(std::vector<std::string> arguments, std::vector<std::string> enviro
   posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, error.descriptor(), STDERR_FILENO);
   pid_t child = 0;
-  const int failure = posix_spawn(&child, CUSHIM_COMMAND, &actions, nullptr, pointers(arguments).data(),
-                                  pointers(environment).data());
+  const int failure = posix_spawn(&child, CUSHIM_COMMAND, &actions, nullptr,
+                                  test::c_strings(arguments).data(), test::c_strings(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) throw std::runtime_error("the command does not start");
   int status = 0;
   if (waitpid(child, &status, 0) != child) throw std::runtime_error("cannot wait for the command");
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), out.text(), error.text()};
+}
+
+std::string output_of(std::vector<std::string> arguments) {
+  const Finished finished = run(std::move(arguments));
+  EXPECT_EQ(finished.exit, 0) << finished.error;
+  return finished.out;
 }
 
 }  // namespace cushim::command

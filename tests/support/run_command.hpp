@@ -21,4 +21,7 @@ struct Finished {
 // from which the variables of the driver, cushim and the fake driver are removed.
 Finished run(std::vector<std::string> arguments, std::vector<std::string> environment = {});
 
+// Runs the command, which must succeed, and returns its output.
+std::string output_of(std::vector<std::string> arguments);
+
 }  // namespace cushim::command

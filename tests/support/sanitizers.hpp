@@ -3,22 +3,27 @@
 
 namespace cushim::test {
 
-// True if the thread sanitizer is on.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kHasThreadSanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool kHasThreadSanitizer = __has_feature(thread_sanitizer);
+// GCC defines a macro for each sanitizer, Clang has features.
+#ifdef __has_feature
+#define CUSHIM_TEST_HAS_FEATURE(feature) __has_feature(feature)
 #else
-inline constexpr bool kHasThreadSanitizer = false;
+#define CUSHIM_TEST_HAS_FEATURE(feature) false
+#endif
+
+// True if the thread sanitizer is on.
+inline constexpr bool kHasThreadSanitizer =
+#ifdef __SANITIZE_THREAD__
+    true;
+#else
+    CUSHIM_TEST_HAS_FEATURE(thread_sanitizer);
 #endif
 
 // True if the address sanitizer is on.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kHasAddressSanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool kHasAddressSanitizer = __has_feature(address_sanitizer);
+inline constexpr bool kHasAddressSanitizer =
+#ifdef __SANITIZE_ADDRESS__
+    true;
 #else
-inline constexpr bool kHasAddressSanitizer = false;
+    CUSHIM_TEST_HAS_FEATURE(address_sanitizer);
 #endif
 
 }  // namespace cushim::test

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches pack their arguments without an allocation. Not built with sanitizers, which replace operator new,
-// too.
+// Launches pack their arguments without an allocation.
 #include <gtest/gtest.h>
 #include <cushim/cushim.hpp>
 
-#include <cstdlib>
-#include <new>
 #include <string_view>
+
+#include "support/replaced_new.hpp"
 
 namespace {
 
@@ -14,14 +13,7 @@ thread_local long allocations = 0;
 
 }  // namespace
 
-void *operator new(std::size_t size) {
-  ++allocations;
-  void *const memory = std::malloc(size != 0 ? size : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+void before_allocation() { ++allocations; }
 
 namespace cushim::test {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single allocations of the simulated driver fail: a call returns CUDA_ERROR_OUT_OF_MEMORY and leaves no
 // operation half submitted, and an operation that fails while it runs fails its context.
-#include <cstdlib>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "support/machine_fixture.hpp"
+#include "support/replaced_new.hpp"
+#include "support/schedules.hpp"
 
 namespace {
 
@@ -15,18 +16,13 @@ thread_local long allocations_left = -1;
 
 }  // namespace
 
-void *operator new(std::size_t size) {
+void before_allocation() {
   if (allocations_left == 0) {
     allocations_left = -1;
     throw std::bad_alloc();
   }
   if (allocations_left > 0) --allocations_left;
-  void *const memory = std::malloc(size != 0 ? size : 1);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
 }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
 namespace cushim::sim {
 namespace {
@@ -41,10 +37,7 @@ CUresult with_failed_allocation(long n, const Call &call) {
 }
 
 class AllocationFailureIn : public ::testing::TestWithParam<Schedule> {};
-INSTANTIATE_TEST_SUITE_P(, AllocationFailureIn,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, AllocationFailureIn, ::testing::ValuesIn(kSchedulesWithoutSteps), ScheduleName());
 
 TEST_P(AllocationFailureIn, A_call_submits_its_operation_or_returns_out_of_memory) {
   using Submit = CUresult (*)(CUdeviceptr memory, CUevent event, CUstream stream);

@@ -21,11 +21,7 @@ CUfunction function(const char *parameters = "") {
   const std::string code =
       std::string(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry run(") + parameters +
       ") { ret; }\n";
-  CUmodule module = nullptr;
-  CUfunction found = nullptr;
-  need(driver().cuModuleLoadData(&module, code.c_str()));
-  need(driver().cuModuleGetFunction(&found, module, "run"));
-  return found;
+  return test::kernel_of(test::loaded_module(code), "run");
 }
 
 CUDA_KERNEL_NODE_PARAMS one_thread() { return test::node_of_one_thread(function(), nullptr); }

@@ -29,13 +29,7 @@ struct Captures : ::testing::Test {
     return found;
   }
   // Returns a kernel with 12 bytes of parameters.
-  CUfunction kernel() const {
-    CUmodule module = nullptr;
-    CUfunction found = nullptr;
-    need(driver().cuModuleLoadData(&module, kPtx));
-    need(driver().cuModuleGetFunction(&found, module, "nothing"));
-    return found;
-  }
+  CUfunction kernel() const { return test::kernel_of(test::loaded_module(kPtx), "nothing"); }
   // Launches a kernel with blocks of this number of threads.
   static CUresult launch(CUfunction kernel, CUstream stream, void **pointers, void **extra = nullptr,
                          unsigned threads = 32) {

@@ -27,11 +27,7 @@ struct Loop {
     CUmodule module = nullptr;
     need(driver().cuModuleLoadData(&module, kPtx));
     void *arguments[] = {&condition, &counter};
-    CUfunction kernel = nullptr;
-    need(driver().cuModuleGetFunction(&kernel, module, "count_down"));
-    const CUDA_KERNEL_NODE_PARAMS parameters = test::node_of_one_thread(kernel, arguments);
-    CUgraphNode node = nullptr;
-    need(driver().cuGraphAddKernelNode(&node, body, nullptr, 0, &parameters));
+    add_kernel_node(body, module, "count_down", arguments);
   }
 
   const CUgraph graph = make_graph();

@@ -2,6 +2,7 @@
 // Conditional nodes of graphs, with kernels in C++.
 #include "graph_calls.hpp"
 #include "support/ptx_header.hpp"
+#include "support/schedules.hpp"
 #include "support/structures.hpp"
 
 #if CUDA_VERSION >= 13000
@@ -37,14 +38,7 @@ struct WithKernels : RunningWithReports {
 
   CUgraphNode kernel(CUgraph graph, const char *name, std::vector<void *> arguments,
                      const std::vector<CUgraphNode> &after = {}) const {
-    CUDA_KERNEL_NODE_PARAMS parameters{};
-    need(driver().cuModuleGetFunction(&parameters.func, module, name));
-    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-    parameters.kernelParams = arguments.data();
-    CUgraphNode made = nullptr;
-    need(driver().cuGraphAddKernelNode(&made, graph, after.data(), after.size(), &parameters));
-    return made;
+    return add_kernel_node(graph, module, name, arguments.data(), after);
   }
   // Adds a loop that counts a word from `rounds` to 0, and returns its body. Each round adds 1 to `words`.
   CUgraph add_loop(CUgraph graph, unsigned rounds) const {
@@ -84,10 +78,8 @@ struct WithKernels : RunningWithReports {
 };
 
 class ConditionalNodesOfEachSchedule : public ::testing::TestWithParam<Schedule> {};
-INSTANTIATE_TEST_SUITE_P(, ConditionalNodesOfEachSchedule,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::stepped, Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, ConditionalNodesOfEachSchedule, ::testing::ValuesIn(kEachSchedule),
+                         ScheduleName());
 
 TEST_P(ConditionalNodesOfEachSchedule, Run_their_rounds_in_stream_order) {
   const WithKernels with({.schedule = GetParam()});
@@ -320,11 +312,7 @@ TEST(ConditionalNodes, Do_not_outlive_their_context_while_they_run) {
   *counter = 30;
   CUdeviceptr address = reinterpret_cast<CUdeviceptr>(counter);
   void *arguments[] = {&handle, &address};
-  CUfunction kernel = nullptr;
-  need(driver().cuModuleGetFunction(&kernel, module, "count_down"));
-  const CUDA_KERNEL_NODE_PARAMS parameters = test::node_of_one_thread(kernel, arguments);
-  CUgraphNode node = nullptr;
-  need(driver().cuGraphAddKernelNode(&node, body, nullptr, 0, &parameters));
+  add_kernel_node(body, module, "count_down", arguments);
   need(driver().cuGraphLaunch(instantiate(graph), with.stream()));
   need(driver().cuCtxDestroy(own));
   EXPECT_EQ(with.machine.unfinished(), 0u);

@@ -23,10 +23,11 @@ class ContextEvents : public ::testing::TestWithParam<Schedule> {
     need(driver().cuGreenCtxStreamCreate(&made, green, CU_STREAM_NON_BLOCKING, 0));
     return made;
   }
+
+  Running running{{.schedule = GetParam()}};
 };
 
 TEST_P(ContextEvents, Of_a_green_context_record_its_streams_only) {
-  Running running({.schedule = GetParam()});
   const CUgreenCtx green = green_context();
   const CUstream inside = stream_of(green), outside = running.stream();
   const CUevent of_inside = running.event(), of_all = running.event();
@@ -43,7 +44,6 @@ TEST_P(ContextEvents, Of_a_green_context_record_its_streams_only) {
 }
 
 TEST_P(ContextEvents, Are_waited_for_by_the_streams_of_a_green_context_only) {
-  Running running({.schedule = GetParam()});
   const CUgreenCtx green = green_context();
   const CUstream held = running.stream(), inside = stream_of(green), outside = running.stream();
   const CUevent event = running.event();
@@ -60,7 +60,6 @@ TEST_P(ContextEvents, Are_waited_for_by_the_streams_of_a_green_context_only) {
 }
 
 TEST_P(ContextEvents, Include_work_of_destroyed_streams) {
-  Running running({.schedule = GetParam()});
   const CUstream ended = running.stream();
   const CUevent event = running.event();
   CUcontext context = nullptr;

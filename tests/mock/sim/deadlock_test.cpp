@@ -3,15 +3,13 @@
 #include <atomic>
 
 #include "support/machine_fixture.hpp"
+#include "support/schedules.hpp"
 
 namespace cushim::sim {
 namespace {
 
 class DeadlockIn : public ::testing::TestWithParam<Schedule> {};
-INSTANTIATE_TEST_SUITE_P(, DeadlockIn,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::stepped, Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, DeadlockIn, ::testing::ValuesIn(kEachSchedule), ScheduleName());
 
 TEST_P(DeadlockIn, Streams_that_wait_for_each_other_are_an_error_at_once) {
   if (kHasThreadOfTool) GTEST_SKIP() << "the sanitizer's thread might end the wait";

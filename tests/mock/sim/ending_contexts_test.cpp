@@ -5,6 +5,7 @@
 #include <semaphore>
 
 #include "support/machine_fixture.hpp"
+#include "support/schedules.hpp"
 #include "support/structures.hpp"
 
 namespace cushim::sim {
@@ -38,16 +39,60 @@ class EndingIn : public ::testing::TestWithParam<Schedule> {
     need(driver().cuDevicePrimaryCtxRelease(0));
   }
 
+  struct OtherContext {
+    CUcontext context;
+    CUstream stream;
+  };
+  // Creates a context with a stream. The next context that a test creates replaces it as current one.
+  OtherContext make_other_context() { return {make_context(), running_.stream()}; }
+
+  // Opens the gate, and returns the result of a call that waits for work behind it.
+  static CUresult result_behind(Gate &gate, std::future<CUresult> &call) {
+    gate.open();
+    return call.get();
+  }
+
+  // A primary context that was retained again while a call that ends it waits for a stream.
+  struct RetainedContext {
+    CUstream stream;
+    CUdeviceptr memory;
+    Gate gate;  // in the stream
+    std::future<CUresult> ended;
+  };
+  static CUresult release() { return driver().cuDevicePrimaryCtxRelease(0); }
+  static CUresult reset() { return driver().cuDevicePrimaryCtxReset(0); }
+  RetainedContext retain_primary_context_during(CUresult (*end)()) {
+    use_primary_context();
+    const CUstream stream = running_.stream();
+    const CUdeviceptr memory = running_.memory(kBytes);
+    Gate gate = running_.machine.gate(stream);
+    std::future<CUresult> ended = start(end);
+    CUcontext retained = nullptr;
+    need(driver().cuDevicePrimaryCtxRetain(&retained, 0));
+    return {stream, memory, std::move(gate), std::move(ended)};
+  }
+
+  // Expects that an array, or a mipmapped array with the level `written`, is refused while a call waits to
+  // destroy it.
+  template <class Array, class Destroy>
+  void expect_refusal(CUarray written, std::size_t bytes, Array array, Destroy destroy) {
+    const std::vector<char> host(bytes);
+    const CUstream stream = running_.stream();
+    Gate gate = running_.machine.gate(stream);
+    need(driver().cuMemcpyHtoAAsync(written, 0, host.data(), bytes, stream));
+    auto destroyed = start([&] { return destroy(array); });
+    EXPECT_EQ(driver().cuMemcpyHtoAAsync(written, 0, host.data(), bytes, stream), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(destroy(array), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(result_behind(gate, destroyed), CUDA_SUCCESS);
+  }
+
   std::counting_semaphore<> waits_or_returned_{0};
   Running running_{{.schedule = GetParam(),
                     .patience = std::chrono::milliseconds(1),
                     .report = [this](const std::string &) { waits_or_returned_.release(); }}};
   CUcontext context_ = nullptr;
 };
-INSTANTIATE_TEST_SUITE_P(, EndingIn,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::stepped, Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, EndingIn, ::testing::ValuesIn(kEachSchedule), ScheduleName());
 
 CUdeviceptr device_address(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }
 
@@ -66,13 +111,11 @@ TEST_P(EndingIn, A_context_that_is_being_destroyed_takes_no_more_work) {
   EXPECT_EQ(driver().cuMemAlloc(&more, kBytes), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   EXPECT_EQ(driver().cuStreamCreate(&another, 0), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   EXPECT_EQ(driver().cuCtxPushCurrent(ended), CUDA_ERROR_INVALID_CONTEXT);
-  gate.open();
-  EXPECT_EQ(destroyed.get(), CUDA_SUCCESS);
+  EXPECT_EQ(result_behind(gate, destroyed), CUDA_SUCCESS);
 }
 
 TEST_P(EndingIn, Memory_of_a_context_that_is_being_destroyed_is_refused_in_all_contexts) {
-  const CUcontext user = make_context();
-  const CUstream elsewhere = running_.stream();
+  const auto [user, elsewhere] = make_other_context();
   const CUcontext ended = make_context();
   const CUstream stream = running_.stream();
   const CUdeviceptr pinned = device_address(running_.pinned<char>(kBytes)), memory = running_.memory(kBytes);
@@ -82,8 +125,7 @@ TEST_P(EndingIn, Memory_of_a_context_that_is_being_destroyed_is_refused_in_all_c
   EXPECT_EQ(driver().cuMemsetD8Async(pinned, 1, kBytes, elsewhere), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver().cuMemcpyDtoDAsync(memory, pinned, kBytes, elsewhere), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver().cuMemFree(memory), CUDA_ERROR_INVALID_VALUE);
-  gate.open();
-  EXPECT_EQ(destroyed.get(), CUDA_SUCCESS);
+  EXPECT_EQ(result_behind(gate, destroyed), CUDA_SUCCESS);
 }
 
 TEST_P(EndingIn, Only_one_of_two_threads_that_destroy_a_context_succeeds) {
@@ -96,8 +138,7 @@ TEST_P(EndingIn, Only_one_of_two_threads_that_destroy_a_context_succeeds) {
     return code;
   });
   waits_or_returned_.acquire();
-  gate.open();
-  EXPECT_EQ(first.get(), CUDA_SUCCESS);
+  EXPECT_EQ(result_behind(gate, first), CUDA_SUCCESS);
   EXPECT_EQ(second.get(), CUDA_ERROR_INVALID_CONTEXT);
   const CUcontext one = make_context(), other = make_context();
   EXPECT_NE(one, other);
@@ -107,16 +148,9 @@ TEST_P(EndingIn, Only_one_of_two_threads_that_destroy_a_context_succeeds) {
 }
 
 TEST_P(EndingIn, A_primary_context_that_is_retained_while_its_release_waits_lives_on) {
-  use_primary_context();
-  const CUstream stream = running_.stream();
-  const CUdeviceptr memory = running_.memory(kBytes);
-  Gate gate = running_.machine.gate(stream);
-  auto released = start([] { return driver().cuDevicePrimaryCtxRelease(0); });
-  CUcontext retained = nullptr;
-  need(driver().cuDevicePrimaryCtxRetain(&retained, 0));
+  auto [stream, memory, gate, released] = retain_primary_context_during(release);
   EXPECT_EQ(driver().cuMemsetD8Async(memory, 1, kBytes, stream), CUDA_SUCCESS);
-  gate.open();
-  EXPECT_EQ(released.get(), CUDA_SUCCESS);
+  EXPECT_EQ(result_behind(gate, released), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuMemFree(memory), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
@@ -124,34 +158,19 @@ TEST_P(EndingIn, A_primary_context_that_is_retained_while_its_release_waits_live
 }
 
 TEST_P(EndingIn, A_primary_context_that_is_retained_and_released_while_a_release_waits_ends_once) {
-  use_primary_context();
-  const CUstream stream = running_.stream();
-  const CUdeviceptr memory = running_.memory(kBytes);
-  Gate first_gate = running_.machine.gate(stream);
-  auto first = start([] { return driver().cuDevicePrimaryCtxRelease(0); });
-  CUcontext retained = nullptr;
-  need(driver().cuDevicePrimaryCtxRetain(&retained, 0));
+  auto [stream, memory, first_gate, first] = retain_primary_context_during(release);
   Gate second_gate = running_.machine.gate(stream);
   need(driver().cuMemsetD8Async(memory, 1, kBytes, stream));
-  auto second = start([] { return driver().cuDevicePrimaryCtxRelease(0); });
-  first_gate.open();
-  EXPECT_EQ(first.get(), CUDA_SUCCESS);  // the second call ends the context
-  second_gate.open();
-  EXPECT_EQ(second.get(), CUDA_SUCCESS);
+  auto second = start(release);
+  EXPECT_EQ(result_behind(first_gate, first), CUDA_SUCCESS);  // the second call ends the context
+  EXPECT_EQ(result_behind(second_gate, second), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_P(EndingIn, A_reset_ends_a_primary_context_that_is_retained_meanwhile) {
-  use_primary_context();
-  const CUstream stream = running_.stream();
-  const CUdeviceptr memory = running_.memory(kBytes);
-  Gate gate = running_.machine.gate(stream);
-  auto reset = start([] { return driver().cuDevicePrimaryCtxReset(0); });
-  CUcontext retained = nullptr;
-  need(driver().cuDevicePrimaryCtxRetain(&retained, 0));
+  auto [stream, memory, gate, ended] = retain_primary_context_during(reset);
   EXPECT_EQ(driver().cuMemsetD8Async(memory, 1, kBytes, stream), CUDA_SUCCESS);
-  gate.open();
-  EXPECT_EQ(reset.get(), CUDA_SUCCESS);
+  EXPECT_EQ(result_behind(gate, ended), CUDA_SUCCESS);
   EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
@@ -231,15 +250,7 @@ TEST_P(EndingIn, An_array_that_is_being_destroyed_is_refused) {
   shape.NumChannels = 1;
   CUarray array = nullptr;
   need(driver().cuArrayCreate(&array, &shape));
-  const std::vector<char> host(shape.Width);
-  const CUstream stream = running_.stream();
-  Gate gate = running_.machine.gate(stream);
-  need(driver().cuMemcpyHtoAAsync(array, 0, host.data(), host.size(), stream));
-  auto answer = start([&] { return driver().cuArrayDestroy(array); });
-  EXPECT_EQ(driver().cuMemcpyHtoAAsync(array, 0, host.data(), host.size(), stream), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver().cuArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
-  gate.open();
-  EXPECT_EQ(answer.get(), CUDA_SUCCESS);
+  expect_refusal(array, shape.Width, array, driver().cuArrayDestroy);
   EXPECT_EQ(driver().cuArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
 }
 
@@ -250,20 +261,11 @@ TEST_P(EndingIn, A_mipmapped_array_that_is_being_destroyed_is_refused) {
   need(driver().cuMipmappedArrayCreate(&array, &shape, 3));
   CUarray level = nullptr;
   need(driver().cuMipmappedArrayGetLevel(&level, array, 1));
-  const std::vector<char> host(16);
-  const CUstream stream = running_.stream();
-  Gate gate = running_.machine.gate(stream);
-  need(driver().cuMemcpyHtoAAsync(level, 0, host.data(), host.size(), stream));
-  auto answer = start([&] { return driver().cuMipmappedArrayDestroy(array); });
-  EXPECT_EQ(driver().cuMemcpyHtoAAsync(level, 0, host.data(), host.size(), stream), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver().cuMipmappedArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
-  gate.open();
-  EXPECT_EQ(answer.get(), CUDA_SUCCESS);
+  expect_refusal(level, 16, array, driver().cuMipmappedArrayDestroy);
 }
 
 TEST_P(EndingIn, Memory_that_ends_with_its_context_while_a_free_of_it_waits_is_freed_once) {
-  const CUcontext user = make_context();
-  const CUstream elsewhere = running_.stream();
+  const auto [user, elsewhere] = make_other_context();
   const CUcontext owner = make_context();
   const CUdeviceptr memory = running_.memory(kBytes);
   need(driver().cuCtxSetCurrent(context_ = user));
@@ -271,8 +273,7 @@ TEST_P(EndingIn, Memory_that_ends_with_its_context_while_a_free_of_it_waits_is_f
   need(driver().cuMemcpyDtoDAsync(memory, running_.memory(kBytes), kBytes, elsewhere));
   auto freed = start([&] { return driver().cuMemFree(memory); });
   auto destroyed = start([&] { return driver().cuCtxDestroy(owner); });
-  gate.open();
-  EXPECT_EQ(destroyed.get(), CUDA_SUCCESS);
+  EXPECT_EQ(result_behind(gate, destroyed), CUDA_SUCCESS);
   const CUresult answer = freed.get();  // either call may be first
   EXPECT_TRUE(answer == CUDA_SUCCESS || answer == CUDA_ERROR_INVALID_VALUE) << answer;
 }

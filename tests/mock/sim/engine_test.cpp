@@ -10,6 +10,7 @@
 
 #include "engine/engine.hpp"
 #include "memory/memory.hpp"
+#include "support/schedules.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -59,7 +60,7 @@ class EngineIn : public ::testing::TestWithParam<Schedule> {};
 INSTANTIATE_TEST_SUITE_P(, EngineIn,
                          ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
                                            Schedule::stepped),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+                         ScheduleName());
 
 constexpr unsigned long kConstant = 8;  // maximum number of examinations per operation
 

@@ -3,30 +3,27 @@
 #include <cushim/sim/gtest.hpp>
 
 #include "support/machine_fixture.hpp"
+#include "support/schedules.hpp"
 
 namespace cushim::sim {
 namespace {
 
-void start() {
-  CUcontext context = nullptr;
-  need(driver().cuInit(0));
-  need(driver().cuDevicePrimaryCtxRetain(&context, 0));
-  need(driver().cuCtxSetCurrent(context));
+CUstream named_stream(Machine &machine, const char *name) {
+  CUstream made = nullptr;
+  need(driver().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING));
+  machine.name(made, name);
+  return made;
 }
 
 // Returns the value that a reader finds when a writer writes 2, with or without an event between them.
 std::uint32_t handed_over(Machine &machine, bool waits) {
-  start();
-  CUstream writer = nullptr, reader = nullptr;
+  use_first_device();
+  const CUstream writer = named_stream(machine, "writer"), reader = named_stream(machine, "reader");
   CUevent written = nullptr;
   CUdeviceptr memory = 0, copy = 0;
   need(driver().cuMemAlloc(&memory, 4));
   need(driver().cuMemAlloc(&copy, 4));
-  need(driver().cuStreamCreate(&writer, CU_STREAM_NON_BLOCKING));
-  need(driver().cuStreamCreate(&reader, CU_STREAM_NON_BLOCKING));
   need(driver().cuEventCreate(&written, CU_EVENT_DEFAULT));
-  machine.name(writer, "writer");
-  machine.name(reader, "reader");
   need(driver().cuMemsetD32Async(memory, 2, 1, writer));
   need(driver().cuEventRecord(written, writer));
   if (waits) need(driver().cuStreamWaitEvent(reader, written, 0));
@@ -87,10 +84,7 @@ TEST(Explore, Judges_a_run_of_a_GoogleTest_test_by_its_assertions) {
 // ---- Gates ----
 
 class GateIn : public ::testing::TestWithParam<Schedule> {};
-INSTANTIATE_TEST_SUITE_P(, GateIn,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::stepped, Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, GateIn, ::testing::ValuesIn(kEachSchedule), ScheduleName());
 
 TEST_P(GateIn, Holds_a_stream_and_no_other_until_the_test_opens_it) {
   Running running({.schedule = GetParam()});

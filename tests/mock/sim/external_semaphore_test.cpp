@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "graph_calls.hpp"
+#include "support/schedules.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -53,10 +54,8 @@ class ExternalSemaphores : public testing::TestWithParam<Schedule> {
   ExternalSemaphore timeline{Type::timeline}, binary{Type::binary};
   CUstream stream = running.stream();
 };
-INSTANTIATE_TEST_SUITE_P(Schedules, ExternalSemaphores,
-                         testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                         Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Schedules, ExternalSemaphores, ::testing::ValuesIn(kSchedulesWithoutSteps),
+                         ScheduleName());
 
 TEST_P(ExternalSemaphores, Hold_a_stream_until_the_timeline_reaches_the_value) {
   const CUexternalSemaphore semaphore = imported(timeline);

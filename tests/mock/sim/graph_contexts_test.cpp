@@ -57,15 +57,19 @@ struct GraphContexts : ::testing::Test {
   Running running;
   CUdeviceptr memory;
   CUcontext contexts[2] = {};
-  // Expects that neither an update nor set_parameters() changes the context of a node of `graph`. The node of
-  // `other` is in the second context; set_parameters() sets those of the node in a context.
-  template <class SetParameters>
-  static void expect_one_context(CUgraph graph, CUgraph other, CUgraphExecUpdateResult of_update,
-                                 SetParameters set_parameters) {
+  // Expects that neither an update nor set_parameters() changes the context of a node of an executable graph.
+  // add() adds a node whose parameters parameters_in() returns for a context.
+  template <class Add, class ParametersIn, class SetParameters>
+  void expect_one_context(Add add, ParametersIn parameters_in, SetParameters set_parameters,
+                          CUgraphExecUpdateResult of_update) {
+    const CUgraph graph = make_graph(), other = make_graph();
+    const CUgraphNode node = (this->*add)(graph, 0);
+    (this->*add)(other, 1);
     const CUgraphExec executable = instantiate(graph);
     EXPECT_EQ(update(executable, other), of_update);
-    EXPECT_EQ(set_parameters(executable, 1), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_EQ(set_parameters(executable, 0), CUDA_SUCCESS);
+    const auto first = (this->*parameters_in)(0), second = (this->*parameters_in)(1);
+    EXPECT_EQ(set_parameters(executable, node, &second), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(set_parameters(executable, node, &first), CUDA_SUCCESS);
   }
 
   CUfunction kernels[2] = {};
@@ -83,25 +87,15 @@ TEST_F(GraphContexts, Of_launches_by_devices_need_a_node_that_is_not_a_child_gra
 }
 
 TEST_F(GraphContexts, Of_kernels_stay_the_same) {
-  const CUgraph graph = make_graph(), other = make_graph();
-  const CUgraphNode node = add_kernel(graph, 0);
-  add_kernel(other, 1);
-  expect_one_context(graph, other, CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE,
-                     [&](CUgraphExec executable, int context) {
-                       const CUDA_KERNEL_NODE_PARAMS launch = launch_in(context);
-                       return driver().cuGraphExecKernelNodeSetParams(executable, node, &launch);
-                     });
+  expect_one_context(&GraphContexts::add_kernel, &GraphContexts::launch_in,
+                     driver().cuGraphExecKernelNodeSetParams,
+                     CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE);
 }
 
 TEST_F(GraphContexts, Of_operations_on_memory_stay_the_same) {
-  const CUgraph graph = make_graph(), other = make_graph();
-  const CUgraphNode node = add_write(graph, 0);
-  add_write(other, 1);
-  expect_one_context(graph, other, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
-                     [&](CUgraphExec executable, int context) {
-                       const CUDA_BATCH_MEM_OP_NODE_PARAMS write = write_in(context);
-                       return driver().cuGraphExecBatchMemOpNodeSetParams(executable, node, &write);
-                     });
+  expect_one_context(&GraphContexts::add_write, &GraphContexts::write_in,
+                     driver().cuGraphExecBatchMemOpNodeSetParams,
+                     CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
 }
 
 TEST_F(GraphContexts, Are_one_in_a_graph_that_devices_launch) {

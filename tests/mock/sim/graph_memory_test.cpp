@@ -147,18 +147,10 @@ struct CopyOfMemory {
     need(driver().cuMemAllocAsync(&pooled, 64, nullptr));
     need(driver().cuCtxGetCurrent(&context));
   }
-  CUDA_MEMCPY3D copy_of(CUdeviceptr from) const {
-    CUDA_MEMCPY3D copy{};
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = from;
-    copy.dstDevice = other;
-    copy.WidthInBytes = 16;
-    copy.Height = copy.Depth = 1;
-    return copy;
-  }
   // Returns the results of the call and of the update.
   std::pair<CUresult, CUgraphExecUpdateResult> replace(CUdeviceptr before, CUdeviceptr after) const {
-    const CUDA_MEMCPY3D copy = copy_of(before), changed = copy_of(after);
+    const CUDA_MEMCPY3D copy = test::copy_of_box(other, before, 16);
+    const CUDA_MEMCPY3D changed = test::copy_of_box(other, after, 16);
     CUgraphNode node = nullptr;
     need(driver().cuGraphAddMemcpyNode(&node, graph, &memory.node, 1, &copy, context));
     const CUgraphExec executable = instantiate(graph);

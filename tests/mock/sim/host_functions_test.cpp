@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "support/machine_fixture.hpp"
+#include "support/schedules.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -17,10 +18,7 @@ void run_in_host_function(CUstream stream, std::function<void()> function) {
 }
 
 class HostFunctions : public ::testing::TestWithParam<Schedule> {};
-INSTANTIATE_TEST_SUITE_P(, HostFunctions,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, HostFunctions, ::testing::ValuesIn(kSchedulesWithoutSteps), ScheduleName());
 
 TEST_P(HostFunctions, May_submit_work_to_other_streams_and_wait_for_it) {
   const Running running({.schedule = GetParam()});

@@ -5,10 +5,15 @@
 namespace cushim::sim {
 namespace {
 
-TEST(Misuse, A_destroyed_event_is_reported_as_destroyed) {
-  const Running running;
+CUevent destroyed_event(const Running &running) {
   const CUevent event = running.event();
   need(driver().cuEventDestroy(event));
+  return event;
+}
+
+TEST(Misuse, A_destroyed_event_is_reported_as_destroyed) {
+  const Running running;
+  const CUevent event = destroyed_event(running);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(driver().cuEventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
@@ -20,8 +25,7 @@ TEST(Misuse, A_destroyed_event_is_reported_as_destroyed) {
 
 TEST(Misuse, A_destroyed_handle_does_not_identify_a_later_object) {
   const Running running;
-  const CUevent destroyed = running.event();
-  need(driver().cuEventDestroy(destroyed));
+  const CUevent destroyed = destroyed_event(running);
   const CUevent next = running.event();
   EXPECT_NE(next, destroyed);
   ::testing::internal::CaptureStderr();
@@ -66,12 +70,9 @@ TEST(Misuse, A_destroyed_stream_is_reported_as_destroyed) {
 TEST(Misuse, Handles_stay_distinct_after_many_objects) {
   const Running running;
   const CUevent kept = running.event();
-  const CUevent first = running.event();
-  need(driver().cuEventDestroy(first));
+  const CUevent first = destroyed_event(running);
   for (int i = 0; i < 300'000; ++i) {  // exceeds the number of times that a table slot is reused
-    const CUevent event = running.event();
-    ASSERT_NE(event, first);
-    need(driver().cuEventDestroy(event));
+    ASSERT_NE(destroyed_event(running), first);
   }
   EXPECT_EQ(driver().cuEventQuery(kept), CUDA_SUCCESS);
 }
@@ -116,18 +117,21 @@ TEST(Misuse, A_stream_passed_as_an_event_is_reported_as_a_stream) {
   EXPECT_NE(said.find("is a stream"), said.npos) << said;
 }
 
-TEST(Misuse, A_number_that_was_never_a_handle_is_reported) {
+std::string said_of_a_number_that_was_never_a_handle() {
   const Running running;
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(driver().cuStreamQuery(reinterpret_cast<CUstream>(0xdeadbeef)), CUDA_ERROR_INVALID_HANDLE);
-  const std::string said = ::testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(Misuse, A_number_that_was_never_a_handle_is_reported) {
+  const std::string said = said_of_a_number_that_was_never_a_handle();
   EXPECT_NE(said.find("was never made"), said.npos) << said;
 }
 
 std::string said_of_two_uses_of_a_destroyed_event(const Options &options) {
   const Running running(options);
-  const CUevent event = running.event();
-  need(driver().cuEventDestroy(event));
+  const CUevent event = destroyed_event(running);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
@@ -148,10 +152,7 @@ TEST(Misuse, Of_the_library_is_reported_with_the_variable_of_the_misuse_checker)
 }
 
 TEST(Misuse, Of_a_number_that_was_never_a_handle_is_reported_without_the_hint) {
-  const Running running;
-  ::testing::internal::CaptureStderr();
-  EXPECT_EQ(driver().cuStreamQuery(reinterpret_cast<CUstream>(0xdeadbeef)), CUDA_ERROR_INVALID_HANDLE);
-  const std::string said = ::testing::internal::GetCapturedStderr();
+  const std::string said = said_of_a_number_that_was_never_a_handle();
   EXPECT_EQ(said.find("where handles are created"), said.npos) << said;
 }
 

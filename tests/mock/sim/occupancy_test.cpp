@@ -2,6 +2,7 @@
 // Kernels whose registers limit the threads of a block.
 #include <string>
 
+#include "support/kernels.hpp"
 #include "support/machine_fixture.hpp"
 
 namespace cushim::sim {
@@ -19,13 +20,7 @@ const std::string kPtx = ".version 7.8\n.target sm_52\n.address_size 64\n" + ker
 
 class Occupancy : public ::testing::Test {
  protected:
-  Occupancy() { need(driver().cuModuleLoadData(&module, kPtx.c_str())); }
-
-  CUfunction function(const char *name) const {
-    CUfunction found = nullptr;
-    need(driver().cuModuleGetFunction(&found, module, name));
-    return found;
-  }
+  CUfunction function(const char *name) const { return test::kernel_of(module, name); }
   int attribute(const char *name, CUfunction_attribute which) const {
     int value = 0;
     need(driver().cuFuncGetAttribute(&value, which, function(name)));
@@ -38,7 +33,7 @@ class Occupancy : public ::testing::Test {
   }
 
   Running running;
-  CUmodule module = nullptr;
+  CUmodule module = test::loaded_module(kPtx);
 };
 
 // As a kernel with 104 registers on an H200, driver 580.

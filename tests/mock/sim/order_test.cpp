@@ -3,18 +3,31 @@
 #include <set>
 
 #include "support/machine_fixture.hpp"
+#include "support/schedules.hpp"
 
 namespace cushim::sim {
 namespace {
 
-class OrderIn : public ::testing::TestWithParam<Schedule> {};
-INSTANTIATE_TEST_SUITE_P(, OrderIn,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+class OrderIn : public ::testing::TestWithParam<Schedule> {
+ protected:
+  // Expects that the work of a stream is not complete before the gate opens.
+  static void expect_wait(CUstream stream, Gate &gate) {
+    EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    gate.open();
+    EXPECT_EQ(driver().cuStreamSynchronize(stream), CUDA_SUCCESS);
+  }
+  // The same for the work that an event captured.
+  static void expect_wait(CUevent event, Gate &gate) {
+    EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_NOT_READY);
+    gate.open();
+    EXPECT_EQ(driver().cuEventSynchronize(event), CUDA_SUCCESS);
+  }
+
+  Running running{{.schedule = GetParam()}};
+};
+INSTANTIATE_TEST_SUITE_P(, OrderIn, ::testing::ValuesIn(kSchedulesWithoutSteps), ScheduleName());
 
 TEST_P(OrderIn, A_wait_keeps_the_record_that_it_was_made_for) {
-  Running running({.schedule = GetParam()});
   const CUstream held = running.stream(), waiting = running.stream(), idle = running.stream();
   const CUevent event = running.event();
   Gate gate = running.machine.gate(held);
@@ -22,13 +35,10 @@ TEST_P(OrderIn, A_wait_keeps_the_record_that_it_was_made_for) {
   need(driver().cuStreamWaitEvent(waiting, event, 0));
   need(driver().cuEventRecord(event, idle));
   EXPECT_EQ(driver().cuEventSynchronize(event), CUDA_SUCCESS) << "the event is of the idle stream now";
-  EXPECT_EQ(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
-  gate.open();
-  EXPECT_EQ(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  expect_wait(waiting, gate);
 }
 
 TEST_P(OrderIn, An_event_captures_the_work_before_its_record_and_none_after) {
-  Running running({.schedule = GetParam()});
   const CUstream stream = running.stream();
   const CUevent event = running.event();
   need(driver().cuEventRecord(event, stream));
@@ -38,20 +48,16 @@ TEST_P(OrderIn, An_event_captures_the_work_before_its_record_and_none_after) {
 }
 
 TEST_P(OrderIn, A_wait_for_a_busy_event_continues_after_its_destruction) {
-  Running running({.schedule = GetParam()});
   const CUstream held = running.stream(), waiting = running.stream();
   const CUevent event = running.event();
   Gate gate = running.machine.gate(held);
   need(driver().cuEventRecord(event, held));
   need(driver().cuStreamWaitEvent(waiting, event, 0));
   EXPECT_EQ(driver().cuEventDestroy(event), CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
-  gate.open();
-  EXPECT_EQ(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  expect_wait(waiting, gate);
 }
 
 TEST_P(OrderIn, The_work_of_a_busy_stream_that_is_destroyed_is_done) {
-  Running running({.schedule = GetParam()});
   const CUstream stream = running.stream(CU_STREAM_DEFAULT);
   const CUdeviceptr memory = running.memory();
   Gate gate = running.machine.gate(stream);
@@ -64,7 +70,6 @@ TEST_P(OrderIn, The_work_of_a_busy_stream_that_is_destroyed_is_done) {
 
 TEST_P(OrderIn, The_work_of_a_busy_context_that_is_ended_is_done) {
   std::vector<std::uint32_t> words(1024);
-  const Running running({.schedule = GetParam()});
   need(driver().cuMemHostRegister(words.data(), words.size() * sizeof words[0], 0));
   CUdeviceptr address = 0;
   need(driver().cuMemHostGetDevicePointer(&address, words.data(), 0));
@@ -76,19 +81,15 @@ TEST_P(OrderIn, The_work_of_a_busy_context_that_is_ended_is_done) {
 // ---- Operations that leave a blocking stream idle behind a busy legacy stream; recorded on an H200 ----
 
 TEST_P(OrderIn, An_event_without_time_leaves_an_idle_stream_idle_and_waits_for_the_legacy_stream) {
-  Running running({.schedule = GetParam()});
   const CUstream stream = running.stream(CU_STREAM_DEFAULT);
   const CUevent event = running.event(CU_EVENT_DISABLE_TIMING);
   Gate gate = running.machine.gate(CU_STREAM_LEGACY);
   need(driver().cuEventRecord(event, stream));
   EXPECT_EQ(driver().cuStreamQuery(stream), CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_NOT_READY);
-  gate.open();
-  EXPECT_EQ(driver().cuEventSynchronize(event), CUDA_SUCCESS);
+  expect_wait(event, gate);
 }
 
 TEST_P(OrderIn, An_event_with_time_makes_an_idle_stream_wait_for_the_legacy_stream) {
-  Running running({.schedule = GetParam()});
   const CUstream stream = running.stream(CU_STREAM_DEFAULT);
   const Gate gate = running.machine.gate(CU_STREAM_LEGACY);
   for (const unsigned flags :
@@ -100,7 +101,6 @@ TEST_P(OrderIn, An_event_with_time_makes_an_idle_stream_wait_for_the_legacy_stre
 }
 
 TEST_P(OrderIn, An_event_without_time_is_complete_when_its_stream_has_been_synchronized) {
-  const Running running({.schedule = GetParam()});
   const CUstream stream = running.stream(CU_STREAM_DEFAULT);
   const CUevent event = running.event(CU_EVENT_DISABLE_TIMING);
   need(driver().cuEventRecord(event, stream));
@@ -109,7 +109,6 @@ TEST_P(OrderIn, An_event_without_time_is_complete_when_its_stream_has_been_synch
 }
 
 TEST_P(OrderIn, A_wait_for_a_complete_event_leaves_an_idle_stream_idle) {
-  Running running({.schedule = GetParam()});
   const CUstream stream = running.stream(CU_STREAM_DEFAULT), other = running.stream();
   const CUevent event = running.event();
   need(driver().cuEventRecord(event, other));
@@ -121,7 +120,6 @@ TEST_P(OrderIn, A_wait_for_a_complete_event_leaves_an_idle_stream_idle) {
 }
 
 TEST_P(OrderIn, An_empty_batch_makes_an_idle_stream_wait_for_the_legacy_stream) {
-  Running running({.schedule = GetParam()});
   const CUstream stream = running.stream(CU_STREAM_DEFAULT);
   const Gate gate = running.machine.gate(CU_STREAM_LEGACY);
   CUstreamBatchMemOpParams none{};
@@ -130,20 +128,16 @@ TEST_P(OrderIn, An_empty_batch_makes_an_idle_stream_wait_for_the_legacy_stream) 
 }
 
 TEST_P(OrderIn, Records_of_an_interprocess_event_come_one_after_the_other) {
-  Running running({.schedule = GetParam()});
   const CUstream held = running.stream(), idle = running.stream();
   const CUevent event = running.event(CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
   Gate gate = running.machine.gate(held);
   need(driver().cuEventRecord(event, held));
   need(driver().cuEventRecord(event, idle));
   EXPECT_EQ(driver().cuEventQuery(event), CUDA_ERROR_NOT_READY);
-  EXPECT_EQ(driver().cuStreamQuery(idle), CUDA_ERROR_NOT_READY);
-  gate.open();
-  EXPECT_EQ(driver().cuStreamSynchronize(idle), CUDA_SUCCESS);
+  expect_wait(idle, gate);
 }
 
 TEST_P(OrderIn, The_legacy_stream_waits_for_the_one_of_the_context_whose_memory_it_copies) {
-  Running running({.schedule = GetParam()});
   const CUdeviceptr memory = running.memory(), bystander = running.memory();
   Gate gate = running.machine.gate(CU_STREAM_LEGACY);
   CUcontext other = nullptr;
@@ -151,9 +145,7 @@ TEST_P(OrderIn, The_legacy_stream_waits_for_the_one_of_the_context_whose_memory_
   need(driver().cuMemsetD8Async(bystander, 1, 16, CU_STREAM_LEGACY));
   need(driver().cuStreamSynchronize(CU_STREAM_LEGACY));
   need(driver().cuMemcpyDtoDAsync(memory + 64, memory, 16, CU_STREAM_LEGACY));
-  EXPECT_EQ(driver().cuStreamQuery(CU_STREAM_LEGACY), CUDA_ERROR_NOT_READY);
-  gate.open();
-  EXPECT_EQ(driver().cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
+  expect_wait(CU_STREAM_LEGACY, gate);
 }
 
 TEST(Order, Priorities_are_a_hint) {

@@ -160,19 +160,22 @@ TEST(Profiles, A_drivers_version_is_written_as_CUDAs_release_or_as_the_driver_an
 }
 
 TEST(Profiles, A_wrong_description_names_what_is_wrong_and_the_nearest_word) {
-  EXPECT_TRUE(says(fault("h20"), "did you mean \"h200\"?"));
-  EXPECT_TRUE(says(fault("h20x2"), "there is no device \"h20\"; did you mean \"h200\"?"));
-  EXPECT_TRUE(says(fault("rtx409"), "did you mean \"rtx4090\"?"));
-  EXPECT_TRUE(says(fault("h200,,l4"), "without a name"));
-  EXPECT_TRUE(says(fault(""), "without a name"));
-  EXPECT_TRUE(says(fault("h200x0"), "1 to 64"));
-  EXPECT_TRUE(says(fault("h200x65"), "1 to 64"));
-  EXPECT_TRUE(says(fault("h200x64,l4"), "at most 64 devices, not 65"));
-  EXPECT_TRUE(says(fault("h200x2y"), "there is no device \"h200x2y\""));
-  EXPECT_TRUE(says(fault("h200;drivers=11080"), "did you mean \"driver=11.8\"?"));
-  EXPECT_TRUE(says(fault("h200;driver=10.2"), "\"10.2\" is not a CUDA version from 11.0"));
-  EXPECT_TRUE(says(fault("h200;driver=12.x"), "\"12.x\" is not a CUDA version"));
-  EXPECT_TRUE(says(fault("./nowhere.json"), "./nowhere.json"));
+  constexpr std::pair<const char *, const char *> faults[] = {
+      {"h20", "did you mean \"h200\"?"},
+      {"h20x2", "there is no device \"h20\"; did you mean \"h200\"?"},
+      {"rtx409", "did you mean \"rtx4090\"?"},
+      {"h200,,l4", "without a name"},
+      {"", "without a name"},
+      {"h200x0", "1 to 64"},
+      {"h200x65", "1 to 64"},
+      {"h200x64,l4", "at most 64 devices, not 65"},
+      {"h200x2y", "there is no device \"h200x2y\""},
+      {"h200;drivers=11080", "did you mean \"driver=11.8\"?"},
+      {"h200;driver=10.2", "\"10.2\" is not a CUDA version from 11.0"},
+      {"h200;driver=12.x", "\"12.x\" is not a CUDA version"},
+      {"./nowhere.json", "./nowhere.json"},
+  };
+  for (const auto &[description, message] : faults) EXPECT_TRUE(says(fault(description), message));
 }
 
 TEST(Profiles, A_file_of_one_device_may_state_only_how_it_differs) {

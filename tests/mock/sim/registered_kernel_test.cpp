@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 #include "support/cubin.hpp"
+#include "support/kernels.hpp"
 #include "support/machine_fixture.hpp"
 #include "support/ptx_header.hpp"
 
@@ -33,11 +34,7 @@ struct Loaded : RunningWithReports {
     if (image != nullptr) need(driver().cuModuleLoadData(&made, image));
     return made;
   }
-  CUfunction function(const char *name) const {
-    CUfunction found = nullptr;
-    need(driver().cuModuleGetFunction(&found, module, name));
-    return found;
-  }
+  CUfunction function(const char *name) const { return test::kernel_of(module, name); }
   CUresult launch(const char *name, std::vector<void *> parameters, Dim3 grid = {}, Dim3 block = {},
                   unsigned shared = 0) const {
     const CUresult code = driver().cuLaunchKernel(function(name), grid.x, grid.y, grid.z, block.x, block.y,

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "support/machine_fixture.hpp"
+#include "support/schedules.hpp"
 
 namespace cushim::sim {
 namespace {
@@ -46,10 +47,7 @@ std::uint32_t found_with_an_order(const Options &options) {
 }
 
 class EachSchedule : public ::testing::TestWithParam<Schedule> {};
-INSTANTIATE_TEST_SUITE_P(, EachSchedule,
-                         ::testing::Values(Schedule::eager, Schedule::deferred, Schedule::seeded,
-                                           Schedule::stepped, Schedule::background),
-                         [](const auto &info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(, EachSchedule, ::testing::ValuesIn(kEachSchedule), ScheduleName());
 
 TEST_P(EachSchedule, Keeps_the_order_that_an_event_asks_for) {
   EXPECT_EQ(found_with_an_order({.schedule = GetParam()}), 2u);

@@ -20,13 +20,12 @@ namespace cushim::processes {
 namespace {
 
 constexpr std::size_t kGranule = 2 << 20;
-constexpr auto kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 CUmemAllocationProp properties() {
   CUmemAllocationProp made = {};
   made.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   made.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  made.requestedHandleTypes = kFile;
+  made.requestedHandleTypes = kDescriptor;
   return made;
 }
 
@@ -45,14 +44,6 @@ CUdeviceptr map(CUmemGenericAllocationHandle memory,
   return test::map(memory, 2 * kGranule, access);
 }
 
-// Returns a descriptor that exec does not close.
-int exported(CUmemGenericAllocationHandle memory) {
-  int file = -1;
-  need(driver().cuMemExportToShareableHandle(&file, memory, kFile, 0));
-  if (fcntl(file, F_SETFD, 0) != 0) throw std::runtime_error("F_SETFD failed");
-  return file;
-}
-
 struct ExportedWord {
   CUmemGenericAllocationHandle memory;
   CUdeviceptr at;
@@ -64,11 +55,6 @@ ExportedWord export_word(unsigned value) {
   const CUdeviceptr at = map(memory);
   need(driver().cuMemsetD32(at, value, 1));
   return {memory, at, exported(memory)};
-}
-
-CUresult import(CUmemGenericAllocationHandle *memory, int file) {
-  return driver().cuMemImportFromShareableHandle(memory, reinterpret_cast<void *>(std::intptr_t{file}),
-                                                 kFile);
 }
 
 unsigned word_at(CUdeviceptr address) {
@@ -173,7 +159,7 @@ TEST(ExportedMemory, Of_a_numa_node_is_read_and_written_by_the_host_of_another_p
 
 TEST(ExportedMemory, Of_a_pool_of_a_numa_node_leaves_no_file_descriptor) {
   const CUstream stream = begin();
-  CUmemPoolProps of = test::pool_of_device(0, kFile);
+  CUmemPoolProps of = test::pool_of_device(0, kDescriptor);
   of.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
   const auto share = [&] {
     CUmemoryPool pool = nullptr, imported = nullptr;
@@ -183,10 +169,10 @@ TEST(ExportedMemory, Of_a_pool_of_a_numa_node_leaves_no_file_descriptor) {
     need(driver().cuMemPoolCreate(&pool, &of));
     need(driver().cuMemAllocFromPoolAsync(&at, 4096, pool, stream));
     need(driver().cuStreamSynchronize(stream));
-    need(driver().cuMemPoolExportToShareableHandle(&file, pool, kFile, 0));
+    need(driver().cuMemPoolExportToShareableHandle(&file, pool, kDescriptor, 0));
     need(driver().cuMemPoolExportPointer(&data, at));
     need(driver().cuMemPoolImportFromShareableHandle(&imported, reinterpret_cast<void *>(std::intptr_t{file}),
-                                                     kFile, 0));
+                                                     kDescriptor, 0));
     need(driver().cuMemPoolImportPointer(&there, imported, &data));
     *reinterpret_cast<unsigned *>(at) = 7;
     EXPECT_EQ(*reinterpret_cast<unsigned *>(there), 7u);
@@ -226,11 +212,11 @@ again:
 
 TEST(ExportedMemory, Of_a_pool_is_exported_while_a_kernel_runs) {
   const CUstream stream = begin();
-  const CUmemPoolProps of = test::pool_of_device(0, kFile);
+  const CUmemPoolProps of = test::pool_of_device(0, kDescriptor);
   CUmemoryPool pool = nullptr;
   int file = -1;
   need(driver().cuMemPoolCreate(&pool, &of));
-  need(driver().cuMemPoolExportToShareableHandle(&file, pool, kFile, 0));
+  need(driver().cuMemPoolExportToShareableHandle(&file, pool, kDescriptor, 0));
   close(file);
   CUdeviceptr at = 0;
   need(driver().cuMemAllocFromPoolAsync(&at, 4096, pool, stream));

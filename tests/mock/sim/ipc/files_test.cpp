@@ -23,10 +23,15 @@ void limit_files(rlim_t number) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-CUSHIM_CHILD(exporter_of_many) {
+// Starts a child that may open 64 files. Returns the number of its open files.
+int begin_with_few_files() {
   begin();
   limit_files(64);
-  const int before = open_files();
+  return open_files();
+}
+
+CUSHIM_CHILD(exporter_of_many) {
+  const int before = begin_with_few_files();
   std::vector<CUdeviceptr> all(kMany);
   for (int i = 0; i < kMany; ++i) {
     CUipcMemHandle handle;
@@ -43,9 +48,7 @@ CUSHIM_CHILD(exporter_of_many) {
 }
 
 CUSHIM_CHILD(importer_of_many) {
-  begin();
-  limit_files(64);
-  const int before = open_files();
+  const int before = begin_with_few_files();
   std::vector<CUdeviceptr> all(kMany);
   for (int i = 0; i < kMany; ++i) {
     unsigned char byte = 0;

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <dirent.h>
+#include <fcntl.h>
 
 #include <cushim/testing.hpp>
 
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "support/need.hpp"
@@ -49,6 +52,20 @@ inline CUstream begin() {
   need(driver().cuCtxSetCurrent(context));
   need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   return stream;
+}
+
+inline constexpr auto kDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+// Exports physical memory or a multicast object. Returns a descriptor that exec does not close.
+inline int exported(CUmemGenericAllocationHandle object) {
+  int file = -1;
+  need(driver().cuMemExportToShareableHandle(&file, object, kDescriptor, 0));
+  if (fcntl(file, F_SETFD, 0) != 0) throw std::runtime_error("F_SETFD failed");
+  return file;
+}
+inline CUresult import(CUmemGenericAllocationHandle *object, int file) {
+  return driver().cuMemImportFromShareableHandle(object, reinterpret_cast<void *>(std::intptr_t{file}),
+                                                 kDescriptor);
 }
 
 // The handles that an exporter sends: memory, an event that the exporter records, and one that the importer

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multicast objects of which a process that has bound memory ends.
-#include <fcntl.h>
 #include <unistd.h>
-
-#include <cstdint>
 
 #include "pair.hpp"
 #include "support/mapped_memory.hpp"
@@ -14,7 +11,6 @@ namespace cushim::processes {
 namespace {
 
 constexpr std::size_t kObjectSize = 2 << 20;
-constexpr auto kDescriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 struct MappedMemory {
   CUmemGenericAllocationHandle handle = 0;
@@ -40,8 +36,7 @@ struct MappedMemory {
 
 CUmemGenericAllocationHandle opened_object(int file) {
   CUmemGenericAllocationHandle made = 0;
-  need(driver().cuMemImportFromShareableHandle(&made, reinterpret_cast<void *>(std::intptr_t{file}),
-                                               kDescriptor));
+  need(import(&made, file));
   return made;
 }
 
@@ -68,14 +63,6 @@ CUmemGenericAllocationHandle exportable_object() {
   return made;
 }
 
-// Returns a descriptor that exec does not close.
-int exported_object(CUmemGenericAllocationHandle object) {
-  int file = -1;
-  need(driver().cuMemExportToShareableHandle(&file, object, kDescriptor, 0));
-  if (fcntl(file, F_SETFD, 0) != 0) throw std::runtime_error("F_SETFD failed");
-  return file;
-}
-
 // A multicast object, and a process that has bound memory to it.
 struct SharedObject {
   SharedObject() {
@@ -92,7 +79,7 @@ struct SharedObject {
 
   const CUstream stream = begin();
   const CUmemGenericAllocationHandle object = exportable_object();
-  const int file = exported_object(object);
+  const int file = exported(object);
   Child peer{"binder"};  // inherits the file
   MappedMemory own = MappedMemory::make();
   CUdeviceptr at = 0;  // a mapping of the object that a test has made

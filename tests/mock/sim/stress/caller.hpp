@@ -75,9 +75,8 @@ class Caller : private RandomCaller {
   void make_context() {
     if (random() % 32 != 0) return enter();
     CUcontext made = nullptr;
-    if (!check(d().cuCtxCreate_v2(&made, 0, static_cast<CUdevice>(random() % 2)))) return;
-    const std::uint64_t replaced = world_.contexts.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuCtxDestroy(handle_of<CUcontext>(replaced)));
+    if (check(d().cuCtxCreate_v2(&made, 0, static_cast<CUdevice>(random() % 2))))
+      share(made, world_.contexts, d().cuCtxDestroy);
   }
   void destroy_context() {
     if (random() % 32 != 0) return enter();
@@ -110,9 +109,7 @@ class Caller : private RandomCaller {
 
   void make_stream() {
     CUstream made = nullptr;
-    if (!check(d().cuStreamCreate(&made, random() % 2))) return;
-    const std::uint64_t replaced = world_.streams.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuStreamDestroy(handle_of<CUstream>(replaced)));
+    if (check(d().cuStreamCreate(&made, random() % 2))) share(made, world_.streams, d().cuStreamDestroy);
   }
   void destroy_stream() {
     if (random() % 4 == 0) check(d().cuStreamDestroy(handle_of<CUstream>(world_.streams.any(random()))));
@@ -121,9 +118,7 @@ class Caller : private RandomCaller {
   void synchronize_stream() { check(d().cuStreamSynchronize(stream())); }
   void make_event() {
     CUevent made = nullptr;
-    if (!check(d().cuEventCreate(&made, random() % 4))) return;
-    const std::uint64_t replaced = world_.events.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuEventDestroy(handle_of<CUevent>(replaced)));
+    if (check(d().cuEventCreate(&made, random() % 4))) share(made, world_.events, d().cuEventDestroy);
   }
   void destroy_event() {
     if (random() % 4 == 0) check(d().cuEventDestroy(event()));
@@ -176,9 +171,7 @@ class Caller : private RandomCaller {
   }
   void allocate_pinned() {
     void *made = nullptr;
-    if (!check(d().cuMemAllocHost(&made, short_size()))) return;
-    const std::uint64_t replaced = world_.pinned.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuMemFreeHost(handle_of<void *>(replaced)));
+    if (check(d().cuMemAllocHost(&made, short_size()))) share(made, world_.pinned, d().cuMemFreeHost);
   }
   void free_pinned() {
     if (random() % 2 == 0) check(d().cuMemFreeHost(handle_of<void *>(world_.pinned.any(random()))));
@@ -258,9 +251,7 @@ class Caller : private RandomCaller {
   void make_array() {
     CUarray made = nullptr;
     const CUDA_ARRAY3D_DESCRIPTOR with = shape();
-    if (!check(d().cuArray3DCreate(&made, &with))) return;
-    const std::uint64_t replaced = world_.arrays.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuArrayDestroy(handle_of<CUarray>(replaced)));
+    if (check(d().cuArray3DCreate(&made, &with))) share(made, world_.arrays, d().cuArrayDestroy);
   }
   void destroy_array() {
     if (random() % 2 == 0) check(d().cuArrayDestroy(array()));
@@ -268,9 +259,8 @@ class Caller : private RandomCaller {
   void make_mipmapped_array() {
     CUmipmappedArray made = nullptr;
     const CUDA_ARRAY3D_DESCRIPTOR with = shape();
-    if (!check(d().cuMipmappedArrayCreate(&made, &with, 3))) return;
-    const std::uint64_t replaced = world_.mipmapped_arrays.put(random(), number_of(made));
-    if (replaced != 0) check(d().cuMipmappedArrayDestroy(handle_of<CUmipmappedArray>(replaced)));
+    if (check(d().cuMipmappedArrayCreate(&made, &with, 3)))
+      share(made, world_.mipmapped_arrays, d().cuMipmappedArrayDestroy);
   }
   void copy_from_level() {
     CUarray level = nullptr;
@@ -292,59 +282,58 @@ class Caller : private RandomCaller {
     check(random() % 2 == 0 ? d().cuMemFree(stale) : d().cuMemFreeAsync(stale, stream()));
   }
 
-  using Action = void (Caller::*)();
-  static constexpr Action actions[] = {&Caller::make_context,
-                                       &Caller::destroy_context,
-                                       &Caller::push_and_pop,
-                                       &Caller::use_other_primary_context,
-                                       &Caller::synchronize_context,
-                                       &Caller::enter,
-                                       &Caller::make_stream,
-                                       &Caller::destroy_stream,
-                                       &Caller::query_stream,
-                                       &Caller::synchronize_stream,
-                                       &Caller::make_event,
-                                       &Caller::destroy_event,
-                                       &Caller::record,
-                                       &Caller::record,
-                                       &Caller::wait_for_event,
-                                       &Caller::query_event,
-                                       &Caller::synchronize_event,
-                                       &Caller::measure,
-                                       &Caller::launch_host_function,
-                                       &Caller::hold,
-                                       &Caller::allocate,
-                                       &Caller::allocate,
-                                       &Caller::allocate_managed,
-                                       &Caller::allocate_async,
-                                       &Caller::free,
-                                       &Caller::free_async,
-                                       &Caller::allocate_pinned,
-                                       &Caller::free_pinned,
-                                       &Caller::register_memory,
-                                       &Caller::unregister_memory,
-                                       &Caller::set,
-                                       &Caller::set,
-                                       &Caller::set_and_wait,
-                                       &Caller::set_rows,
-                                       &Caller::copy,
-                                       &Caller::copy,
-                                       &Caller::copy_to_device,
-                                       &Caller::copy_to_device_and_wait,
-                                       &Caller::copy_to_host,
-                                       &Caller::copy_own_memory,
-                                       &Caller::copy_rows,
-                                       &Caller::write_and_wait_for_words,
-                                       &Caller::ask,
+  static constexpr Action<Caller> actions[] = {&Caller::make_context,
+                                               &Caller::destroy_context,
+                                               &Caller::push_and_pop,
+                                               &Caller::use_other_primary_context,
+                                               &Caller::synchronize_context,
+                                               &Caller::enter,
+                                               &Caller::make_stream,
+                                               &Caller::destroy_stream,
+                                               &Caller::query_stream,
+                                               &Caller::synchronize_stream,
+                                               &Caller::make_event,
+                                               &Caller::destroy_event,
+                                               &Caller::record,
+                                               &Caller::record,
+                                               &Caller::wait_for_event,
+                                               &Caller::query_event,
+                                               &Caller::synchronize_event,
+                                               &Caller::measure,
+                                               &Caller::launch_host_function,
+                                               &Caller::hold,
+                                               &Caller::allocate,
+                                               &Caller::allocate,
+                                               &Caller::allocate_managed,
+                                               &Caller::allocate_async,
+                                               &Caller::free,
+                                               &Caller::free_async,
+                                               &Caller::allocate_pinned,
+                                               &Caller::free_pinned,
+                                               &Caller::register_memory,
+                                               &Caller::unregister_memory,
+                                               &Caller::set,
+                                               &Caller::set,
+                                               &Caller::set_and_wait,
+                                               &Caller::set_rows,
+                                               &Caller::copy,
+                                               &Caller::copy,
+                                               &Caller::copy_to_device,
+                                               &Caller::copy_to_device_and_wait,
+                                               &Caller::copy_to_host,
+                                               &Caller::copy_own_memory,
+                                               &Caller::copy_rows,
+                                               &Caller::write_and_wait_for_words,
+                                               &Caller::ask,
 
-                                       &Caller::make_array,
-                                       &Caller::destroy_array,
-                                       &Caller::make_mipmapped_array,
-                                       &Caller::copy_from_level,
-                                       &Caller::copy_to_array,
-                                       &Caller::copy_from_array,
-                                       &Caller::copy_between_arrays,
-                                       &Caller::free_after_array};
+                                               &Caller::make_array,
+                                               &Caller::destroy_array,
+                                               &Caller::make_mipmapped_array,
+                                               &Caller::copy_from_level,
+                                               &Caller::copy_to_array,
+                                               &Caller::copy_from_array,
+                                               &Caller::copy_between_arrays,
+                                               &Caller::free_after_array};
 
   std::vector<char> host_;
   CUstream own_stream_ = nullptr;

@@ -40,14 +40,12 @@ class GraphCaller : private PoolCaller {
   void make_stream() {
     CUstream made = nullptr;
     if (!check(d().cuStreamCreate(&made, CU_STREAM_NON_BLOCKING))) return;
-    if (const auto replaced = world_.streams.put(random(), number_of(made)); replaced != 0)
-      check(d().cuStreamDestroy(handle_of<CUstream>(replaced)));
+    share(made, world_.streams, d().cuStreamDestroy);
   }
   void make_event() {
     CUevent made = nullptr;
     if (!check(d().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING))) return;
-    if (const auto replaced = world_.events.put(random(), number_of(made)); replaced != 0)
-      check(d().cuEventDestroy(handle_of<CUevent>(replaced)));
+    share(made, world_.events, d().cuEventDestroy);
   }
   void allocate() {
     CUdeviceptr made = 0;
@@ -64,10 +62,7 @@ class GraphCaller : private PoolCaller {
     const bool is_clone = random() % 4 == 0;
     if (check(is_clone ? d().cuGraphClone(&made, graph()) : d().cuGraphCreate(&made, 0))) keep(made);
   }
-  void keep(CUgraph made) {
-    if (const auto replaced = world_.graphs.put(random(), number_of(made)); replaced != 0)
-      check(d().cuGraphDestroy(handle_of<CUgraph>(replaced)));
-  }
+  void keep(CUgraph made) { share(made, world_.graphs, d().cuGraphDestroy); }
   void keep(CUgraphNode made) { world_.nodes.put(random(), number_of(made)); }
   CUDA_MEMSET_NODE_PARAMS memset_parameters() {
     const CUdeviceptr to = memory();
@@ -174,8 +169,7 @@ class GraphCaller : private PoolCaller {
     CUgraphExec made = nullptr;
     const unsigned flags = random() % 2 == 0 ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
     if (!check(d().cuGraphInstantiate(&made, graph(), flags))) return;
-    if (const auto replaced = world_.executables.put(random(), number_of(made)); replaced != 0)
-      check(d().cuGraphExecDestroy(handle_of<CUgraphExec>(replaced)));
+    share(made, world_.executables, d().cuGraphExecDestroy);
   }
   void launch_graph() { check(d().cuGraphLaunch(executable(), stream())); }
   void upload() { check(d().cuGraphUpload(executable(), stream())); }
@@ -258,50 +252,49 @@ class GraphCaller : private PoolCaller {
       check(d().cuGraphReleaseUserObject(graph(), object(), 1));
   }
 
-  using Action = void (GraphCaller::*)();
-  static constexpr Action actions[] = {&GraphCaller::make_stream,
-                                       &GraphCaller::make_event,
-                                       &GraphCaller::allocate,
-                                       &GraphCaller::synchronize,
-                                       &GraphCaller::make_graph,
-                                       &GraphCaller::add_node,
-                                       &GraphCaller::add_node,
-                                       &GraphCaller::add_node,
-                                       &GraphCaller::add_node,
-                                       &GraphCaller::destroy_node,
-                                       &GraphCaller::add_edge,
-                                       &GraphCaller::add_edge,
-                                       &GraphCaller::remove_edge,
-                                       &GraphCaller::ask_graph,
-                                       &GraphCaller::set_node,
-                                       &GraphCaller::instantiate,
-                                       &GraphCaller::launch_graph,
-                                       &GraphCaller::launch_graph,
-                                       &GraphCaller::upload,
-                                       &GraphCaller::update,
-                                       &GraphCaller::set_executable_node,
-                                       &GraphCaller::trim_graph_memory,
-                                       &GraphCaller::begin_capture,
-                                       &GraphCaller::end_capture,
-                                       &GraphCaller::record,
-                                       &GraphCaller::wait_for_event,
-                                       &GraphCaller::set,
-                                       &GraphCaller::launch_host_function,
-                                       &GraphCaller::launch_kernel,
-                                       &GraphCaller::ask_capture,
-                                       &GraphCaller::make_user_object,
-                                       &GraphCaller::retain_user_object,
-                                       &GraphCaller::make_pool,
-                                       &GraphCaller::allocate_from_pool,
-                                       &GraphCaller::free_from_pool,
-                                       &GraphCaller::trim_pool,
-                                       &GraphCaller::reserve_range,
-                                       &GraphCaller::make_physical,
-                                       &GraphCaller::export_and_import,
-                                       &GraphCaller::map,
-                                       &GraphCaller::unmap,
-                                       &GraphCaller::retain_mapped,
-                                       &GraphCaller::set_mapped};
+  static constexpr Action<GraphCaller> actions[] = {&GraphCaller::make_stream,
+                                                    &GraphCaller::make_event,
+                                                    &GraphCaller::allocate,
+                                                    &GraphCaller::synchronize,
+                                                    &GraphCaller::make_graph,
+                                                    &GraphCaller::add_node,
+                                                    &GraphCaller::add_node,
+                                                    &GraphCaller::add_node,
+                                                    &GraphCaller::add_node,
+                                                    &GraphCaller::destroy_node,
+                                                    &GraphCaller::add_edge,
+                                                    &GraphCaller::add_edge,
+                                                    &GraphCaller::remove_edge,
+                                                    &GraphCaller::ask_graph,
+                                                    &GraphCaller::set_node,
+                                                    &GraphCaller::instantiate,
+                                                    &GraphCaller::launch_graph,
+                                                    &GraphCaller::launch_graph,
+                                                    &GraphCaller::upload,
+                                                    &GraphCaller::update,
+                                                    &GraphCaller::set_executable_node,
+                                                    &GraphCaller::trim_graph_memory,
+                                                    &GraphCaller::begin_capture,
+                                                    &GraphCaller::end_capture,
+                                                    &GraphCaller::record,
+                                                    &GraphCaller::wait_for_event,
+                                                    &GraphCaller::set,
+                                                    &GraphCaller::launch_host_function,
+                                                    &GraphCaller::launch_kernel,
+                                                    &GraphCaller::ask_capture,
+                                                    &GraphCaller::make_user_object,
+                                                    &GraphCaller::retain_user_object,
+                                                    &GraphCaller::make_pool,
+                                                    &GraphCaller::allocate_from_pool,
+                                                    &GraphCaller::free_from_pool,
+                                                    &GraphCaller::trim_pool,
+                                                    &GraphCaller::reserve_range,
+                                                    &GraphCaller::make_physical,
+                                                    &GraphCaller::export_and_import,
+                                                    &GraphCaller::map,
+                                                    &GraphCaller::unmap,
+                                                    &GraphCaller::retain_mapped,
+                                                    &GraphCaller::set_mapped};
 };
 
 }  // namespace stress

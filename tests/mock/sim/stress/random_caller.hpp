@@ -32,9 +32,18 @@ class RandomCaller {
     count(d().cuCtxSetCurrent(is_other ? handle_of<CUcontext>(context) : world_.primary));
   }
 
+  // Shares a new object with the other threads, and destroys the one that it replaces.
+  template <class Handle, class Slots, class Destroy>
+  void share(Handle made, Slots &slots, Destroy destroy) {
+    if (const std::uint64_t replaced = slots.put(random(), number_of(made)); replaced != 0)
+      check(destroy(handle_of<Handle>(replaced)));
+  }
+
+  template <class Self>
+  using Action = void (Self::*)();
   // Makes calls until all threads together have made enough.
   template <class Self, std::size_t count>
-  static void make_calls(Self &self, void (Self::*const (&actions)[count])()) {
+  static void make_calls(Self &self, const Action<Self> (&actions)[count]) {
     while (self.world_.made < self.world_.calls) (self.*actions[self.random() % count])();
   }
   void add_results() {
