@@ -29,9 +29,10 @@ TEST(Words, Handles_have_nouns_and_the_special_streams_names) {
 
 TEST(Words, Flags_are_the_names_that_their_call_gives_them) {
   using cushim::mock::flags_text;
-  EXPECT_EQ(flags_text("cuEventCreate", 0), "CU_EVENT_DEFAULT");
-  EXPECT_EQ(flags_text("cuEventCreate", 6), "CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
-  EXPECT_EQ(flags_text("cuEventCreate", 0x42), "CU_EVENT_DISABLE_TIMING | 0x40");
+  const auto of_event = [](unsigned flags) { return flags_text("cuEventCreate", flags); };
+  EXPECT_EQ(of_event(0), "CU_EVENT_DEFAULT");
+  EXPECT_EQ(of_event(6), "CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
+  EXPECT_EQ(of_event(0x42), "CU_EVENT_DISABLE_TIMING | 0x40");
   EXPECT_EQ(flags_text("cuStreamWaitValue32", 3), "CU_STREAM_WAIT_VALUE_NOR");
   EXPECT_EQ(flags_text("cuMemHostAlloc", 0), "0");
   EXPECT_EQ(flags_text("cuNoFlags", 5), "5");

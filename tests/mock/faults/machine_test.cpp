@@ -14,14 +14,19 @@ CUresult allocate(std::size_t bytes = 4096) {
   return driver().cuMemAlloc(&memory, bytes);
 }
 
+// Returns the results of so many allocations.
+std::vector<CUresult> allocations(int count) {
+  std::vector<CUresult> results;
+  for (int i = 0; i < count; ++i) results.push_back(allocate());
+  return results;
+}
+
 std::vector<InjectedFault> injected(const Running &running) { return running.machine.usage().faults; }
 
 TEST(CallFaults, Strike_the_call_of_that_number_and_no_other) {
   const Running running({.faults = "cuMemAlloc:3=OUT_OF_MEMORY"});
-  EXPECT_EQ(allocate(), CUDA_SUCCESS);
-  EXPECT_EQ(allocate(), CUDA_SUCCESS);
-  EXPECT_EQ(allocate(), CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(allocate(), CUDA_SUCCESS);
+  EXPECT_EQ(allocations(4),
+            (std::vector{CUDA_SUCCESS, CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY, CUDA_SUCCESS}));
   const auto faults = injected(running);
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].rule, "cuMemAlloc:3=OUT_OF_MEMORY");
@@ -35,11 +40,8 @@ TEST(CallFaults, Strike_the_call_of_that_number_and_no_other) {
 
 TEST(CallFaults, Strike_ranges_of_calls_and_the_first_rule_decides) {
   const Running running({.faults = "cuMemAlloc:2-3=OUT_OF_MEMORY; cuMem*:3+=UNKNOWN"});
-  EXPECT_EQ(allocate(), CUDA_SUCCESS);
-  EXPECT_EQ(allocate(), CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(allocate(), CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(allocate(), CUDA_ERROR_UNKNOWN);
-  EXPECT_EQ(allocate(), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(allocations(5), (std::vector{CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY,
+                                         CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN}));
 }
 
 TEST(CallFaults, Reach_pointers_that_are_looked_up) {

@@ -134,15 +134,21 @@ TEST(Expectation, VerifyAndClearExpectations_takes_a_mock_driver) {
   EXPECT_THAT(text, HasSubstr("cuInit"));
 }
 
+// Expects that cuInit(0) returns this result and fails the test with this message.
+void expect_failure_of_init(MockDriver &mock, CUresult wanted, const char *message) {
+  CUresult result = CUDA_SUCCESS;
+  const std::string text = failures_of([&] { result = mock.driver().cuInit(0); });
+  EXPECT_EQ(result, wanted);
+  EXPECT_THAT(text, HasSubstr(message));
+}
+
 TEST(Expectation, After_they_are_cleared_a_call_is_unset_again) {
   MockDriver mock;
   EXPECT_CALL(mock, cuInit(0));
   EXPECT_EQ(mock.driver().cuInit(0), CUDA_SUCCESS);
   EXPECT_TRUE(testing::Mock::VerifyAndClearExpectations(&mock));
-  CUresult result = CUDA_SUCCESS;
-  const std::string text = failures_of([&] { result = mock.driver().cuInit(0); });
-  EXPECT_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT(text, HasSubstr("without an expectation or default action:\n    cuInit(Flags = 0)"));
+  expect_failure_of_init(mock, CUDA_ERROR_NOT_SUPPORTED,
+                         "without an expectation or default action:\n    cuInit(Flags = 0)");
 }
 
 TEST(Expectation, After_they_are_cleared_a_call_without_parameters_is_unset_again_too) {
@@ -232,10 +238,7 @@ TEST(Expectation, A_call_too_many_fails_the_test_and_does_not_succeed) {
   MockDriver mock;
   EXPECT_CALL(mock, cuInit(0)).WillOnce(Returns(CUDA_SUCCESS));
   EXPECT_EQ(mock.driver().cuInit(0), CUDA_SUCCESS);
-  CUresult result = CUDA_SUCCESS;
-  const std::string text = failures_of([&] { result = mock.driver().cuInit(0); });
-  EXPECT_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT(text, HasSubstr("called more times than expected"));
+  expect_failure_of_init(mock, CUDA_ERROR_NOT_SUPPORTED, "called more times than expected");
 }
 
 TEST(Expectation, A_failure_inside_an_action_reaches_the_test_and_leaves_the_answer) {
@@ -244,10 +247,7 @@ TEST(Expectation, A_failure_inside_an_action_reaches_the_test_and_leaves_the_ans
     EXPECT_EQ(flags, 1u) << "in the action";
     return CUDA_ERROR_NO_DEVICE;
   });
-  CUresult result = CUDA_SUCCESS;
-  const std::string text = failures_of([&] { result = mock.driver().cuInit(0); });
-  EXPECT_EQ(result, CUDA_ERROR_NO_DEVICE);
-  EXPECT_THAT(text, HasSubstr("in the action"));
+  expect_failure_of_init(mock, CUDA_ERROR_NO_DEVICE, "in the action");
 }
 
 TEST(Expectation, An_exception_of_an_action_reaches_the_caller_and_earlier_failures_are_kept) {

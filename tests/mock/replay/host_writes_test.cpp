@@ -21,12 +21,14 @@ using testing::IsEmpty;
 
 class HostWrites : public Player {
  protected:
-  // Records with the schedule, and plays with every schedule.
-  Recording recorded(Schedule schedule, const Program &program) {
+  // Records a program that begins with a current context, pinned memory and a stream.
+  using HostProgram = std::function<void(Driver &driver, unsigned *pinned, CUstream stream)>;
+  Recording recorded(Schedule schedule, const HostProgram &program) {
     const Machine machine({.schedule = schedule});
     {
       const replay::Recorder recorder(machine.driver(), file_);
-      program(machine.driver());
+      make_context(machine.driver());
+      program(machine.driver(), pinned(machine.driver()), stream(machine.driver()));
     }
     return Recording::read(file_);
   }
@@ -45,177 +47,143 @@ class HostWrites : public Player {
     }
   }
 
-  static unsigned *pinned(Driver &driver) {
-    void *memory = nullptr;
-    EXPECT_EQ(driver.cuMemHostAlloc(&memory, 4096, 0), CUDA_SUCCESS);
-    return static_cast<unsigned *>(memory);
-  }
-  static CUstream stream(Driver &driver) {
-    CUstream stream = nullptr;
-    EXPECT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-    return stream;
+  static CUresult wait_for(Driver &driver, CUstream stream, unsigned *word, unsigned value = 5) {
+    return driver.cuStreamWaitValue32(stream, reinterpret_cast<CUdeviceptr>(word), value,
+                                      CU_STREAM_WAIT_VALUE_EQ);
   }
   static void set_to_7(void *word) { std::atomic_ref(*static_cast<unsigned *>(word)).store(7); }
 };
 
 TEST_F(HostWrites, Of_a_host_function_are_made_before_the_next_work_of_its_stream) {
   for (const Schedule schedule : {Schedule::eager, Schedule::deferred, Schedule::background})
-    expect_equal_in_each_schedule(recorded(schedule, [](Driver &driver) {
-      make_context(driver);
-      unsigned *const from = pinned(driver), result = 0;
-      const CUstream in = stream(driver);
+    expect_equal_in_each_schedule(recorded(schedule, [](Driver &driver, unsigned *from, CUstream in) {
       CUdeviceptr memory = 0;
       driver.cuMemAlloc(&memory, 4);
       from[100] = 1;
       driver.cuLaunchHostFunc(in, set_to_7, from + 100);
       driver.cuMemcpyHtoDAsync(memory, from + 100, 4, in);
       driver.cuStreamSynchronize(in);
-      driver.cuMemcpyDtoH(&result, memory, 4);
-      EXPECT_EQ(result, 7U);
+      EXPECT_EQ(word_at(driver, memory), 7U);
     }));
 }
 
 TEST_F(HostWrites, Of_a_callback_are_made) {
-  expect_equal_in_each_schedule(recorded(Schedule::deferred, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const from = pinned(driver), result = 0;
-    const CUstream in = stream(driver);
+  expect_equal_in_each_schedule(recorded(Schedule::deferred, [](Driver &driver, unsigned *from, CUstream in) {
     CUdeviceptr memory = 0;
     driver.cuMemAlloc(&memory, 4);
     driver.cuStreamAddCallback(
         in, [](CUstream, CUresult, void *word) { set_to_7(word); }, from, 0);
     driver.cuMemcpyHtoDAsync(memory, from, 4, in);
     driver.cuStreamSynchronize(in);
-    driver.cuMemcpyDtoH(&result, memory, 4);
-    EXPECT_EQ(result, 7U);
+    EXPECT_EQ(word_at(driver, memory), 7U);
   }));
 }
 
 TEST_F(HostWrites, That_release_a_stream_are_made_before_the_next_call) {
-  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const flag = pinned(driver);
-    const CUstream in = stream(driver);
-    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
-    EXPECT_EQ(driver.cuStreamQuery(in), CUDA_ERROR_NOT_READY);
-    std::atomic_ref(*flag).store(5);
-    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
-  }));
+  expect_equal_in_each_schedule(
+      recorded(Schedule::background, [](Driver &driver, unsigned *flag, CUstream in) {
+        wait_for(driver, in, flag);
+        EXPECT_EQ(driver.cuStreamQuery(in), CUDA_ERROR_NOT_READY);
+        std::atomic_ref(*flag).store(5);
+        EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+      }));
 }
 
 TEST_F(HostWrites, That_release_a_stream_are_made_if_work_of_any_memory_follows_the_wait) {
-  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const flag = pinned(driver);
-    const CUstream in = stream(driver);
-    CUgraph graph = nullptr;
-    CUgraphExec executable = nullptr;
-    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
-    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
-    EXPECT_EQ(driver.cuGraphLaunch(executable, in), CUDA_SUCCESS);
-    std::atomic_ref(*flag).store(5);
-    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
-  }));
+  expect_equal_in_each_schedule(
+      recorded(Schedule::background, [](Driver &driver, unsigned *flag, CUstream in) {
+        const CUgraphExec executable = instantiated(driver, graph(driver));
+        wait_for(driver, in, flag);
+        EXPECT_EQ(driver.cuGraphLaunch(executable, in), CUDA_SUCCESS);
+        std::atomic_ref(*flag).store(5);
+        EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+      }));
 }
 
 TEST_F(HostWrites, That_release_a_stream_are_made_if_other_work_may_use_the_memory) {
-  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const flag = pinned(driver);
-    const CUstream waiting = stream(driver), other = stream(driver);
-    CUgraph graph = nullptr;
-    CUgraphExec executable = nullptr;
-    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
-    driver.cuStreamWaitValue32(waiting, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
-    EXPECT_EQ(driver.cuGraphLaunch(executable, other), CUDA_SUCCESS);
-    std::atomic_ref(*flag).store(5);
-    EXPECT_EQ(driver.cuStreamSynchronize(waiting), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuStreamSynchronize(other), CUDA_SUCCESS);
-  }));
+  expect_equal_in_each_schedule(
+      recorded(Schedule::background, [](Driver &driver, unsigned *flag, CUstream waiting) {
+        const CUstream other = stream(driver);
+        const CUgraphExec executable = instantiated(driver, graph(driver));
+        wait_for(driver, waiting, flag);
+        EXPECT_EQ(driver.cuGraphLaunch(executable, other), CUDA_SUCCESS);
+        std::atomic_ref(*flag).store(5);
+        EXPECT_EQ(driver.cuStreamSynchronize(waiting), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuStreamSynchronize(other), CUDA_SUCCESS);
+      }));
 }
 
 TEST_F(HostWrites, To_the_source_of_a_copy_behind_a_wait_are_made_before_the_stream_is_released) {
   for (const bool has_rows : {false, true})
-    expect_equal_in_each_schedule(recorded(Schedule::background, [&](Driver &driver) {
-      make_context(driver);
-      unsigned *const flag = pinned(driver), *const from = pinned(driver), result = 0;
-      const CUstream in = stream(driver);
-      CUdeviceptr memory = 0;
-      driver.cuMemAlloc(&memory, 4);
-      from[1] = 1;
-      driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
-      CUDA_MEMCPY2D rows{};
-      rows.srcMemoryType = CU_MEMORYTYPE_HOST;
-      rows.srcHost = from + 1;
-      rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-      rows.dstDevice = memory;
-      rows.WidthInBytes = 4;
-      rows.Height = 1;
-      EXPECT_EQ(
-          has_rows ? driver.cuMemcpy2DAsync(&rows, in) : driver.cuMemcpyHtoDAsync(memory, from + 1, 4, in),
-          CUDA_SUCCESS);
-      from[1] = 2;
-      std::atomic_ref(*flag).store(5);
-      EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
-      driver.cuMemcpyDtoH(&result, memory, 4);
-      EXPECT_EQ(result, 2U);
-    }));
+    expect_equal_in_each_schedule(
+        recorded(Schedule::background, [&](Driver &driver, unsigned *flag, CUstream in) {
+          unsigned *const from = pinned(driver);
+          CUdeviceptr memory = 0;
+          driver.cuMemAlloc(&memory, 4);
+          from[1] = 1;
+          wait_for(driver, in, flag);
+          CUDA_MEMCPY2D rows{};
+          rows.srcMemoryType = CU_MEMORYTYPE_HOST;
+          rows.srcHost = from + 1;
+          rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+          rows.dstDevice = memory;
+          rows.WidthInBytes = 4;
+          rows.Height = 1;
+          EXPECT_EQ(has_rows ? driver.cuMemcpy2DAsync(&rows, in)
+                             : driver.cuMemcpyHtoDAsync(memory, from + 1, 4, in),
+                    CUDA_SUCCESS);
+          from[1] = 2;
+          std::atomic_ref(*flag).store(5);
+          EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+          EXPECT_EQ(word_at(driver, memory), 2U);
+        }));
 }
 
 TEST_F(HostWrites, That_release_a_stream_are_made_after_a_wait_for_another_context) {
-  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const flag = pinned(driver);
-    const CUstream in = stream(driver);
-    CUcontext other = nullptr;
-    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
-    EXPECT_EQ(exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
-    std::atomic_ref(*flag).store(5);
-    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
-  }));
+  expect_equal_in_each_schedule(
+      recorded(Schedule::background, [](Driver &driver, unsigned *flag, CUstream in) {
+        CUcontext other = nullptr;
+        wait_for(driver, in, flag);
+        EXPECT_EQ(exact::cuCtxCreate_v3020(driver)(&other, 0, 0), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+        std::atomic_ref(*flag).store(5);
+        EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+      }));
 }
 
 #if CUDA_VERSION >= 12080
 TEST_F(HostWrites, Are_made_before_a_batch_of_copies) {
-  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const from = pinned(driver), result = 0;
-    const CUstream in = stream(driver);
-    CUdeviceptr to = 0, source = reinterpret_cast<CUdeviceptr>(from + 1);
-    std::size_t size = 4, index = 0, failed = 0;
-    CUmemcpyAttributes attributes{};
-    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    driver.cuMemAlloc(&to, 4);
-    from[1] = 7;
-    EXPECT_EQ(
-        exact::cuMemcpyBatchAsync_v12080(driver)(&to, &source, &size, 1, &attributes, &index, 1, &failed, in),
-        CUDA_SUCCESS);
-    driver.cuStreamSynchronize(in);
-    driver.cuMemcpyDtoH(&result, to, 4);
-    EXPECT_EQ(result, 7U);
-  }));
+  expect_equal_in_each_schedule(
+      recorded(Schedule::background, [](Driver &driver, unsigned *from, CUstream in) {
+        CUdeviceptr to = 0, source = reinterpret_cast<CUdeviceptr>(from + 1);
+        std::size_t size = 4, index = 0, failed = 0;
+        CUmemcpyAttributes attributes{};
+        attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+        driver.cuMemAlloc(&to, 4);
+        from[1] = 7;
+        EXPECT_EQ(exact::cuMemcpyBatchAsync_v12080(driver)(&to, &source, &size, 1, &attributes, &index, 1,
+                                                           &failed, in),
+                  CUDA_SUCCESS);
+        driver.cuStreamSynchronize(in);
+        EXPECT_EQ(word_at(driver, to), 7U);
+      }));
 }
 #endif
 
 TEST_F(HostWrites, That_release_a_batch_of_waits_are_made_before_the_next_call) {
-  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const flag = pinned(driver);
-    const CUstream in = stream(driver);
-    CUstreamBatchMemOpParams waits[2]{};
-    for (int i = 0; i < 2; ++i) {
-      waits[i].operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-      waits[i].waitValue.address = reinterpret_cast<CUdeviceptr>(flag + i);
-      waits[i].waitValue.value = 5;
-      waits[i].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
-    }
-    EXPECT_EQ(driver.cuStreamBatchMemOp(in, 2, waits, 0), CUDA_SUCCESS);
-    for (unsigned i = 0; i < 2; ++i) std::atomic_ref(flag[i]).store(5);
-    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
-  }));
+  expect_equal_in_each_schedule(
+      recorded(Schedule::background, [](Driver &driver, unsigned *flag, CUstream in) {
+        CUstreamBatchMemOpParams waits[2]{};
+        for (int i = 0; i < 2; ++i) {
+          waits[i].operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+          waits[i].waitValue.address = reinterpret_cast<CUdeviceptr>(flag + i);
+          waits[i].waitValue.value = 5;
+          waits[i].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+        }
+        EXPECT_EQ(driver.cuStreamBatchMemOp(in, 2, waits, 0), CUDA_SUCCESS);
+        for (unsigned i = 0; i < 2; ++i) std::atomic_ref(flag[i]).store(5);
+        EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
+      }));
 }
 
 TEST_F(HostWrites, Of_another_thread_that_release_a_call_are_made_while_the_call_waits) {
@@ -232,7 +200,7 @@ TEST_F(HostWrites, Of_another_thread_that_release_a_call_are_made_while_the_call
     make_context(driver);
     unsigned *const flag = pinned(driver);
     const CUstream in = stream(driver);
-    driver.cuStreamWaitValue32(in, reinterpret_cast<CUdeviceptr>(flag), 5, CU_STREAM_WAIT_VALUE_EQ);
+    wait_for(driver, in, flag);
     std::thread writer([&] {
       is_waiting.wait(false);
       std::atomic_ref(*flag).store(5);
@@ -244,22 +212,18 @@ TEST_F(HostWrites, Of_another_thread_that_release_a_call_are_made_while_the_call
 }
 
 TEST_F(HostWrites, Of_a_host_function_that_releases_another_stream_are_made) {
-  expect_equal_in_each_schedule(recorded(Schedule::background, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const flag = pinned(driver);
-    const CUstream waiting = stream(driver), releasing = stream(driver);
-    driver.cuStreamWaitValue32(waiting, reinterpret_cast<CUdeviceptr>(flag), 7, CU_STREAM_WAIT_VALUE_EQ);
-    driver.cuLaunchHostFunc(releasing, set_to_7, flag);
-    EXPECT_EQ(driver.cuStreamSynchronize(waiting), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuStreamSynchronize(releasing), CUDA_SUCCESS);
-  }));
+  expect_equal_in_each_schedule(
+      recorded(Schedule::background, [](Driver &driver, unsigned *flag, CUstream waiting) {
+        const CUstream releasing = stream(driver);
+        wait_for(driver, waiting, flag, 7);
+        driver.cuLaunchHostFunc(releasing, set_to_7, flag);
+        EXPECT_EQ(driver.cuStreamSynchronize(waiting), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuStreamSynchronize(releasing), CUDA_SUCCESS);
+      }));
 }
 
 TEST_F(HostWrites, Of_a_host_function_that_is_captured_are_reported_as_missing) {
-  const Recording recording = recorded(Schedule::eager, [](Driver &driver) {
-    make_context(driver);
-    unsigned *const word = pinned(driver);
-    const CUstream in = stream(driver);
+  const Recording recording = recorded(Schedule::eager, [](Driver &driver, unsigned *word, CUstream in) {
     CUgraph graph = nullptr;
     CUgraphNode node = nullptr;
     std::size_t count = 1;

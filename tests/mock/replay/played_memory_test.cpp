@@ -81,22 +81,19 @@ TEST_F(Player, Copies_of_rows_of_pageable_memory_are_made_with_their_bytes) {
 #if CUDA_VERSION >= 12040
 TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_their_structures_lead_to) {
   expect_equal([](Driver &driver) {
+    const CUstream in = stream(driver);
     CUdeviceptr memory = 0;
-    CUstream stream = nullptr;
-    CUgraph graph = nullptr;
-    CUgraphExec executable = nullptr;
     CUgraphNode nodes[2] = {};
     CUcontext context = nullptr;
     unsigned more = 12;
     driver.cuCtxGetCurrent(&context);
-    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     const CUfunction kernel = kernel_of(driver, kAdd, "add");
     driver.cuMemAlloc(&memory, 64);
     driver.cuMemsetD8(memory, 0, 64);
     void *parameters[] = {&memory, &more};
     CUlaunchAttribute attribute{};
     attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-    const CUlaunchConfig config = launch_of_one_thread(stream, attribute);
+    const CUlaunchConfig config = launch_of_one_thread(in, attribute);
     EXPECT_EQ(driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr), CUDA_SUCCESS);
     const CUDA_KERNEL_NODE_PARAMS node = node_of_one_thread(kernel, parameters);
     CUstreamBatchMemOpParams operation = write_of_word(memory + 4, 77);
@@ -104,12 +101,11 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
     operations.ctx = context;
     operations.count = 1;
     operations.paramArray = &operation;
-    driver.cuGraphCreate(&graph, 0);
-    EXPECT_EQ(driver.cuGraphAddKernelNode(&nodes[0], graph, nullptr, 0, &node), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuGraphAddBatchMemOpNode(&nodes[1], graph, nodes, 1, &operations), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuGraphLaunch(executable, stream), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    const CUgraph all = graph(driver);
+    EXPECT_EQ(driver.cuGraphAddKernelNode(&nodes[0], all, nullptr, 0, &node), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddBatchMemOpNode(&nodes[1], all, nodes, 1, &operations), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(instantiated(driver, all), in), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
     EXPECT_EQ(word_at(driver, memory), 24U);
     EXPECT_EQ(word_at(driver, memory + 4), 77U);
   });
@@ -120,8 +116,6 @@ TEST_F(Player, Launches_with_attributes_and_kernel_nodes_are_made_with_what_thei
 TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_structures_lead_to) {
   expect_equal([](Driver &driver) {
     CUdeviceptr memory = 0;
-    CUgraph graph = nullptr;
-    CUgraphExec executable = nullptr;
     CUgraphNode nodes[3] = {};
     CUcontext context = nullptr;
     unsigned more = 12, *pinned = nullptr;
@@ -130,7 +124,7 @@ TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_struc
     driver.cuMemAlloc(&memory, 64);
     driver.cuMemAllocHost(reinterpret_cast<void **>(&pinned), 4096);
     pinned[0] = 30;
-    driver.cuGraphCreate(&graph, 0);
+    const CUgraph all = graph(driver);
     CUgraphNodeParams copy{};
     copy.type = CU_GRAPH_NODE_TYPE_MEMCPY;
     copy.memcpy.copyCtx = context;
@@ -140,7 +134,7 @@ TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_struc
     copy.memcpy.copyParams.dstDevice = memory;
     copy.memcpy.copyParams.WidthInBytes = 4;
     copy.memcpy.copyParams.Height = copy.memcpy.copyParams.Depth = 1;
-    EXPECT_EQ(driver.cuGraphAddNode(&nodes[0], graph, nullptr, nullptr, 0, &copy), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddNode(&nodes[0], all, nullptr, nullptr, 0, &copy), CUDA_SUCCESS);
     void *parameters[] = {&memory, &more};
     CUgraphNodeParams launch{};
     launch.type = CU_GRAPH_NODE_TYPE_KERNEL;
@@ -148,7 +142,7 @@ TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_struc
     launch.kernel.gridDimX = launch.kernel.gridDimY = launch.kernel.gridDimZ = 1;
     launch.kernel.blockDimX = launch.kernel.blockDimY = launch.kernel.blockDimZ = 1;
     launch.kernel.kernelParams = parameters;
-    EXPECT_EQ(driver.cuGraphAddNode(&nodes[1], graph, &nodes[0], nullptr, 1, &launch), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddNode(&nodes[1], all, &nodes[0], nullptr, 1, &launch), CUDA_SUCCESS);
     CUstreamBatchMemOpParams operation{};
     operation.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     operation.writeValue.address = memory + 4;
@@ -158,17 +152,14 @@ TEST_F(Player, Nodes_that_are_added_by_their_type_are_made_with_what_their_struc
     operations.memOp.ctx = context;
     operations.memOp.count = 1;
     operations.memOp.paramArray = &operation;
-    EXPECT_EQ(driver.cuGraphAddNode(&nodes[2], graph, &nodes[1], nullptr, 1, &operations), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddNode(&nodes[2], all, &nodes[1], nullptr, 1, &operations), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(instantiated(driver, all), nullptr), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
     EXPECT_EQ(word_at(driver, memory), 42U);
     EXPECT_EQ(word_at(driver, memory + 4), 77U);
   });
 }
-#endif
 
-#if CUDA_VERSION >= 13000
 TEST_F(Player, Bodies_of_conditional_nodes_are_filled) {
   expect_equal([](Driver &driver) {
     CUcontext context = nullptr;

@@ -19,13 +19,7 @@ class PlayedObjects : public Player {
     EXPECT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     return stream;
   }
-  static CUfunction kernel_add(Driver &driver) {
-    CUmodule module = nullptr;
-    CUfunction kernel = nullptr;
-    EXPECT_EQ(driver.cuModuleLoadData(&module, kAdd), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuModuleGetFunction(&kernel, module, "add"), CUDA_SUCCESS);
-    return kernel;
-  }
+  static CUfunction kernel_add(Driver &driver) { return kernel_of(driver, kAdd, "add"); }
   static CUarray array_for_surfaces(Driver &driver) {
     CUarray array = nullptr;
     const CUDA_ARRAY3D_DESCRIPTOR shape{.Width = 16,
@@ -41,8 +35,7 @@ class PlayedObjects : public Player {
 
 #if CUDA_VERSION >= 12030
 TEST_F(PlayedObjects, Nodes_that_a_captured_stream_depends_on_are_those_of_the_replay) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     const CUstream in = stream(driver);
     CUdeviceptr memory = 0;
     CUgraph graph = nullptr;
@@ -71,7 +64,7 @@ TEST_F(PlayedObjects, Nodes_that_a_captured_stream_depends_on_are_those_of_the_r
     EXPECT_EQ(cushim::exact::cuGraphNodeGetDependencies_v12030(driver)(second, &first, nullptr, &count),
               CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamEndCapture(in, &graph), CUDA_SUCCESS);
-  })));
+  });
 }
 #endif
 
@@ -100,8 +93,7 @@ TEST_F(PlayedObjects, The_context_of_a_conditional_node_is_that_of_the_replay) {
 #endif
 
 TEST_F(PlayedObjects, Arrays_of_textures_and_surfaces_are_those_of_the_replay) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     const CUarray first = array_for_surfaces(driver);
     EXPECT_EQ(driver.cuArrayDestroy(first), CUDA_SUCCESS);
     CUDA_RESOURCE_DESC resource{};
@@ -114,13 +106,12 @@ TEST_F(PlayedObjects, Arrays_of_textures_and_surfaces_are_those_of_the_replay) {
     const CUDA_TEXTURE_DESC sampling{};
     EXPECT_EQ(driver.cuTexObjectCreate(&texture, &resource, &sampling, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuTexObjectDestroy(texture), CUDA_SUCCESS);
-  })));
+  });
 }
 
 #if CUDA_VERSION >= 12080
 TEST_F(PlayedObjects, Arrays_in_a_batch_of_copies_are_those_of_the_replay) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     const CUstream in = stream(driver);
     std::size_t failed = 0;
     CUdeviceptr memory = 0;
@@ -138,13 +129,12 @@ TEST_F(PlayedObjects, Arrays_in_a_batch_of_copies_are_those_of_the_replay) {
     EXPECT_EQ(driver.cuStreamSynchronize(in), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemcpyAtoH(row, copy.dst.op.array.array, 0, sizeof row), CUDA_SUCCESS);
     EXPECT_EQ(row[0], 7);
-  })));
+  });
 }
 #endif
 
 TEST_F(PlayedObjects, Parameters_that_are_set_one_by_one_have_the_addresses_of_the_replay) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     const CUfunction kernel = kernel_add(driver);
     CUdeviceptr memory = 0;
     unsigned sum = 0;
@@ -157,12 +147,11 @@ TEST_F(PlayedObjects, Parameters_that_are_set_one_by_one_have_the_addresses_of_t
     EXPECT_EQ(driver.cuLaunch(kernel), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemcpyDtoH(&sum, memory, 4), CUDA_SUCCESS);
     EXPECT_EQ(sum, 42U);
-  })));
+  });
 }
 
 TEST_F(PlayedObjects, Launches_may_have_the_address_of_an_empty_array_of_attributes) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     const CUfunction kernel = kernel_add(driver);
     CUdeviceptr memory = 0;
     unsigned add = 1;
@@ -175,12 +164,11 @@ TEST_F(PlayedObjects, Launches_may_have_the_address_of_an_empty_array_of_attribu
     void *parameters[] = {&memory, &add};
     EXPECT_EQ(driver.cuLaunchKernelEx(&config, kernel, parameters, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
-  })));
+  });
 }
 
 TEST_F(PlayedObjects, Addresses_of_a_reservation_are_known_after_a_part_of_it_was_mapped) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     constexpr std::size_t kPart = std::size_t{2} << 20;
     CUdeviceptr base = 0;
     CUmemAllocationProp properties{};
@@ -195,31 +183,29 @@ TEST_F(PlayedObjects, Addresses_of_a_reservation_are_known_after_a_part_of_it_wa
     }
     EXPECT_EQ(driver.cuMemUnmap(base, 2 * kPart), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemAddressFree(base, 2 * kPart), CUDA_SUCCESS);
-  })));
+  });
 }
 
 #if CUDA_VERSION >= 12010
 TEST_F(PlayedObjects, Attributes_of_coredumps_are_set_and_compared) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     char file[] = "core.recorded", found[1024] = {};
     std::size_t size = sizeof file, most = sizeof found;
     EXPECT_EQ(driver.cuCoredumpSetAttributeGlobal(CU_COREDUMP_FILE, file, &size), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, found, &most), CUDA_SUCCESS);
     EXPECT_STREQ(found, file);
-  })));
+  });
 }
 #endif
 
 TEST_F(PlayedObjects, Ids_of_physical_memory_are_not_compared) {
-  expect_equal(Recording::read(record([](Driver &driver) {
-    make_context(driver);
+  expect_equal([](Driver &driver) {
     CUdeviceptr memory = 0;
     std::uint64_t id = 0;
     EXPECT_EQ(driver.cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory), CUDA_SUCCESS);
     EXPECT_NE(id, 0U);
-  })));
+  });
 }
 
 TEST(Mapping, A_node_may_have_the_handle_of_a_node_of_an_ended_graph) {

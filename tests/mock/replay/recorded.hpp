@@ -56,6 +56,26 @@ class Recorded : public testing::Test {
     return kernel;
   }
 
+  static unsigned *pinned(Driver &driver) {
+    void *memory = nullptr;
+    EXPECT_EQ(driver.cuMemHostAlloc(&memory, 4096, 0), CUDA_SUCCESS);
+    return static_cast<unsigned *>(memory);
+  }
+  static CUstream stream(Driver &driver) {
+    CUstream stream = nullptr;
+    EXPECT_EQ(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    return stream;
+  }
+  static CUgraph graph(Driver &driver) {
+    CUgraph made = nullptr;
+    EXPECT_EQ(driver.cuGraphCreate(&made, 0), CUDA_SUCCESS);
+    return made;
+  }
+  static CUgraphExec instantiated(Driver &driver, CUgraph graph) {
+    CUgraphExec made = nullptr;
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&made, graph, 0), CUDA_SUCCESS);
+    return made;
+  }
   static unsigned word_at(Driver &driver, CUdeviceptr address) {
     unsigned word = 0;
     EXPECT_EQ(driver.cuMemcpyDtoH(&word, address, sizeof word), CUDA_SUCCESS);

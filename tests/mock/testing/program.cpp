@@ -14,18 +14,21 @@
 #include <sstream>
 #include <string>
 
+#include "support/need.hpp"
+
 namespace {
 
 using namespace cushim::testing;
 using cushim::driver;
+using cushim::test::need;
 
 class OnDevice : public ::testing::Test {
  protected:
   void SetUp() override {
     CUSHIM_NEEDS(gpus(1));
-    ASSERT_EQ(driver().cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    ASSERT_EQ(driver().cuCtxSetCurrent(context), CUDA_SUCCESS);
-    ASSERT_EQ(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    need(driver().cuDevicePrimaryCtxRetain(&context, 0));
+    need(driver().cuCtxSetCurrent(context));
+    need(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   }
   CUcontext context = nullptr;
   CUstream stream = nullptr;

@@ -57,6 +57,12 @@ class Files : public ::testing::Test {
   std::string folder;
 };
 
+// Expects that a run ended with this code and said these texts.
+void expect(const Finished &finished, int exit, std::initializer_list<const char *> texts = {}) {
+  EXPECT_EQ(finished.exit, exit) << finished;
+  for (const char *const text : texts) EXPECT_TRUE(finished.says(text)) << text << finished;
+}
+
 TEST(TestingHelp, Names_every_option) {
   const Finished help = run("--help");
   EXPECT_EQ(help.exit, 0) << help;
@@ -73,15 +79,12 @@ TEST(TestingDriver, Is_the_simulated_one_by_option_or_environment) {
 TEST(TestingDriver, Is_a_library_by_path) {
   const Finished there = run("--driver=" CUSHIM_FAKE " --gtest_filter=Answers.*");
   EXPECT_EQ(there.exit, 0) << there;
-  const Finished not_there = run("--driver=/none/libcuda.so.1 --gtest_filter=Answers.*");
-  EXPECT_EQ(not_there.exit, 1) << not_there;
-  EXPECT_TRUE(not_there.says("/none/libcuda.so.1")) << not_there;
+  expect(run("--driver=/none/libcuda.so.1 --gtest_filter=Answers.*"), 1, {"/none/libcuda.so.1"});
 }
 
 TEST(TestingDriver, May_be_none_but_the_tests_own) {
-  const Finished none = run("--driver=none --gtest_filter=Answers.Are_kept:Needs.One_gpu");
-  EXPECT_EQ(none.exit, 0) << none;
-  EXPECT_TRUE(none.says("executed 1 (1 passed, 0 failed), skipped 1; needs gpus:1 (1)")) << none;
+  expect(run("--driver=none --gtest_filter=Answers.Are_kept:Needs.One_gpu"), 0,
+         {"executed 1 (1 passed, 0 failed), skipped 1; needs gpus:1 (1)"});
 }
 TEST(TestingDriver, Without_one_the_run_is_skipped_unless_one_is_wanted) {
   const std::string filter = "--gtest_filter=Answers.Are_kept";
@@ -124,19 +127,15 @@ TEST(TestingNeeds, That_are_not_met_skip_and_a_run_without_executed_tests_fails)
   EXPECT_EQ(alone.exit, 1) << alone;
   EXPECT_TRUE(alone.says("cushim-skip: needs gpus:1000")) << alone;
   EXPECT_TRUE(alone.says("no test was executed")) << alone;
-  const Finished both = run_on_sim("Needs.*");
-  EXPECT_EQ(both.exit, 0) << both;
-  EXPECT_TRUE(both.says("executed 1 (1 passed, 0 failed), skipped 1; needs gpus:1000 (1)")) << both;
+  expect(run_on_sim("Needs.*"), 0, {"executed 1 (1 passed, 0 failed), skipped 1; needs gpus:1000 (1)"});
 }
 TEST(TestingNeeds, That_are_declared_must_be_met) {
-  const Finished declared = run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=gpus:1000");
-  EXPECT_EQ(declared.exit, 1) << declared;
-  EXPECT_TRUE(declared.says("CUSHIM_TEST_HAS declares features that were not found: gpus:1000")) << declared;
+  expect(run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=gpus:1000"), 1,
+         {"CUSHIM_TEST_HAS declares features that were not found: gpus:1000"});
 }
 TEST(TestingNeeds, Found_but_not_declared_are_reported) {
-  const Finished undeclared = run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=mem_ops");
-  EXPECT_EQ(undeclared.exit, 0) << undeclared;
-  EXPECT_TRUE(undeclared.says("found but not declared in CUSHIM_TEST_HAS: ")) << undeclared;
+  expect(run_on_sim("Needs.*", "", "CUSHIM_TEST_HAS=mem_ops"), 0,
+         {"found but not declared in CUSHIM_TEST_HAS: "});
 }
 
 TEST(TestingHold, Keeps_work_unfinished) { EXPECT_EQ(run_on_sim("OnDevice.*").exit, 0); }
@@ -163,15 +162,10 @@ TEST(TestingFresh, Failures_skips_and_crashes_are_passed_on) {
 }
 
 TEST(TestingFresh, Processes_are_of_their_own_tests_alone) {
-  const Finished all = run_on_sim("FreshWith*:*FreshTwice.*");
-  EXPECT_EQ(all.exit, 0) << all;
-  EXPECT_TRUE(all.says("executed 4 (4 passed, 0 failed)")) << all;
+  expect(run_on_sim("FreshWith*:*FreshTwice.*"), 0, {"executed 4 (4 passed, 0 failed)"});
 }
 
-TEST(TestingChildren, Talk_and_their_ends_are_noticed) {
-  const Finished children = run_on_sim("Children.*-*dies");
-  EXPECT_EQ(children.exit, 0) << children;
-}
+TEST(TestingChildren, Talk_and_their_ends_are_noticed) { expect(run_on_sim("Children.*-*dies"), 0); }
 // run() would not return while the child holds the output open.
 TEST(TestingChildren, End_with_their_parent) { EXPECT_EQ(run_on_sim("Children.*dies").exit, 128 + SIGKILL); }
 
@@ -243,9 +237,8 @@ TEST_F(Files, Answers_are_written_the_same_twice_and_compared_line_by_line) {
   const Finished differs = run_on_sim("Answers.*", "--compare-answers=" + one, "PROGRAM_ANSWER=other");
   EXPECT_EQ(differs.exit, 1) << differs;
   EXPECT_TRUE(differs.says("Answers.Are_kept: given = none; here other")) << differs;
-  const Finished lacks = run_on_sim("Answers.Are_kept", "--compare-answers=" + one);
-  EXPECT_EQ(lacks.exit, 1) << lacks;
-  EXPECT_TRUE(lacks.says("missing:\n  Answers.From_a_fresh_process_are_kept: again = 7")) << lacks;
+  expect(run_on_sim("Answers.Are_kept", "--compare-answers=" + one), 1,
+         {"missing:\n  Answers.From_a_fresh_process_are_kept: again = 7"});
 }
 
 TEST_F(Files, Answers_in_a_folder_are_named_by_driver_gpu_and_count) {

@@ -98,13 +98,11 @@ TEST(Deadlocks, A_host_function_that_calls_the_driver) {
   const Running running;
   const Deadlock checker(driver());
   const CUstream stream = running.stream();
-  need(driver().cuLaunchHostFunc(
-      stream,
-      [](void *own) {
-        driver().cuStreamQuery(static_cast<CUstream>(own));  // does not wait
-        EXPECT_EQ(driver().cuStreamSynchronize(static_cast<CUstream>(own)), CUDA_ERROR_LAUNCH_TIMEOUT);
-      },
-      stream));
+  const auto wait = [](void *own) {
+    driver().cuStreamQuery(static_cast<CUstream>(own));  // does not wait
+    EXPECT_EQ(driver().cuStreamSynchronize(static_cast<CUstream>(own)), CUDA_ERROR_LAUNCH_TIMEOUT);
+  };
+  need(driver().cuLaunchHostFunc(stream, wait, stream));
   need(driver().cuStreamSynchronize(stream));
   const auto findings = checker.findings();
   ASSERT_EQ(findings.size(), 2u);
@@ -165,14 +163,12 @@ TEST(Deadlocks, Callbacks_are_host_functions_too) {
   const Running running;
   const Deadlock checker(driver());
   const CUstream stream = running.stream();
-  need(driver().cuStreamAddCallback(
-      stream,
-      [](CUstream, CUresult status, void *) {
-        EXPECT_EQ(status, CUDA_SUCCESS);
-        CUdeviceptr memory = 0;
-        driver().cuMemAlloc(&memory, 16);
-      },
-      nullptr, 0));
+  const auto allocate = [](CUstream, CUresult status, void *) {
+    EXPECT_EQ(status, CUDA_SUCCESS);
+    CUdeviceptr memory = 0;
+    driver().cuMemAlloc(&memory, 16);
+  };
+  need(driver().cuStreamAddCallback(stream, allocate, nullptr, 0));
   need(driver().cuStreamSynchronize(stream));
   EXPECT_EQ(checker.findings().size(), 1u);
 }

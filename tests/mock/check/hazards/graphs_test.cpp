@@ -35,6 +35,15 @@ class GraphHazards : public HazardsFound {
     need(driver().cuGraphAddMemcpyNode(&made, graph_, after.data(), after.size(), &copy, context_));
     return made;
   }
+  // Adds a child graph that sets `memory`.
+  CUgraphNode add_child() {
+    CUgraph inner = nullptr;
+    need(driver().cuGraphCreate(&inner, 0));
+    add_memset(memory, {}, inner);
+    CUgraphNode child = nullptr;
+    need(driver().cuGraphAddChildGraphNode(&child, graph_, nullptr, 0, inner));
+    return child;
+  }
   CUgraphNode add_memset(CUdeviceptr to, const Nodes &after, CUgraph graph = nullptr) const {
     const CUDA_MEMSET_NODE_PARAMS memset{
         .dst = to, .pitch = 0, .value = 1, .elementSize = 1, .width = kSize, .height = 1};
@@ -246,23 +255,14 @@ TEST_F(GraphHazards, An_update_replaces_the_accesses) {
 // ---- Child graphs and memory of graphs ----
 
 TEST_F(GraphHazards, A_node_of_a_child_graph_and_one_beside_it_are_reported) {
-  CUgraph inner = nullptr;
-  need(driver().cuGraphCreate(&inner, 0));
-  add_memset(memory, {}, inner);
-  CUgraphNode child = nullptr;
-  need(driver().cuGraphAddChildGraphNode(&child, graph_, nullptr, 0, inner));
+  add_child();
   add_copy(other, memory, {});
   launch(instantiate(), a);
   EXPECT_EQ(found(), kUnordered);
   EXPECT_NE(words().find("memset node 1 of child graph node 1 of graph 0x"), std::string::npos) << words();
 }
 TEST_F(GraphHazards, A_node_after_a_child_graph_is_not_reported) {
-  CUgraph inner = nullptr;
-  need(driver().cuGraphCreate(&inner, 0));
-  add_memset(memory, {}, inner);
-  CUgraphNode child = nullptr;
-  need(driver().cuGraphAddChildGraphNode(&child, graph_, nullptr, 0, inner));
-  add_copy(other, memory, {child});
+  add_copy(other, memory, {add_child()});
   launch(instantiate(), a);
   EXPECT_EQ(found(), kNone);
 }

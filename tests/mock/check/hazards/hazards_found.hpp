@@ -37,6 +37,29 @@ class HazardsFound : public ::testing::Test {
     need(driver().cuEventRecord(event, earlier));
     need(driver().cuStreamWaitEvent(later, event, 0));
   }
+  // Returns a word of device memory that is 0. The stream waits until it is 1.
+  CUdeviceptr word_that_holds(CUstream stream) const {
+    const CUdeviceptr word = running.memory();
+    need(driver().cuMemsetD32(word, 0, 1));
+    need(driver().cuCtxSynchronize());
+    need(driver().cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+    return word;
+  }
+  // The same for pinned memory.
+  std::uint32_t *pinned_word_that_holds(CUstream stream) const {
+    std::uint32_t *const word = running.pinned();
+    *word = 0;
+    need(driver().cuStreamWaitValue32(stream, reinterpret_cast<CUdeviceptr>(word), 1,
+                                      CU_STREAM_WAIT_VALUE_EQ));
+    return word;
+  }
+  // Returns pinned memory that stream a copies.
+  std::uint32_t *copied_pinned_memory() const {
+    std::uint32_t *const words = running.pinned(64);
+    words[0] = 1;
+    need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+    return words;
+  }
   // Ends all work, so that the checker knows what kernels accessed. Returns the violated rules.
   std::vector<std::string> found() {
     need(driver().cuCtxSynchronize());

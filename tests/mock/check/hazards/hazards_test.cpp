@@ -190,10 +190,7 @@ TEST_F(HazardsFound, A_word_that_streams_write_and_wait_for_orders_them) {
 }
 
 TEST_F(HazardsFound, A_word_may_be_waited_for_before_it_is_written) {
-  const CUdeviceptr word = running.memory();
-  need(driver().cuMemsetD32(word, 0, 1));
-  need(driver().cuCtxSynchronize());
-  need(driver().cuStreamWaitValue32(b, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+  const CUdeviceptr word = word_that_holds(b);
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   need(driver().cuStreamWriteValue32(a, word, 1, 0));
@@ -202,10 +199,7 @@ TEST_F(HazardsFound, A_word_may_be_waited_for_before_it_is_written) {
 }
 
 TEST_F(HazardsFound, A_word_that_is_written_before_the_use_orders_nothing) {
-  const CUdeviceptr word = running.memory();
-  need(driver().cuMemsetD32(word, 0, 1));
-  need(driver().cuCtxSynchronize());
-  need(driver().cuStreamWaitValue32(b, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+  const CUdeviceptr word = word_that_holds(b);
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
   need(driver().cuStreamWriteValue32(a, word, 1, 0));
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
@@ -214,9 +208,7 @@ TEST_F(HazardsFound, A_word_that_is_written_before_the_use_orders_nothing) {
 }
 
 TEST_F(HazardsFound, The_host_may_release_a_stream_when_another_is_done) {
-  std::uint32_t *const word = running.pinned();
-  *word = 0;
-  need(driver().cuStreamWaitValue32(a, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));
+  std::uint32_t *const word = pinned_word_that_holds(a);
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
   need(driver().cuStreamSynchronize(b));
@@ -226,9 +218,7 @@ TEST_F(HazardsFound, The_host_may_release_a_stream_when_another_is_done) {
 }
 
 TEST_F(HazardsFound, A_write_of_the_host_orders_nothing_without_a_wait_for_the_other_stream) {
-  std::uint32_t *const word = running.pinned();
-  *word = 0;
-  need(driver().cuStreamWaitValue32(a, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));
+  std::uint32_t *const word = pinned_word_that_holds(a);
   need(driver().cuMemsetD8Async(memory, 1, 100, a));
   need(driver().cuMemsetD8Async(memory, 1, 100, b));
   std::atomic_ref(*word).store(1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels in the hazard checker: each defect with its corrected twin.
+#include "support/kernels.hpp"
 #include "hazards_found.hpp"
 #include "support/ptx_header.hpp"
 
@@ -30,9 +31,8 @@ constexpr const char *kKernels = CUSHIM_PTX_HEADER R"(
   ld.param.u64 %d0, [to];
   ld.param.u64 %d1, [from];
   mov.u32 %r2, %tid.x;
-  mul.wide.u32 %d2, %r2, 4;
-  add.u64 %d0, %d0, %d2;
-  add.u64 %d1, %d1, %d2;
+  mad.wide.u32 %d0, %r2, 4, %d0;
+  mad.wide.u32 %d1, %r2, 4, %d1;
   ld.global.u32 %r1, [%d1];
   st.global.u32 [%d0], %r1;
   ret;
@@ -43,10 +43,9 @@ constexpr std::size_t kCount = 256, kSize = kCount * 4;  // of the memory that a
 class KernelHazards : public HazardsFound {
  protected:
   KernelHazards() {
-    CUmodule module = nullptr;
-    need(driver().cuModuleLoadData(&module, kKernels));
-    need(driver().cuModuleGetFunction(&set_, module, "set"));
-    need(driver().cuModuleGetFunction(&copy_, module, "copy"));
+    const CUmodule module = test::loaded_module(kKernels);
+    set_ = test::kernel_of(module, "set");
+    copy_ = test::kernel_of(module, "copy");
   }
   static void launch(CUfunction kernel, CUstream stream, std::vector<void *> parameters) {
     need(driver().cuLaunchKernel(kernel, 1, 1, 1, kCount, 1, 1, 0, stream, parameters.data(), nullptr));

@@ -11,12 +11,17 @@ using Kind = Order::Kind;
 const int contexts[2] = {};
 const ContextKey kContext = &contexts[0], kOther = &contexts[1];
 
-TEST(Order, Work_in_one_stream_is_in_order) {
+// An order with a stream that has work.
+struct BusyStream {
   Order order;
-  const StreamIndex stream_index = order.open(kContext, Kind::non_blocking);
-  const Epoch first = order.submit(stream_index);
-  order.submit(stream_index);
-  EXPECT_TRUE(order.is_before(first, stream_index));
+  const StreamIndex one = order.open(kContext, Kind::non_blocking);
+  const Epoch first = order.submit(one);
+};
+
+TEST(Order, Work_in_one_stream_is_in_order) {
+  auto [order, one, first] = BusyStream();
+  order.submit(one);
+  EXPECT_TRUE(order.is_before(first, one));
 }
 
 TEST(Order, Work_in_two_streams_has_no_order) {
@@ -71,9 +76,7 @@ TEST(Order, Work_that_the_host_knows_to_be_done_comes_before_later_submissions) 
 }
 
 TEST(Order, A_stream_index_is_reused_when_its_work_is_known_to_be_done) {
-  Order order;
-  const StreamIndex one = order.open(kContext, Kind::non_blocking);
-  const Epoch last = order.submit(one);
+  auto [order, one, last] = BusyStream();
   order.close(one);
   EXPECT_NE(order.open(kContext, Kind::non_blocking), one) << "it may still be busy";
   order.host_learns(order.work_of(kContext));
@@ -92,9 +95,7 @@ TEST(Order, A_destroyed_blocking_stream_still_binds_the_legacy_stream) {
 }
 
 TEST(Order, The_end_of_a_context_is_the_end_of_its_work) {
-  Order order;
-  const StreamIndex one = order.open(kContext, Kind::non_blocking);
-  const Epoch first = order.submit(one);
+  auto [order, one, first] = BusyStream();
   order.end(kContext);
   EXPECT_TRUE(order.is_done(first));
 }

@@ -6,18 +6,14 @@ namespace cushim::check {
 namespace {
 
 TEST_F(HazardsFound, Pinned_memory_that_changes_before_the_copy_is_known_to_be_done) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+  std::uint32_t *const words = copied_pinned_memory();
   words[0] = 2;
   need(driver().cuStreamSynchronize(a));
   EXPECT_EQ(rules(), Names{"pinned-source-changed"});
 }
 
 TEST_F(HazardsFound, Pinned_memory_that_changes_afterwards_is_not_a_hazard) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+  std::uint32_t *const words = copied_pinned_memory();
   need(driver().cuStreamSynchronize(a));
   words[0] = 2;
   need(driver().cuMemcpyDtoHAsync(words, memory, 256, a));
@@ -27,9 +23,7 @@ TEST_F(HazardsFound, Pinned_memory_that_changes_afterwards_is_not_a_hazard) {
 }
 
 TEST_F(HazardsFound, Pinned_memory_may_be_filled_while_a_stream_waits_for_the_host) {
-  std::uint32_t *const words = running.pinned(64), *const word = running.pinned();
-  *word = 0;
-  need(driver().cuStreamWaitValue32(a, reinterpret_cast<CUdeviceptr>(word), 1, CU_STREAM_WAIT_VALUE_EQ));
+  std::uint32_t *const words = running.pinned(64), *const word = pinned_word_that_holds(a);
   need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
   words[0] = 2;
   std::atomic_ref(*word).store(1);
@@ -44,9 +38,7 @@ void CUDA_CB do_nothing(void *) {}
 TEST_F(HazardsFound, A_host_function_enqueued_after_pinned_memory_changed_is_no_excuse) {
   for (const CUstream stream : {a, b}) {
     Hazards hazards(driver());
-    std::uint32_t *const words = running.pinned(64);
-    words[0] = 1;
-    need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+    std::uint32_t *const words = copied_pinned_memory();
     words[0] = 2;
     need(driver().cuLaunchHostFunc(stream, &do_nothing, nullptr));
     need(driver().cuStreamSynchronize(stream));
@@ -57,9 +49,7 @@ TEST_F(HazardsFound, A_host_function_enqueued_after_pinned_memory_changed_is_no_
 }
 
 TEST_F(HazardsFound, A_host_function_on_an_unrelated_stream_is_no_excuse_for_changing_pinned_memory) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+  std::uint32_t *const words = copied_pinned_memory();
   need(driver().cuLaunchHostFunc(b, &do_nothing, nullptr));
   need(driver().cuStreamSynchronize(b));
   words[0] = 2;
@@ -68,9 +58,7 @@ TEST_F(HazardsFound, A_host_function_on_an_unrelated_stream_is_no_excuse_for_cha
 }
 
 TEST_F(HazardsFound, A_host_function_that_has_not_begun_is_no_excuse_for_changing_pinned_memory) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+  std::uint32_t *const words = copied_pinned_memory();
   need(driver().cuLaunchHostFunc(a, &do_nothing, nullptr));
   words[0] = 2;
   need(driver().cuStreamSynchronize(a));
@@ -83,9 +71,7 @@ TEST_F(HazardsFound, A_kernel_launched_with_attributes_may_tell_the_host_that_pi
       driver(), [](const auto &, auto...) { return CUDA_SUCCESS; });
   for (const bool has_kernel : {true, false}) {
     Hazards hazards(driver());
-    std::uint32_t *const words = running.pinned(64);
-    words[0] = 1;
-    need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+    std::uint32_t *const words = copied_pinned_memory();
     CUlaunchConfig configuration{};
     configuration.hStream = a;
     if (has_kernel) need(driver().cuLaunchKernelEx(&configuration, nullptr, nullptr, nullptr));
@@ -96,18 +82,14 @@ TEST_F(HazardsFound, A_kernel_launched_with_attributes_may_tell_the_host_that_pi
 }
 
 TEST_F(HazardsFound, Pinned_memory_may_change_in_a_host_function_after_the_copy) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+  std::uint32_t *const words = copied_pinned_memory();
   need(driver().cuLaunchHostFunc(a, &change, words));
   need(driver().cuStreamSynchronize(a));
   EXPECT_EQ(rules(), kNone);
 }
 
 TEST_F(HazardsFound, Pinned_memory_may_change_after_a_host_function_that_waited_for_the_copy) {
-  std::uint32_t *const words = running.pinned(64);
-  words[0] = 1;
-  need(driver().cuMemcpyHtoDAsync(memory, words, 256, a));
+  std::uint32_t *const words = copied_pinned_memory();
   need(driver().cuEventRecord(event, a));
   need(driver().cuStreamWaitEvent(b, event, 0));
   need(driver().cuLaunchHostFunc(b, &change, words));

@@ -19,7 +19,7 @@ void need(CUresult code, const char *call) {
 // The objects that the programs create, which its destructor frees.
 class Program {
  public:
-  Program(int streams, Version version) : version_(version) {
+  Program(int streams, Version which) : version(which) {
     NEED(cuCtxGetCurrent(&context));
     make_streams(streams);
     NEED(cuStreamCreate(&third, CU_STREAM_NON_BLOCKING));
@@ -48,13 +48,7 @@ class Program {
   Program(const Program &) = delete;
   Program &operator=(const Program &) = delete;
 
-  void record(CUevent which, CUstream stream) const { NEED(cuEventRecord(which, stream)); }
-  void wait(CUstream stream, CUevent which) const { NEED(cuStreamWaitEvent(stream, which, 0)); }
-  // The wait that the planted version leaves out.
-  void needed_wait(CUstream stream, CUevent which) const {
-    if (version_ == Version::corrected) wait(stream, which);
-  }
-
+  const Version version;
   static constexpr std::size_t kSize = 4096, kWidth = 100, kRows = 8;
 
   CUcontext context = nullptr, second_context = nullptr;
@@ -75,7 +69,6 @@ class Program {
   }
   void make_streams(int streams);
 
-  const Version version_;
   std::vector<CUstream> made_;
 };
 
@@ -261,110 +254,82 @@ const Work kAll[kWorks] = {
 
 // ---- Orders: the planted version of each leaves out one wait ----
 
+using Step = std::function<void(Program &, const Work &)>;
+using Stream = CUstream Program::*;
+using Event = CUevent Program::*;
+
 struct Order {
   const char *name;
-  void (*run)(Program &, const Work &);
+  std::vector<Step> steps;
 };
 
+constexpr Stream kFirst = &Program::first, kSecond = &Program::second, kThird = &Program::third;
+constexpr Event kEvent = &Program::event, kOther = &Program::other;
+
+void do_first(Program &p, const Work &work) { work.first(p, p.first); }
+void do_second(Program &p, const Work &work) { work.second(p, p.second); }
+
+Step record(Event event, Stream stream) {
+  return [=](Program &p, const Work &) { NEED(cuEventRecord(p.*event, p.*stream)); };
+}
+Step wait(Stream stream, Event event) {
+  return [=](Program &p, const Work &) { NEED(cuStreamWaitEvent(p.*stream, p.*event, 0)); };
+}
+// The wait that the planted version leaves out.
+Step needed_wait(Stream stream, Event event) {
+  return [=](Program &p, const Work &work) {
+    if (p.version == Version::corrected) wait(stream, event)(p, work);
+  };
+}
+
+// Writes to memory that the work uses, so that the accesses to it have a history.
+void write_in_both_streams(Program &p, const Work &) {
+  for (const CUstream stream : {p.first, p.second}) {
+    NEED(cuMemsetD8Async(p.memory, 0, 64, stream));
+    NEED(cuMemsetD8Async(p.spare, 0, 64, stream));
+    NEED(cuStreamSynchronize(stream));
+  }
+}
+
 const Order kHow[kOrders] = {
-    {"an_event",
-     [](Program &p, const Work &work) {
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       p.needed_wait(p.second, p.event);
-       work.second(p, p.second);
-     }},
+    {"an_event", {do_first, record(kEvent, kFirst), needed_wait(kSecond, kEvent), do_second}},
     {"an_event_that_is_recorded_again",
-     [](Program &p, const Work &work) {
-       p.record(p.event, p.first);
-       p.wait(p.second, p.event);
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       p.needed_wait(p.second, p.event);
-       work.second(p, p.second);
-     }},
+     {record(kEvent, kFirst), wait(kSecond, kEvent), do_first, record(kEvent, kFirst),
+      needed_wait(kSecond, kEvent), do_second}},
     {"a_third_stream_that_waits",
-     [](Program &p, const Work &work) {
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       p.needed_wait(p.third, p.event);
-       p.record(p.other, p.third);
-       p.wait(p.second, p.other);
-       work.second(p, p.second);
-     }},
+     {do_first, record(kEvent, kFirst), needed_wait(kThird, kEvent), record(kOther, kThird),
+      wait(kSecond, kOther), do_second}},
     {"a_third_stream_that_is_waited_for",
-     [](Program &p, const Work &work) {
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       p.wait(p.third, p.event);
-       p.record(p.other, p.third);
-       p.needed_wait(p.second, p.other);
-       work.second(p, p.second);
-     }},
+     {do_first, record(kEvent, kFirst), wait(kThird, kEvent), record(kOther, kThird),
+      needed_wait(kSecond, kOther), do_second}},
     {"an_event_among_others",
-     [](Program &p, const Work &work) {
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       NEED(cuMemsetD8Async(p.spare + 4000, 1, 8, p.third));
-       p.record(p.other, p.third);
-       p.wait(p.second, p.other);
-       p.needed_wait(p.second, p.event);
-       work.second(p, p.second);
-     }},
+     {do_first, record(kEvent, kFirst),
+      [](Program &p, const Work &) { NEED(cuMemsetD8Async(p.spare + 4000, 1, 8, p.third)); },
+      record(kOther, kThird), wait(kSecond, kOther), needed_wait(kSecond, kEvent), do_second}},
     {"an_event_before_and_one_after",
-     [](Program &p, const Work &work) {
-       p.record(p.event, p.first);
-       work.first(p, p.first);
-       p.record(p.other, p.first);
-       p.wait(p.second, p.event);
-       p.needed_wait(p.second, p.other);
-       work.second(p, p.second);
-     }},
+     {record(kEvent, kFirst), do_first, record(kOther, kFirst), wait(kSecond, kEvent),
+      needed_wait(kSecond, kOther), do_second}},
     {"an_event_while_the_host_waits_for_another",
-     [](Program &p, const Work &work) {
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       p.record(p.other, p.third);
-       NEED(cuEventSynchronize(p.other));
-       NEED(cuStreamSynchronize(p.third));
-       p.needed_wait(p.second, p.event);
-       work.second(p, p.second);
-     }},
+     {do_first, record(kEvent, kFirst), record(kOther, kThird),
+      [](Program &p, const Work &) {
+        NEED(cuEventSynchronize(p.other));
+        NEED(cuStreamSynchronize(p.third));
+      },
+      needed_wait(kSecond, kEvent), do_second}},
     {"an_event_that_is_destroyed",
-     [](Program &p, const Work &work) {
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       p.needed_wait(p.second, p.event);
-       NEED(cuEventDestroy(p.event));
-       NEED(cuEventCreate(&p.event, CU_EVENT_DEFAULT));
-       p.wait(p.second, p.event);  // the event is never recorded: no order
-       work.second(p, p.second);
-     }},
+     {do_first, record(kEvent, kFirst), needed_wait(kSecond, kEvent),
+      [](Program &p, const Work &) {
+        NEED(cuEventDestroy(p.event));
+        NEED(cuEventCreate(&p.event, CU_EVENT_DEFAULT));
+      },
+      wait(kSecond, kEvent),  // the event is never recorded: no order
+      do_second}},
     {"the_host_once_and_an_event_once",
-     [](Program &p, const Work &work) {
-       NEED(cuMemsetD8Async(p.memory, 0, 64, p.first));
-       NEED(cuMemsetD8Async(p.spare, 0, 64, p.first));
-       NEED(cuStreamSynchronize(p.first));
-       NEED(cuMemsetD8Async(p.memory, 0, 64, p.second));
-       NEED(cuMemsetD8Async(p.spare, 0, 64, p.second));
-       NEED(cuStreamSynchronize(p.second));
-       work.first(p, p.first);
-       p.record(p.event, p.first);
-       p.needed_wait(p.second, p.event);
-       work.second(p, p.second);
-     }},
+     {write_in_both_streams, do_first, record(kEvent, kFirst), needed_wait(kSecond, kEvent), do_second}},
     {"both_ways",
-     [](Program &p, const Work &work) {
-       p.record(p.event, p.second);
-       p.wait(p.first, p.event);
-       work.first(p, p.first);
-       p.record(p.other, p.first);
-       p.needed_wait(p.second, p.other);
-       work.second(p, p.second);
-       p.record(p.event, p.second);
-       p.wait(p.first, p.event);
-       NEED(cuMemsetD8Async(p.memory, 0, 64, p.first));
-     }},
+     {record(kEvent, kSecond), wait(kFirst, kEvent), do_first, record(kOther, kFirst),
+      needed_wait(kSecond, kOther), do_second, record(kEvent, kSecond), wait(kFirst, kEvent),
+      [](Program &p, const Work &) { NEED(cuMemsetD8Async(p.memory, 0, 64, p.first)); }}},
 };
 
 // This order records one event in both streams, so both must be of one context.
@@ -390,7 +355,7 @@ std::string name_of(const Shape &shape) {
 
 void run(const Shape &shape, Version version) {
   Program program(shape.streams, version);
-  kHow[shape.order].run(program, kAll[shape.work]);
+  for (const Step &step : kHow[shape.order].steps) step(program, kAll[shape.work]);
 }
 
 }  // namespace hazards

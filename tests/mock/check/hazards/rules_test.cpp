@@ -162,11 +162,9 @@ TEST_P(Rule, A_pinned_source_is_changed_after_its_copy) {
 // Writes its parameter's memory.
 TEST_P(Rule, A_copy_is_ordered_after_a_kernel) {
   Hazards checker(driver());
-  CUmodule module = nullptr;
-  CUfunction set = nullptr;
+  const CUmodule module = test::loaded_module(kSetKernel);
+  const CUfunction set = test::kernel_of(module, "set");
   CUdeviceptr memory = 0;
-  NEED(cuModuleLoadData(&module, kSetKernel));
-  NEED(cuModuleGetFunction(&set, module, "set"));
   NEED(cuMemAlloc(&memory, 512));
   void *parameters[] = {&memory};
   NEED(cuLaunchKernel(set, 1, 1, 1, 64, 1, 1, 0, a, parameters, nullptr));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/kernels.hpp"
 #include "support/machine_fixture.hpp"
 #include "support/ptx_header.hpp"
 
@@ -18,35 +19,27 @@ namespace {
 using sim::need;
 using Names = std::vector<std::string>;
 
+// Returns a kernel whose only instruction with access to global memory is in this line of kernels.cu. %d0:
+// the address of the word at the index %r0.
+std::string access_kernel(const std::string &name, const std::string &line, const std::string &instruction) {
+  return ".visible .entry " + name + R"((.param .u64 p, .param .u32 index)
+{
+  .reg .u32 %r<4>;
+  .reg .u64 %d<4>;
+  ld.param.u64 %d0, [p];
+  ld.param.u32 %r0, [index];
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d0, %d0, %d1;
+  .loc 1 )" +
+         line + " 3\n  " + instruction + ";\n  ret;\n}\n";
+}
+
 // read() and write() access the word at an index. race() writes the thread's index to the word of its block,
 // or to that of its thread. meet() has a barrier, before which threads from `first` on exit.
-constexpr const char *kKernels = CUSHIM_PTX_HEADER R"(
-.file 1 "kernels.cu"
-.visible .entry read(.param .u64 p, .param .u32 index)
-{
-  .reg .u32 %r<4>;
-  .reg .u64 %d<4>;
-  ld.param.u64 %d0, [p];
-  ld.param.u32 %r0, [index];
-  mul.wide.u32 %d1, %r0, 4;
-  add.u64 %d0, %d0, %d1;
-  .loc 1 7 3
-  ld.global.u32 %r1, [%d0];
-  ret;
-}
-.visible .entry write(.param .u64 p, .param .u32 index)
-{
-  .reg .u32 %r<4>;
-  .reg .u64 %d<4>;
-  ld.param.u64 %d0, [p];
-  ld.param.u32 %r0, [index];
-  mul.wide.u32 %d1, %r0, 4;
-  add.u64 %d0, %d0, %d1;
-  .loc 1 12 3
-  st.global.u32 [%d0], %r0;
-  ret;
-}
-.visible .entry race(.param .u64 p, .param .u32 by_thread)
+const std::string kKernels = CUSHIM_PTX_HEADER "\n.file 1 \"kernels.cu\"\n" +
+                             access_kernel("read", "7", "ld.global.u32 %r1, [%d0]") +
+                             access_kernel("write", "12", "st.global.u32 [%d0], %r0") +
+                             R"(.visible .entry race(.param .u64 p, .param .u32 by_thread)
 {
   .reg .pred %p0;
   .reg .u32 %r<4>;
@@ -79,13 +72,7 @@ constexpr const char *kKernels = CUSHIM_PTX_HEADER R"(
 
 class ChecksInKernels : public ::testing::Test {
  protected:
-  ChecksInKernels() { need(driver().cuModuleLoadData(&module_, kKernels)); }
-
-  CUfunction function(const char *name) const {
-    CUfunction found = nullptr;
-    need(driver().cuModuleGetFunction(&found, module_, name));
-    return found;
-  }
+  CUfunction function(const char *name) const { return test::kernel_of(module_, name); }
   // Returns the result of waiting for the kernel.
   CUresult launch(const char *name, CUdeviceptr p, unsigned number, unsigned threads = 1) const {
     void *parameters[] = {&p, &number};
@@ -105,7 +92,7 @@ class ChecksInKernels : public ::testing::Test {
   static bool has(const std::string &text, const std::string &part) { return text.find(part) != text.npos; }
 
   sim::Running running_;
-  CUmodule module_ = nullptr;
+  CUmodule module_ = test::loaded_module(kKernels);
 };
 
 const Names kNone;

@@ -17,13 +17,17 @@ struct Pair {
 CUDA_ARRAY_DESCRIPTOR flat() { return {16, 16, CU_AD_FORMAT_UNSIGNED_INT8, 1}; }
 CUDA_ARRAY3D_DESCRIPTOR deep() { return {16, 16, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1, 0}; }
 
+// Makes an object. Returns the function that ends it.
+template <class Handle, class Create, class End, class... Arguments>
+std::function<void()> made(Create create, End end, Arguments... arguments) {
+  Handle handle{};
+  need(create(&handle, arguments...));
+  return [end, handle] { need(end(handle)); };
+}
+
 const Pair kPairs[] = {
     {"A_context", "never-destroyed", "context ",
-     [] {
-       CUcontext context = nullptr;
-       need(driver().cuCtxCreate_v2(&context, 0, 0));
-       return [context] { need(driver().cuCtxDestroy(context)); };
-     }},
+     [] { return made<CUcontext>(driver().cuCtxCreate_v2, driver().cuCtxDestroy, 0, 0); }},
     {"A_primary_context", "never-released", "the primary context of device 0",
      [] {
        CUcontext context = nullptr;
@@ -32,22 +36,13 @@ const Pair kPairs[] = {
      }},
     {"A_stream", "never-destroyed", "stream ",
      [] {
-       CUstream stream = nullptr;
-       need(driver().cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
-       return [stream] { need(driver().cuStreamDestroy(stream)); };
+       return made<CUstream>(driver().cuStreamCreateWithPriority, driver().cuStreamDestroy,
+                             CU_STREAM_NON_BLOCKING, 0);
      }},
     {"An_event", "never-destroyed", "event ",
-     [] {
-       CUevent event = nullptr;
-       need(driver().cuEventCreate(&event, 0));
-       return [event] { need(driver().cuEventDestroy(event)); };
-     }},
+     [] { return made<CUevent>(driver().cuEventCreate, driver().cuEventDestroy, 0); }},
     {"Device_memory", "never-freed", "device memory ",
-     [] {
-       CUdeviceptr memory = 0;
-       need(driver().cuMemAlloc(&memory, 4096));
-       return [memory] { need(driver().cuMemFree(memory)); };
-     }},
+     [] { return made<CUdeviceptr>(driver().cuMemAlloc, driver().cuMemFree, 4096); }},
     {"Pitched_memory", "never-freed", "device memory ",
      [] {
        CUdeviceptr memory = 0;
@@ -57,16 +52,10 @@ const Pair kPairs[] = {
      }},
     {"Managed_memory", "never-freed", "managed memory ",
      [] {
-       CUdeviceptr memory = 0;
-       need(driver().cuMemAllocManaged(&memory, 4096, CU_MEM_ATTACH_GLOBAL));
-       return [memory] { need(driver().cuMemFree(memory)); };
+       return made<CUdeviceptr>(driver().cuMemAllocManaged, driver().cuMemFree, 4096, CU_MEM_ATTACH_GLOBAL);
      }},
     {"Pinned_memory", "never-freed", "pinned memory ",
-     [] {
-       void *memory = nullptr;
-       need(driver().cuMemHostAlloc(&memory, 4096, 0));
-       return [memory] { need(driver().cuMemFreeHost(memory)); };
-     }},
+     [] { return made<void *>(driver().cuMemHostAlloc, driver().cuMemFreeHost, 4096, 0); }},
     {"Registered_memory", "never-freed", "registered memory ",
      [] {
        alignas(4096) static char memory[4096];
@@ -121,11 +110,7 @@ const Pair kPairs[] = {
        return [pool] { need(driver().cuMemPoolDestroy(pool)); };
      }},
     {"A_graph", "never-destroyed", "graph ",
-     [] {
-       CUgraph graph = nullptr;
-       need(driver().cuGraphCreate(&graph, 0));
-       return [graph] { need(driver().cuGraphDestroy(graph)); };
-     }},
+     [] { return made<CUgraph>(driver().cuGraphCreate, driver().cuGraphDestroy, 0); }},
     {"A_captured_graph", "never-destroyed", "graph ",
      [] {
        CUstream stream = nullptr;
