@@ -50,6 +50,12 @@ Findings found(std::string_view body, std::uint32_t threads = 64, std::uint32_t 
   return findings;
 }
 
+// Returns the first finding, after the check that all are of this rule.
+const KernelFinding &first_of(const Findings &findings, std::string_view rule) {
+  EXPECT_EQ(findings.rules, Rules{rule}) << findings.text;
+  return findings.all.at(0);
+}
+
 const Rules none;
 #define EXPECT_RULES(wanted, ...)                         \
   do {                                                    \
@@ -256,11 +262,10 @@ TEST(Races, AWarpgroupMayOverwriteWhatItsProductHasRead) {
 
 TEST(Bounds, AnAccessBehindAnAllocationIsReportedWithItsSize) {
   const Findings findings = found("st.global.v2.u32 [%out+65536], {%t, %t};");
-  EXPECT_EQ(findings.rules, Rules{"out-of-bounds"}) << findings.text;
-  ASSERT_FALSE(findings.all.empty());
-  EXPECT_EQ(findings.all[0].space, MemorySpace::global);
-  EXPECT_EQ(findings.all[0].bytes, 4u);
-  EXPECT_EQ(findings.all[0].acts[0].role, "written by");
+  const KernelFinding &first = first_of(findings, "out-of-bounds");
+  EXPECT_EQ(first.space, MemorySpace::global);
+  EXPECT_EQ(first.bytes, 4u);
+  EXPECT_EQ(first.acts[0].role, "written by");
   EXPECT_EQ(findings.result.fault.kind, FaultKind::illegal_address);
 }
 TEST(Bounds, AnAccessAtTheEndOfAnAllocationIsNotReported) {
@@ -288,10 +293,9 @@ TEST(Bounds, AMisalignedAccessIsReported) {
 
 TEST(Initialization, AReadOfGlobalMemoryThatWasNeverWrittenIsReported) {
   const Findings findings = found("ld.global.u32 %r5, [%out];");
-  EXPECT_EQ(findings.rules, Rules{"uninitialized-read"}) << findings.text;
-  ASSERT_FALSE(findings.all.empty());
-  EXPECT_EQ(findings.all[0].check, Check::init);
-  EXPECT_EQ(findings.all[0].count, 64u);
+  const KernelFinding &first = first_of(findings, "uninitialized-read");
+  EXPECT_EQ(first.check, Check::init);
+  EXPECT_EQ(first.count, 64u);
 }
 TEST(Initialization, AReadOfWhatTheThreadWroteIsNotReported) {
   EXPECT_RULES(none,
@@ -315,10 +319,8 @@ TEST(Initialization, AnAtomicSumReadsAndAnExchangeDoesNot) {
 
 TEST(Barriers, ThreadsThatExitBeforeABarrierAreReported) {
   const Findings findings = found("setp.ge.u32 %p1, %t, 40; @%p1 exit;\nbar.sync 0;");
-  EXPECT_EQ(findings.rules, Rules{"exited-threads"}) << findings.text;
+  EXPECT_EQ(first_of(findings, "exited-threads").acts[1].at.thread.x, 40u);
   EXPECT_NE(findings.text.find("24 of 64"), std::string::npos) << findings.text;
-  ASSERT_FALSE(findings.all.empty());
-  EXPECT_EQ(findings.all[0].acts[1].at.thread.x, 40u);
 }
 TEST(Barriers, ThreadsThatExitAfterABarrierAreNotReported) {
   EXPECT_RULES(none, "bar.sync 0; setp.ge.u32 %p1, %t, 40; @%p1 exit;");
@@ -340,9 +342,7 @@ TEST(Barriers, ThreadsThatWaitAtDifferentBarriersForeverAreReported) {
   bar.sync 1; bra DONE;
 LOW: bar.sync 2;
 DONE:)");
-  EXPECT_EQ(findings.rules, Rules{"never-completes"}) << findings.text;
-  ASSERT_FALSE(findings.all.empty());
-  EXPECT_EQ(findings.all[0].acts.size(), 2u);
+  EXPECT_EQ(first_of(findings, "never-completes").acts.size(), 2u);
   EXPECT_FALSE(findings.result);
 }
 
@@ -387,10 +387,8 @@ TEST(Checks, OnlyThoseThatAreOnReport) {
   .reg .b32 %r<4>; .reg .b64 %rd<4>;
   ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; ld.global.u32 %r2, [%rd1+4]; st.global.u32 [%rd1], %r1; ret;
 })");
-  LaunchShape shape;
-  shape.block.x = 64;
   loaded.enable({Check::init});
-  ASSERT_TRUE(loaded.run("k", shape, loaded.memory.add(64)));
+  ASSERT_TRUE(loaded.run("k", {{1}, {64}, {}}, loaded.memory.add(64)));
   ASSERT_EQ(loaded.findings.size(), 1u) << loaded.found();
   EXPECT_EQ(loaded.findings[0].check, Check::init);
 }

@@ -23,14 +23,14 @@ std::uint32_t result_of(std::string_view body) {
 constexpr std::uint32_t kFused = 0x33800000, kMinusFused = 0xb3800000, kRounded = 0;
 
 TEST(Contraction, AProductWithASumInItsBlockIsFused) {
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kFused);
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.f32 %f5, %f2, %f4;"), kFused);
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; sub.f32 %f5, %f4, %f3;"), kFused);
+  for (const std::string_view fused :
+       {"mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;", "mul.f32 %f4, %f1, %f1; add.f32 %f5, %f2, %f4;",
+        "mul.f32 %f4, %f1, %f1; sub.f32 %f5, %f4, %f3;",
+        "mul.ftz.f32 %f4, %f1, %f1; add.ftz.f32 %f5, %f4, %f2;",
+        "mul.f32 %f4, %f1, %f1; add.sat.f32 %f5, %f4, %f2;", "mul.f32 %f5, %f1, %f1; add.f32 %f5, %f5, %f2;",
+        "mul.f32 %f4, %f1, %f1; bar.sync 0; @!%p1 add.f32 %f5, %f4, %f2;"})
+    EXPECT_EQ(result_of(fused), kFused) << fused;
   EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; sub.f32 %f5, %f3, %f4;"), kMinusFused);
-  EXPECT_EQ(result_of("mul.ftz.f32 %f4, %f1, %f1; add.ftz.f32 %f5, %f4, %f2;"), kFused);
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.sat.f32 %f5, %f4, %f2;"), kFused);
-  EXPECT_EQ(result_of("mul.f32 %f5, %f1, %f1; add.f32 %f5, %f5, %f2;"), kFused);
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; bar.sync 0; @!%p1 add.f32 %f5, %f4, %f2;"), kFused);
 }
 
 TEST(Contraction, AProductWhoseFactorsAreWrittenBeforeTheSumIsFused) {
@@ -42,11 +42,12 @@ TEST(Contraction, AProductWhoseFactorsAreWrittenBeforeTheSumIsFused) {
 }
 
 TEST(Contraction, RoundingModesAndOtherModifiersPreventIt) {
-  EXPECT_EQ(result_of("mul.rn.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kRounded);
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.rn.f32 %f5, %f4, %f2;"), kRounded);
-  EXPECT_EQ(result_of("mul.ftz.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kRounded);
-  EXPECT_EQ(result_of("mul.f32 %f4, %f1, %f1; add.ftz.f32 %f5, %f4, %f2;"), kRounded);
-  EXPECT_EQ(result_of("@!%p1 mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"), kRounded);
+  for (const std::string_view rounded : {"mul.rn.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;",
+                                         "mul.f32 %f4, %f1, %f1; add.rn.f32 %f5, %f4, %f2;",
+                                         "mul.ftz.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;",
+                                         "mul.f32 %f4, %f1, %f1; add.ftz.f32 %f5, %f4, %f2;",
+                                         "@!%p1 mul.f32 %f4, %f1, %f1; add.f32 %f5, %f4, %f2;"})
+    EXPECT_EQ(result_of(rounded), kRounded) << rounded;
 }
 
 TEST(Contraction, OtherUsesOfTheProductPreventIt) {

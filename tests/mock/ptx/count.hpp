@@ -28,13 +28,8 @@ struct Counted {
   static std::string text_of(std::string_view body, std::string_view before) {
     return std::string{header} + std::string{before} + R"(
 .visible .entry k(.param .u64 out, .param .u32 n) {
-  .reg .pred %p<8>;
-  .reg .b32 %r<32>;
-  .reg .b64 %rd<32>;
-  .reg .f32 %f<8>;
-  .reg .f64 %fd<4>;
-)" + std::string{body} +
-           "\n}\n";
+)" + std::string{registers} +
+           std::string{body} + "\n}\n";
   }
   void run(std::uint32_t blocks, std::uint32_t threads, std::uint32_t n = 0, unsigned workers = 0) {
     run_on(loaded.memory.add(1 << 20), blocks, threads, n, workers);
@@ -62,6 +57,12 @@ struct Counted {
     }
     EXPECT_NE(found, infos.size()) << "no line contains " << part;
     return found < result.counts.size() ? result.counts[found] : InstructionCounts{};
+  }
+  // Expects that so many warps and lanes have executed the instruction.
+  void expect_executed(std::string_view part, std::uint64_t warps, std::uint64_t lanes) const {
+    const InstructionCounts counts = of(part);
+    EXPECT_EQ(counts.executions, warps) << part;
+    EXPECT_EQ(counts.active_lanes, lanes) << part;
   }
   AccessCounts global(std::string_view part) const { return of(part)[CountedSpace::global]; }
   AccessCounts shared(std::string_view part) const { return of(part)[CountedSpace::shared]; }

@@ -2,6 +2,7 @@
 // Counts of accesses to memory that can be counted by hand, and of patterns measured on an H200.
 #include "count.hpp"
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -67,30 +68,6 @@ TEST(Counts, OfSharedAccessesAreThePassesOverTheBanks) {
   }
 }
 
-// Calls visit(bytes of a lane, offsets, passes, name) for each recorded pattern. One more pass takes an H200
-// one more cycle; `alone` is what an access takes besides.
-template <class Visit>
-unsigned for_each_pattern(const char *name, double alone, Visit visit) {
-  std::ifstream file(std::string(CUSHIM_PTX_COMPILED) + "/" + name);
-  unsigned patterns = 0;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('#')) continue;
-    std::istringstream words(line);
-    unsigned bytes = 0;
-    std::string pattern;
-    double cycles = 0;
-    words >> bytes >> pattern >> cycles;
-    std::vector<std::uint32_t> offsets(32);
-    for (std::uint32_t &one : offsets) {
-      words >> one;
-      words.ignore(1);
-    }
-    visit(bytes, offsets, static_cast<std::uint64_t>(std::lround(cycles - alone)), pattern);
-    ++patterns;
-  }
-  return patterns;
-}
-
 // Returns the passes of an instruction whose lanes access words[offsets[lane]]. %r1: the address, %r2: words.
 std::uint64_t passes_of(const std::string &instruction, const std::vector<std::uint32_t> &offsets) {
   Counted counted(R"(
@@ -107,39 +84,53 @@ std::uint64_t passes_of(const std::string &instruction, const std::vector<std::u
   return counted.shared("[%r1]").transactions;
 }
 
-TEST(Counts, OfSharedStoresAreThePassesOfAnH200) {
-  const unsigned patterns =
-      for_each_pattern("shared_stores.tsv", 0.15,
-                       [](unsigned bytes, const std::vector<std::uint32_t> &offsets, std::uint64_t passes,
-                          const std::string &name) {
-                         const char *const store = bytes == 4   ? "st.shared.u32 [%r1], %r2;"
-                                                   : bytes == 8 ? "st.shared.u64 [%r1], %rd1;"
-                                                                : "st.shared.v2.u64 [%r1], {%rd1, %rd1};";
-                         EXPECT_EQ(passes_of(store, offsets), passes) << bytes << " bytes, " << name;
-                       });
+// Compares the passes of instructions that access 4, 8 and 16 bytes of a lane with the recorded patterns. One
+// more pass takes an H200 one more cycle; `alone` is what an access takes besides.
+void expect_recorded_passes(const char *name, double alone, const std::array<const char *, 3> &instructions) {
+  std::ifstream file(std::string(CUSHIM_PTX_COMPILED) + "/" + name);
+  unsigned patterns = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    unsigned bytes = 0;
+    std::string pattern;
+    double cycles = 0;
+    words >> bytes >> pattern >> cycles;
+    std::vector<std::uint32_t> offsets(32);
+    for (std::uint32_t &one : offsets) {
+      words >> one;
+      words.ignore(1);
+    }
+    const char *const instruction = instructions[bytes == 4 ? 0 : bytes == 8 ? 1 : 2];
+    EXPECT_EQ(passes_of(instruction, offsets), static_cast<std::uint64_t>(std::lround(cycles - alone)))
+        << bytes << " bytes, " << pattern;
+    ++patterns;
+  }
   EXPECT_EQ(patterns, 135u);
+}
+
+TEST(Counts, OfSharedStoresAreThePassesOfAnH200) {
+  expect_recorded_passes(
+      "shared_stores.tsv", 0.15,
+      {"st.shared.u32 [%r1], %r2;", "st.shared.u64 [%r1], %rd1;", "st.shared.v2.u64 [%r1], {%rd1, %rd1};"});
 }
 
 TEST(Counts, OfSharedLoadsAreThePassesOfAnH200) {
-  const unsigned patterns =
-      for_each_pattern("shared_loads.tsv", 0.01,
-                       [](unsigned bytes, const std::vector<std::uint32_t> &offsets, std::uint64_t passes,
-                          const std::string &name) {
-                         const char *const load = bytes == 4   ? "ld.shared.u32 %r2, [%r1];"
-                                                  : bytes == 8 ? "ld.shared.u64 %rd1, [%r1];"
-                                                               : "ld.shared.v2.u64 {%rd1, %rd2}, [%r1];";
-                         EXPECT_EQ(passes_of(load, offsets), passes) << bytes << " bytes, " << name;
-                       });
-  EXPECT_EQ(patterns, 135u);
+  expect_recorded_passes(
+      "shared_loads.tsv", 0.01,
+      {"ld.shared.u32 %r2, [%r1];", "ld.shared.u64 %rd1, [%r1];", "ld.shared.v2.u64 {%rd1, %rd2}, [%r1];"});
 }
 
-TEST(Counts, OfAVectorAccessAreThoseOfAllItsElements) {
-  Counted counted(R"(
+// %rd1: the address of the thread's 16 bytes, at the offset %rd2. %r1: the thread.
+const std::string kOwn16Bytes = R"(
   ld.param.u64 %rd1, [out];
   mov.u32 %r1, %tid.x;
   mul.wide.u32 %rd2, %r1, 16;
   add.u64 %rd1, %rd1, %rd2;
-  st.global.v4.u32 [%rd1], {%r1, %r1, %r1, %r1};
+)";
+
+TEST(Counts, OfAVectorAccessAreThoseOfAllItsElements) {
+  Counted counted(kOwn16Bytes + R"(  st.global.v4.u32 [%rd1], {%r1, %r1, %r1, %r1};
   ret;)");
   counted.run(1, 32);
   const AccessCounts counts = counted.global("st.global");
@@ -210,12 +201,7 @@ TEST(Counts, OfConstantsAreTheDistinctAddresses) {
 }
 
 TEST(Counts, OfACopyToSharedMemoryAreInBothSpaces) {
-  Counted counted(R"(
-  ld.param.u64 %rd1, [out];
-  mov.u32 %r1, %tid.x;
-  mul.wide.u32 %rd2, %r1, 16;
-  add.u64 %rd1, %rd1, %rd2;
-  mov.u32 %r2, words;
+  Counted counted(kOwn16Bytes + R"(  mov.u32 %r2, words;
   cvt.u32.u64 %r3, %rd2;
   add.u32 %r2, %r2, %r3;
   cp.async.cg.shared.global [%r2], [%rd1], 16;

@@ -20,10 +20,8 @@ again:
   @%p1 bra again;
   ret;)");
   counted.run(3, 40, 10);  // 6 warps, of which 3 have 8 lanes
-  EXPECT_EQ(counted.of("mov.u32").executions, 6u);
-  EXPECT_EQ(counted.of("mov.u32").active_lanes, 120u);
-  EXPECT_EQ(counted.of("add.u32").executions, 60u);
-  EXPECT_EQ(counted.of("add.u32").active_lanes, 1200u);
+  counted.expect_executed("mov.u32", 6, 120);
+  counted.expect_executed("add.u32", 60, 1200);
   EXPECT_EQ(counted.of("bra again").executions, 60u);
   EXPECT_EQ(counted.of("bra again").guarded_lanes, 1080u);  // not in the last iteration
   EXPECT_EQ(counted.of("bra again").divergent, 0u);
@@ -46,12 +44,9 @@ done:
   EXPECT_EQ(counted.of("bra few").executions, 2u);
   EXPECT_EQ(counted.of("bra few").divergent, 1u);
   EXPECT_EQ(counted.of("bra few").guarded_lanes, 5u);
-  EXPECT_EQ(counted.of("sub.u32").executions, 2u);
-  EXPECT_EQ(counted.of("sub.u32").active_lanes, 59u);
-  EXPECT_EQ(counted.of("mul.lo").executions, 1u);
-  EXPECT_EQ(counted.of("mul.lo").active_lanes, 5u);
-  EXPECT_EQ(counted.of("xor.b32").executions, 2u);
-  EXPECT_EQ(counted.of("xor.b32").active_lanes, 64u);
+  counted.expect_executed("sub.u32", 2, 59);
+  counted.expect_executed("mul.lo", 1, 5);
+  counted.expect_executed("xor.b32", 2, 64);
 }
 
 TEST(Counts, OfAGuardedInstructionAreTheLanesOfTheGuard) {
@@ -66,9 +61,10 @@ TEST(Counts, OfAGuardedInstructionAreTheLanesOfTheGuard) {
   EXPECT_EQ(counted.of("add.u32").active_lanes, 32u);
   EXPECT_EQ(counted.of("add.u32").guarded_lanes, 29u);
   EXPECT_EQ(counted.of("st.global").guarded_lanes, 3u);
-  EXPECT_EQ(counted.global("st.global").lanes, 3u);
-  EXPECT_EQ(counted.global("st.global").written_bytes, 12u);
-  EXPECT_EQ(counted.global("st.global").read_bytes, 0u);
+  const AccessCounts stored = counted.global("st.global");
+  EXPECT_EQ(stored.lanes, 3u);
+  EXPECT_EQ(stored.written_bytes, 12u);
+  EXPECT_EQ(stored.read_bytes, 0u);
 }
 
 TEST(Counts, OfAnIndexedBranchTellWhetherItDiverged) {

@@ -25,6 +25,12 @@ std::string errors(const std::string &text, const ParseOptions &options = {}) {
 std::string in_entry(std::string_view body) { return errors(entry_of(body)); }
 std::string in_module(std::string_view text) { return errors(module_of(text)); }
 
+// Expects that in_entry() or in_module() returns the second text of each pair for the first one.
+void expect(std::string (*errors_in)(std::string_view),
+            std::initializer_list<std::pair<std::string_view, std::string_view>> sources) {
+  for (const auto &[source, wanted] : sources) EXPECT_EQ(errors_in(source), wanted) << source;
+}
+
 TEST(Errors, ADiagnosticReadsAsPtxasWritesIt) {
   const ParseResult result = parse(entry_of("mov.u32 %r1, foo;"));
   EXPECT_FALSE(result.ok());
@@ -70,11 +76,16 @@ TEST(Errors, FormsThatPtxHasRemovedDependOnVersionAndTarget) {
 }
 
 TEST(Errors, SyntaxErrorsNameTheToken) {
-  EXPECT_EQ(in_entry("add.s32 %r1, $;"), "6:14 Parsing error near '$': syntax error\n");
-  EXPECT_EQ(in_entry("ret }"), "6:5 Parsing error near '}': syntax error\n");
-  EXPECT_EQ(in_module(".globl .u32 a;"), "4:1 Parsing error near '.globl': syntax error\n");
-  EXPECT_EQ(in_module(".entry k() { ret;\n"), "5:1 Parsing error near '': syntax error\n");
-  EXPECT_EQ(in_module(".entry k() { /* ret;"), "4:14 Parsing error near '': unexpected EOF while scanning\n");
+  expect(in_entry, {
+                       {"add.s32 %r1, $;", "6:14 Parsing error near '$': syntax error\n"},
+                       {"ret }", "6:5 Parsing error near '}': syntax error\n"},
+                   });
+  expect(in_module,
+         {
+             {".globl .u32 a;", "4:1 Parsing error near '.globl': syntax error\n"},
+             {".entry k() { ret;\n", "5:1 Parsing error near '': syntax error\n"},
+             {".entry k() { /* ret;", "4:14 Parsing error near '': unexpected EOF while scanning\n"},
+         });
 }
 
 TEST(Errors, AModuleBeginsWithVersionAndTarget) {
@@ -86,29 +97,30 @@ TEST(Errors, AModuleBeginsWithVersionAndTarget) {
 }
 
 TEST(Errors, UnknownWordsAreNamed) {
-  EXPECT_EQ(in_entry("foo.s32 %r1, %r2;"), "6:1 Not a name of any known instruction: 'foo'\n");
-  EXPECT_EQ(in_entry("add.foo.s32 %r1, %r2, %r3;"), "6:1 Unknown modifier '.foo'\n");
-  EXPECT_EQ(in_entry("mov.u32 %r1, %tid.q;"), "6:18 Unknown vector selector: 'q'\n");
-  EXPECT_EQ(in_entry("bra L1;"), "6:5 Unknown symbol 'L1'\n");
+  expect(in_entry, {
+                       {"foo.s32 %r1, %r2;", "6:1 Not a name of any known instruction: 'foo'\n"},
+                       {"add.foo.s32 %r1, %r2, %r3;", "6:1 Unknown modifier '.foo'\n"},
+                       {"mov.u32 %r1, %tid.q;", "6:18 Unknown vector selector: 'q'\n"},
+                       {"bra L1;", "6:5 Unknown symbol 'L1'\n"},
+                   });
 }
 
 TEST(Errors, ModifiersAndTypesAreChecked) {
-  EXPECT_EQ(in_entry("add.approx.s32 %r1, %r2, %r3;"),
-            "6:1 Illegal modifier '.approx' for instruction 'add'\n");
-  EXPECT_EQ(in_entry("add.s32.s32 %r1, %r1, %r1;"), "6:1 Unexpected instruction types specified for 'add'\n");
-  EXPECT_EQ(in_entry("add %r1, %r1, %r1;"), "6:1 Unexpected instruction types specified for 'add'\n");
-  EXPECT_EQ(in_entry("setp.lo.f32 %p1, %f1, %f2;"),
-            "6:1 Unexpected instruction types specified for 'setp'\n");
+  expect(in_entry,
+         {
+             {"add.approx.s32 %r1, %r2, %r3;", "6:1 Illegal modifier '.approx' for instruction 'add'\n"},
+             {"add.s32.s32 %r1, %r1, %r1;", "6:1 Unexpected instruction types specified for 'add'\n"},
+             {"add %r1, %r1, %r1;", "6:1 Unexpected instruction types specified for 'add'\n"},
+             {"setp.lo.f32 %p1, %f1, %f2;", "6:1 Unexpected instruction types specified for 'setp'\n"},
+         });
 }
 
 TEST(Errors, OperandsAreChecked) {
   const std::string mismatch = "6:1 Arguments mismatch for instruction 'add'\n";
-  EXPECT_EQ(in_entry("add.s32 %r1, %r2;"), mismatch);
-  EXPECT_EQ(in_entry("add.s32 %r1, %r2, %f1;"), mismatch);
-  EXPECT_EQ(in_entry("add.s32 %r1, %r2, %d1;"), mismatch);
-  EXPECT_EQ(in_entry("add.s32 %r1, %r2, 1.5;"), mismatch);
-  EXPECT_EQ(in_entry("add.f32 %f1, %f2, 1;"), mismatch);
-  EXPECT_EQ(in_entry("add.s32 5, %r2, %r1;"), mismatch);
+  for (const std::string_view sum :
+       {"add.s32 %r1, %r2;", "add.s32 %r1, %r2, %f1;", "add.s32 %r1, %r2, %d1;", "add.s32 %r1, %r2, 1.5;",
+        "add.f32 %f1, %f2, 1;", "add.s32 5, %r2, %r1;"})
+    EXPECT_EQ(in_entry(sum), mismatch) << sum;
   EXPECT_EQ(in_entry("st.global.u32 5, [%d1];"), "6:1 Arguments mismatch for instruction 'st'\n");
   EXPECT_EQ(in_entry("ld.global.v2.u32 {%r1, %r2, %r3}, [%d1];"),
             "6:1 Arguments mismatch for instruction 'ld'\n");
@@ -136,21 +148,27 @@ TEST(Errors, ConversionsOfHalvesNeedNoHalfArithmetic) {
 }
 
 TEST(Errors, DuplicatesAreNamed) {
-  EXPECT_EQ(in_entry(".reg .b32 %r1;"), "6:11 Duplicate definition of variable '%r1'\n");
-  EXPECT_EQ(in_entry("L: ret; L: ret;"), "6:9 Duplicate definition of label 'L'\n");
-  EXPECT_EQ(in_module(".global .u32 a;\n.global .u32 a;"), "5:14 Duplicate definition of variable 'a'\n");
-  EXPECT_EQ(in_module(".entry k() { ret; }\n.entry k() { ret; }"),
-            "5:8 Duplicate definition of function 'k'\n");
-  EXPECT_EQ(in_module(".entry k(.param .u32 a, .param .u32 a) { ret; }"),
-            "4:37 Duplicate definition of variable 'a'\n");
+  expect(in_entry, {
+                       {".reg .b32 %r1;", "6:11 Duplicate definition of variable '%r1'\n"},
+                       {"L: ret; L: ret;", "6:9 Duplicate definition of label 'L'\n"},
+                   });
+  expect(
+      in_module,
+      {
+          {".global .u32 a;\n.global .u32 a;", "5:14 Duplicate definition of variable 'a'\n"},
+          {".entry k() { ret; }\n.entry k() { ret; }", "5:8 Duplicate definition of function 'k'\n"},
+          {".entry k(.param .u32 a, .param .u32 a) { ret; }", "4:37 Duplicate definition of variable 'a'\n"},
+      });
 }
 
 TEST(Errors, InitializersAreChecked) {
-  EXPECT_EQ(in_module(".global .u32 a[2] = {1, 2, 3};"),
-            "4:28 Greater number of elements in array initializer\n");
-  EXPECT_EQ(in_module(".global .u64 a = b;"), "4:18 Invalid initial value symbol 'b'\n");
-  EXPECT_EQ(in_module(".global .align 3 .b8 a[10];"), "4:9 Alignment must be a power of two\n");
-  EXPECT_EQ(in_module(".global .u32 a = 1 / 0;"), "4:20 Invalid constant expression\n");
+  expect(in_module,
+         {
+             {".global .u32 a[2] = {1, 2, 3};", "4:28 Greater number of elements in array initializer\n"},
+             {".global .u64 a = b;", "4:18 Invalid initial value symbol 'b'\n"},
+             {".global .align 3 .b8 a[10];", "4:9 Alignment must be a power of two\n"},
+             {".global .u32 a = 1 / 0;", "4:20 Invalid constant expression\n"},
+         });
 }
 
 // Compared with ptxas 13.0.

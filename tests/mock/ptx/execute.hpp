@@ -204,6 +204,25 @@ struct Loaded {
   std::vector<KernelFinding> findings;
 };
 
+// Runs the kernel k(out) of a module in one block, and returns the words that it stores to `out`.
+inline std::vector<std::uint32_t> words_stored_by(std::string_view text, std::size_t words,
+                                                  std::uint32_t threads = 1) {
+  Loaded loaded(text);
+  EXPECT_EQ(loaded.refused, "");
+  const auto out = loaded.memory.add(words * sizeof(std::uint32_t));
+  EXPECT_TRUE(loaded.run("k", {{1}, {threads}, {}}, out));
+  return loaded.memory.get<std::uint32_t>(out, words);
+}
+
+// The registers of test kernels.
+inline constexpr std::string_view registers = R"(  .reg .pred %p<8>;
+  .reg .b16 %h<8>;
+  .reg .b32 %r<32>;
+  .reg .b64 %rd<32>;
+  .reg .f32 %f<8>;
+  .reg .f64 %fd<8>;
+)";
+
 inline constexpr std::string_view header = ".version 9.0\n.target sm_90a\n.address_size 64\n";
 
 }  // namespace cushim::ptx::testing

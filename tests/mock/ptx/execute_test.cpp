@@ -191,7 +191,7 @@ TEST(Execution, GenericAddressesReachSharedLocalAndParameterMemory) {
 // Measured on an H200 (driver 580.159).
 TEST(Execution, F32InstructionsOfTheFirstTargetsFlushSubnormals) {
   const auto results_on = [](const std::string &target) {
-    Loaded loaded(".version 3.1\n.target " + target + R"(
+    return words_stored_by(".version 3.1\n.target " + target + R"(
 .visible .entry k(.param .u64 out) {
   .reg .u64 p; .reg .f32 a, b, c;
   ld.param.u64 p, [out];
@@ -204,11 +204,8 @@ TEST(Execution, F32InstructionsOfTheFirstTargetsFlushSubnormals) {
   cvt.f32.f32 c, a; st.global.f32 [p+24], c;
   mov.f32 a, 0fFFB72AFC; cvt.f32.f32 c, a; st.global.f32 [p+28], c;
   ret; }
-)");
-    EXPECT_EQ(loaded.refused, "");
-    const auto address = loaded.memory.add(32);
-    EXPECT_TRUE(loaded.run("k", {}, address));
-    return loaded.memory.get<std::uint32_t>(address, 8);
+)",
+                           8);
   };
   EXPECT_EQ(results_on("sm_30"),
             (std::vector<std::uint32_t>{0x28800000, 1, 0x800cd2bf, 0x800034af, 0x80000001, 0x262a26a6,
@@ -241,28 +238,23 @@ TEST(Execution, SelpKeepsTheBitsOfANanThatNegOrAbsHasComputed) {
 // Measured on an H200 (driver 580.159), with nine masks of lanes, six patterns of addresses and all widths.
 TEST(Execution, StoresOfSeveralLanesToOneAddressKeepTheFirstLaneOfTheLast128Bytes) {
   const auto kept = [](const std::string &store) {
-    Loaded loaded(R"(.version 8.0
+    const auto words = words_stored_by(R"(.version 8.0
 .target sm_90
 .visible .entry k(.param .u64 out) {
   .shared .align 16 .b8 s[16]; .reg .u64 p; .reg .b32 a<5>;
   ld.param.u64 p, [out];
   mov.u32 a1, %laneid; add.u32 a2, a1, 100; add.u32 a3, a1, 200; add.u32 a4, a1, 300;
   st.shared)" + store +
-                  R"(;
+                                           R"(;
   bar.sync 0;
   ld.shared.b32 a4, [s];
   st.global)" + std::regex_replace(store, std::regex("\\[s\\]"), "[p]") +
-                  R"(;
+                                           R"(;
   bar.sync 0;
   st.global.b32 [p+16], a4;
   ret; }
-)");
-    EXPECT_EQ(loaded.refused, "");
-    const auto address = loaded.memory.add(32);
-    LaunchShape shape;
-    shape.block.x = 32;
-    EXPECT_TRUE(loaded.run("k", shape, address));
-    const auto words = loaded.memory.get<std::uint32_t>(address, 5);
+)",
+                                       8, 32);
     EXPECT_EQ(words[0], words[4]) << store;  // in global and in shared memory
     return words[0];
   };
@@ -274,7 +266,7 @@ TEST(Execution, StoresOfSeveralLanesToOneAddressKeepTheFirstLaneOfTheLast128Byte
 // Version 1.4 measured on an H200 (driver 580.159), version 1.5 by the code of ptxas 13.0.
 TEST(Execution, ConversionsOfTheFirstTargetsTo64BitsFlushSubnormalsSincePtx15) {
   const auto result_of = [](const std::string &version) {
-    Loaded loaded(".version " + version + R"(
+    return words_stored_by(".version " + version + R"(
 .target sm_12, map_f64_to_f32
 .entry k(.param .u64 out) {
   .reg .u64 p; .reg .f32 a; .reg .f64 d; .reg .u32 n;
@@ -282,11 +274,8 @@ TEST(Execution, ConversionsOfTheFirstTargetsTo64BitsFlushSubnormalsSincePtx15) {
   mov.f32 a, 0f807FFFFF; cvt.f64.f32 d, a; cvt.rn.f32.f64 a, d; st.global.f32 [p], a;
   mov.f32 a, 0f00000001; cvt.rpi.u32.f32 n, a; st.global.u32 [p+4], n;
   ret; }
-)");
-    EXPECT_EQ(loaded.refused, "");
-    const auto address = loaded.memory.add(8);
-    EXPECT_TRUE(loaded.run("k", {}, address));
-    return loaded.memory.get<std::uint32_t>(address, 2);
+)",
+                           2);
   };
   EXPECT_EQ(result_of("1.4"), (std::vector<std::uint32_t>{0x807fffff, 0}));
   EXPECT_EQ(result_of("1.5"), (std::vector<std::uint32_t>{0x80000000, 0}));

@@ -21,7 +21,11 @@ struct Multicast {
 
   LaunchResult run(std::uint64_t offset = 0) { return loaded.run("k", {}, object + offset, out); }
   Words words(unsigned number) { return loaded.memory.get<std::uint32_t>(memory[number], 4); }
-  Words results() { return loaded.memory.get<std::uint32_t>(out, 4); }
+  // Runs the kernel, and returns the words that it stores to `out`.
+  Words results() {
+    EXPECT_TRUE(run());
+    return loaded.memory.get<std::uint32_t>(out, 4);
+  }
 
   Loaded loaded;
   std::uint64_t memory[2], out, object = 0;
@@ -50,7 +54,6 @@ TEST(Multimem, ALoadReducesTheValuesOfAllMemories) {
       "multimem.ld_reduce.weak.global.max.u32 %r4, [%rd1+12];\n"
       "st.global.v4.u32 [%rd2], {%r1, %r2, %r3, %r4};",
       {1, 2, 0x11, 4}, {5, 0xffffffff, 0x30, 8});
-  ASSERT_TRUE(one.run());
   EXPECT_EQ(one.results(), (Words{6, 0xffffffff, 0x31, 8}));
   EXPECT_EQ(one.words(0), (Words{1, 2, 0x11, 4}));
 }
@@ -61,7 +64,6 @@ TEST(Multimem, VectorsHaveAnElementForEachRegister) {
       "st.global.v4.f32 [%rd2], {%f1, %f2, %f3, %f4};\n"
       "multimem.st.weak.global.v2.f32 [%rd1], {%f3, %f4};",
       {0x3f800000, 0x40000000, 0, 0x3f800000}, {0x3f800000, 0x3f800000, 0x3f000000, 0x40400000});
-  ASSERT_TRUE(one.run());
   EXPECT_EQ(one.results(), (Words{0x40000000, 0x40400000, 0x3f000000, 0x40800000}));
   for (const unsigned number : {0U, 1U}) {
     EXPECT_EQ(one.words(number)[0], 0x3f000000U);
@@ -71,14 +73,13 @@ TEST(Multimem, VectorsHaveAnElementForEachRegister) {
 
 TEST(Multimem, PairsOfHalvesAreSummedInF32IfAsked) {
   // 1 and 2, 3 and 4; as f16
-  Multicast one(
-      "multimem.ld_reduce.weak.global.add.f16x2 %r1, [%rd1];\n"
-      "multimem.ld_reduce.weak.global.add.acc::f32.f16x2 %r2, [%rd1];\n"
-      "multimem.ld_reduce.weak.global.max.f16x2 %r3, [%rd1];\n"
-      "st.global.v4.u32 [%rd2], {%r1, %r2, %r3, %r3};",
-      {0x40003c00, 0, 0, 0}, {0x44004200, 0, 0, 0});
-  ASSERT_TRUE(one.run());
-  EXPECT_EQ(one.results(), (Words{0x46004400, 0x46004400, 0x44004200, 0x44004200}));
+  EXPECT_EQ(Multicast("multimem.ld_reduce.weak.global.add.f16x2 %r1, [%rd1];\n"
+                      "multimem.ld_reduce.weak.global.add.acc::f32.f16x2 %r2, [%rd1];\n"
+                      "multimem.ld_reduce.weak.global.max.f16x2 %r3, [%rd1];\n"
+                      "st.global.v4.u32 [%rd2], {%r1, %r2, %r3, %r3};",
+                      {0x40003c00, 0, 0, 0}, {0x44004200, 0, 0, 0})
+                .results(),
+            (Words{0x46004400, 0x46004400, 0x44004200, 0x44004200}));
 }
 
 TEST(Multimem, AnAddressThatIsNotOfAMulticastObjectIsIllegal) {

@@ -9,8 +9,7 @@ using testing::header;
 using testing::Loaded;
 
 // Runs the body in each of four threads, whose number is in %i, and returns the 64-bit words that they store
-// to
-// [%to].
+// to [%to].
 std::vector<std::uint64_t> stored_by(std::string_view body, std::string_view before = {}) {
   Loaded loaded(std::string{header} + std::string{before} + R"(
 .visible .entry k(.param .u64 out) {
@@ -71,21 +70,21 @@ TEST(Operand, IsTheAddressOfAnElement) {
 }
 TEST(Operand, MovesAllElementsOfAVectorAtOnce) {
   EXPECT_EQ(stored_by("mov.b32 %a, 1; mov.b32 %b, 2; mov.v2.b32 {%a, %b}, {%b, %a}; mov.b64 %x, {%a, %b};"),
-            (Words{0x100000002, 0x100000002, 0x100000002, 0x100000002}));
+            Words(4, 0x100000002));
 }
 TEST(Operand, MovesAVectorOfFourWithConstants) {
   EXPECT_EQ(stored_by("mov.v4.b32 {%a, %b, %c, %d}, {9, 8, 7, 6}; add.u32 %a, %a, %c; add.u32 %b, %b, %d;\n"
                       "mov.b64 %x, {%a, %b};"),
-            (Words{0xe00000010, 0xe00000010, 0xe00000010, 0xe00000010}));
+            Words(4, 0xe00000010));
 }
 TEST(Operand, MovesFourBytesToAndFromAWord) {
   EXPECT_EQ(stored_by(".reg .b8 %e<4>; mov.b32 %a, 0x04030201; mov.b32 {%e0, %e1, %e2, %e3}, %a;\n"
                       "mov.b32 %b, {%e3, %e2, %e1, %e0}; mov.b64 %x, {%a, %b};"),
-            (Words{0x0102030404030201, 0x0102030404030201, 0x0102030404030201, 0x0102030404030201}));
+            Words(4, 0x0102030404030201));
 }
 TEST(Operand, MovesAVectorRegister) {
   EXPECT_EQ(stored_by("mov.v2.b32 %v, {3, 4}; mov.v2.b32 {%a, %b}, %v; mov.b64 %x, {%a, %b};"),
-            (Words{0x400000003, 0x400000003, 0x400000003, 0x400000003}));
+            Words(4, 0x400000003));
 }
 // As an H200 does: ptxas guards only the comparison.
 TEST(Operand, OfAGuardedSetIsConvertedWhereTheGuardIsFalse) {

@@ -349,13 +349,7 @@ TEST(TensorCopy, AMapThatIsMadeInSharedMemoryIsCopiedToGlobalMemory) {
   fence.proxy.tensormap::generic.acquire.gpu [m], 128;
   ret; }
 )";
-  Loaded loaded(text);
-  ASSERT_EQ(loaded.refused, "");
-  const auto address = loaded.memory.add(128);
-  LaunchShape shape;
-  shape.block.x = 32;
-  ASSERT_TRUE(loaded.run("k", shape, address));
-  const auto words = loaded.memory.get<std::uint32_t>(address, 32);
+  const auto words = testing::words_stored_by(text, 32, 32);
   for (std::size_t i = 0; i < words.size(); ++i)
     EXPECT_EQ(words[i], i == 0 ? 0x34567890u : i == 1 ? 0x12u : 0u) << i;
 }

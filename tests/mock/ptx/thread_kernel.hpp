@@ -12,13 +12,8 @@ inline std::string with_header(std::string_view text) { return std::string{heade
 inline std::string thread_kernel(std::string_view body, std::string_view before = {}) {
   return with_header(before) + R"(
 .visible .entry k(.param .u64 in, .param .u64 out) {
-  .reg .pred %p<8>;
-  .reg .b16 %h<8>;
-  .reg .b32 %r<32>;
-  .reg .b64 %rd<32>;
-  .reg .f32 %f<8>;
-  .reg .f64 %fd<8>;
-  ld.param.u64 %rd1, [in];
+)" + std::string{registers} +
+         R"(  ld.param.u64 %rd1, [in];
   ld.param.u64 %rd2, [out];
   mov.u32 %r1, %tid.x;
   mul.wide.u32 %rd3, %r1, 4;

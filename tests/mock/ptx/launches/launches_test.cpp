@@ -41,24 +41,10 @@ class Reader {
 };
 
 ChannelType channel_type(std::uint32_t array_format) {
-  switch (array_format) {
-    case 1:
-      return ChannelType::u8;
-    case 2:
-      return ChannelType::u16;
-    case 3:
-      return ChannelType::u32;
-    case 8:
-      return ChannelType::s8;
-    case 9:
-      return ChannelType::s16;
-    case 0xa:
-      return ChannelType::s32;
-    case 0x10:
-      return ChannelType::f16;
-    default:
-      return ChannelType::f32;
-  }
+  static const std::map<std::uint32_t, ChannelType> types{
+      {1, ChannelType::u8},  {2, ChannelType::u16},   {3, ChannelType::u32},    {8, ChannelType::s8},
+      {9, ChannelType::s16}, {0xa, ChannelType::s32}, {0x10, ChannelType::f16}, {0x20, ChannelType::f32}};
+  return types.at(array_format);
 }
 
 using Images = std::deque<std::vector<std::byte>>;

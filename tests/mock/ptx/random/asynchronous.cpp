@@ -149,25 +149,11 @@ Statement asynchronous_copy(Random &random) {
 }
 
 Statement barrier_exchange(Random &random) {
-  switch (random.below(3)) {
-    case 0:
-      return bulk_copy(random);
-    case 1:
-      return noted_copy(random);
-    default:
-      return gathered(random);
-  }
+  return one_of(random, {{1, bulk_copy}, {1, noted_copy}, {1, gathered}});
 }
 
 Statement cluster_exchange(Random &random) {
-  switch (random.below(3)) {
-    case 0:
-      return cluster_load(random);
-    case 1:
-      return cluster_store(random);
-    default:
-      return asynchronous_store(random);
-  }
+  return one_of(random, {{1, cluster_load}, {1, cluster_store}, {1, asynchronous_store}});
 }
 
 }  // namespace cushim::ptx::random

@@ -43,18 +43,20 @@ Statement integer_reduction(Random &random) {
 
 // Adds small integers, whose sum in any order is exact.
 Statement exact_sum(Random &random) {
-  static constexpr struct {
+  struct Sum {
     std::string_view kind, operation, convert;
-  } sums[] = {{"f32", "add.f32", "and.b32 n, n, 255; cvt.rn.f32.u32 v, n; "},
-              {"f64", "add.f64", "cvt.rn.f64.s32 v, n; "},
-              {"f16", "add.noftz.f16", "and.b32 n, n, 7; cvt.rn.f16.u32 v, n; "},
-              {"bf16", "add.noftz.bf16", "and.b32 n, n, 3; cvt.rn.bf16.u32 v, n; "},
-              {"f16x2", "add.noftz.f16x2",
-               "{.reg .b16 x, y; mov.b32 {x, y}, n; and.b16 x, x, 7; and.b16 y, y, 7; cvt.rn.f16.u16 x, x; "
-               "cvt.rn.f16.u16 y, y; mov.b32 v, {x, y};} "},
-              {"bf16x2", "add.noftz.bf16x2",
-               "{.reg .b16 x, y; mov.b32 {x, y}, n; and.b16 x, x, 3; and.b16 y, y, 3; cvt.rn.bf16.u16 x, x; "
-               "cvt.rn.bf16.u16 y, y; mov.b32 v, {x, y};} "}};
+  };
+  static constexpr Sum sums[] = {
+      {"f32", "add.f32", "and.b32 n, n, 255; cvt.rn.f32.u32 v, n; "},
+      {"f64", "add.f64", "cvt.rn.f64.s32 v, n; "},
+      {"f16", "add.noftz.f16", "and.b32 n, n, 7; cvt.rn.f16.u32 v, n; "},
+      {"bf16", "add.noftz.bf16", "and.b32 n, n, 3; cvt.rn.bf16.u32 v, n; "},
+      {"f16x2", "add.noftz.f16x2",
+       "{.reg .b16 x, y; mov.b32 {x, y}, n; and.b16 x, x, 7; and.b16 y, y, 7; cvt.rn.f16.u16 x, x; "
+       "cvt.rn.f16.u16 y, y; mov.b32 v, {x, y};} "},
+      {"bf16x2", "add.noftz.bf16x2",
+       "{.reg .b16 x, y; mov.b32 {x, y}, n; and.b16 x, x, 3; and.b16 y, y, 3; cvt.rn.bf16.u16 x, x; "
+       "cvt.rn.bf16.u16 y, y; mov.b32 v, {x, y};} "}};
   const auto &chosen = random.pick(sums);
   const std::string kind{chosen.kind}, w = decimal(width_of_kind(kind)), to = any_register(kind, random);
   const bool global = kind[0] != 'f' || kind.size() > 3 || random.one_in(2);
@@ -115,18 +117,9 @@ Statement barrier_reduction(Random &random) {
 }
 
 Statement block_reduction(Random &random) {
-  switch (random.below(6)) {
-    case 0:
-      return barrier_reduction(random);
-    case 1:
-      return exact_sum(random);
-    case 2:
-      return swapped_sum(random);
-    case 3:
-      return counter(random);
-    default:
-      return integer_reduction(random);
-  }
+  return one_of(
+      random,
+      {{1, barrier_reduction}, {1, exact_sum}, {1, swapped_sum}, {1, counter}, {2, integer_reduction}});
 }
 
 // Executes an instruction in the lanes of a mask. The lanes that they read are in the mask.
@@ -275,27 +268,14 @@ Statement matrix_product(Random &random) {
 
 Statement collective_statement(Random &random, bool in_cluster) {
   if (in_cluster && random.one_in(4)) return cluster_exchange(random);
-  switch (random.below(12)) {
-    case 0:
-      return exchange(random);
-    case 1:
-    case 2:
-    case 3:
-      return block_reduction(random);
-    case 4:
-      return matrix_move(random);
-    case 5:
-    case 6:
-      return matrix_product(random);
-    case 7:
-      return in_some_lanes(random);
-    case 8:
-      return in_voting_lanes(random);
-    case 9:
-      return barrier_exchange(random);
-    default:
-      return warp_statement(random);
-  }
+  return one_of(random, {{1, exchange},
+                         {3, block_reduction},
+                         {1, matrix_move},
+                         {2, matrix_product},
+                         {1, in_some_lanes},
+                         {1, in_voting_lanes},
+                         {1, barrier_exchange},
+                         {2, warp_statement}});
 }
 
 }  // namespace cushim::ptx::random

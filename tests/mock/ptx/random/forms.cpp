@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -23,7 +24,7 @@ constexpr Row parser_rows[] = {
 #include "forms.inc"
 #undef FORM
 };
-constexpr std::pair<std::string_view, std::string_view> sets[] = {
+const std::map<std::string_view, std::string_view> sets{
 #define SET(name, alternatives) {name, alternatives},
 #include "form_sets.inc"
 #undef SET
@@ -53,9 +54,8 @@ std::string expanded(std::string_view modifiers) {
   for (std::size_t at; (at = text.find('$')) != text.npos;) {
     const std::size_t end = std::min(text.find_first_of("/? ", at), text.size());
     const std::string name = text.substr(at + 1, end - at - 1);
-    const auto *const set =
-        std::find_if(std::begin(sets), std::end(sets), [&](const auto &one) { return one.first == name; });
-    text.replace(at, end - at, set == std::end(sets) ? std::string_view{"?"} : set->second);
+    const auto set = sets.find(name);
+    text.replace(at, end - at, set == sets.end() ? std::string_view{"?"} : set->second);
   }
   return text;
 }

@@ -310,30 +310,25 @@ std::string any_register(std::string_view kind, Random &random) {
 
 std::string any_predicate(Random &random) { return "%p" + decimal(random.below(predicates)); }
 
+Statement one_of(Random &random, std::initializer_list<WeightedKind> kinds) {
+  std::size_t sum = 0;
+  for (const WeightedKind &kind : kinds) sum += kind.weight;
+  std::size_t chosen = random.below(sum);
+  const WeightedKind *kind = kinds.begin();
+  while (chosen >= kind->weight) chosen -= (kind++)->weight;
+  return kind->make(random);
+}
+
 Statement any_statement(Random &random) {
-  switch (random.below(20)) {
-    case 0:
-    case 1:
-      return compare(random);
-    case 2:
-      return divide(random);
-    case 3:
-      return move(random);
-    case 4:
-      return predicate_logic(random);
-    case 5:
-    case 6:
-      return table_load(random);
-    case 7:
-      return asynchronous_copy(random);
-    case 8:
-    case 9:
-      return applied(any_form(pool().pairs, random), random, true);
-    case 10:
-      return applied(any_form(pool().conversions, random), random, true);
-    default:
-      return applied(any_form(pool().anywhere, random), random, true);
-  }
+  return one_of(random, {{2, compare},
+                         {1, divide},
+                         {1, move},
+                         {1, predicate_logic},
+                         {2, table_load},
+                         {1, asynchronous_copy},
+                         {2, [](Random &r) { return applied(any_form(pool().pairs, r), r, true); }},
+                         {1, [](Random &r) { return applied(any_form(pool().conversions, r), r, true); }},
+                         {9, [](Random &r) { return applied(any_form(pool().anywhere, r), r, true); }}});
 }
 
 Statement warp_statement(Random &random) { return applied(any_form(pool().together, random), random, false); }

@@ -50,6 +50,13 @@ Statement collective_statement(Random &random, bool in_cluster);
 Statement barrier_exchange(Random &random);
 Statement cluster_exchange(Random &random);
 
+// Returns a statement of one of these kinds.
+struct WeightedKind {
+  std::size_t weight;
+  Statement (*make)(Random &);
+};
+Statement one_of(Random &random, std::initializer_list<WeightedKind> kinds);
+
 bool contains(std::string_view text, std::string_view part);
 std::string decimal(std::uint64_t value);
 bool is_float(std::string_view kind);
