@@ -56,23 +56,23 @@ Code function_of(const std::string &object, const std::string &name) {
   return {};
 }
 
+// Returns the pattern for the architecture of this build.
+constexpr const char *pattern([[maybe_unused]] const char *x86_64, [[maybe_unused]] const char *aarch64) {
 #if defined(__x86_64__)
-const char kLoad[] = "^(mov[a-z]* [^,]*\\(%r[^,]*, ?%|mov[a-z]* [^,(]*\\(.*\\),%|jmpq? \\*.*\\()";
-const char kOfTheStack[] = "\\(%rsp";
-const char kIndirectJump[] = "^jmpq? \\*";
-const char kIndirectCall[] = "^(call|jmp)q? \\*";
-const char kConditional[] = "^j[^m]";
-const char kForbidden[] = "^(j[^m]|call|lock|xchg|cmpxchg|mfence)";
-const char kDirect[] = "^(jmp|call)q? (0x)?[0-9a-f]";
+  return x86_64;
 #else
-const char kLoad[] = "^(ldr|ldar|ldapr|ldp) ";
-const char kOfTheStack[] = "\\[sp";
-const char kIndirectJump[] = "^br ";
-const char kIndirectCall[] = "^(blr|br) ";
-const char kConditional[] = "^(b\\.|cb|tb)";
-const char kForbidden[] = "^(b\\.|cb|tb|bl|ldx|ldax|stx|stlx|cas|swp|dmb)";
-const char kDirect[] = "^(b|bl) (0x)?[0-9a-f]";
+  return aarch64;
 #endif
+}
+constexpr const char *kLoad = pattern(
+    "^(mov[a-z]* [^,]*\\(%r[^,]*, ?%|mov[a-z]* [^,(]*\\(.*\\),%|jmpq? \\*.*\\()", "^(ldr|ldar|ldapr|ldp) ");
+constexpr const char *kOfTheStack = pattern("\\(%rsp", "\\[sp");
+constexpr const char *kIndirectJump = pattern("^jmpq? \\*", "^br ");
+constexpr const char *kIndirectCall = pattern("^(call|jmp)q? \\*", "^(blr|br) ");
+constexpr const char *kConditional = pattern("^j[^m]", "^(b\\.|cb|tb)");
+constexpr const char *kForbidden =
+    pattern("^(j[^m]|call|lock|xchg|cmpxchg|mfence)", "^(b\\.|cb|tb|bl|ldx|ldax|stx|stlx|cas|swp|dmb)");
+constexpr const char *kDirect = pattern("^(jmp|call)q? (0x)?[0-9a-f]", "^(b|bl) (0x)?[0-9a-f]");
 
 int count(const Code &code, const char *pattern) {
   int found = 0;

@@ -94,10 +94,7 @@ TEST(Memory, Spans_of_different_sizes_are_refused_without_a_driver_call) {
 TEST(Memory, Rows_are_copied_with_their_pitches) {
   Recording recording;
   CUDA_MEMCPY2D seen{};
-  recording.on<Entry::cuMemcpy2D_v3020>([&](const CUDA_MEMCPY2D *copy) {
-    seen = *copy;
-    return CUDA_SUCCESS;
-  });
+  recording.keeps_last_argument<Entry::cuMemcpy2D_v3020>(seen);
   const auto pitched = PitchedBuffer<int>::create(3, 5);
   std::vector<int> host(15);
   copy(pitched, HostSpan2D<int>{host.data(), 3, 5});
@@ -117,10 +114,7 @@ TEST(Memory, Rows_are_copied_with_their_pitches) {
 TEST(Memory, Slices_are_copied_with_their_rows) {
   Recording recording;
   CUDA_MEMCPY3D seen{};
-  recording.on<Entry::cuMemcpy3D_v3020>([&](const CUDA_MEMCPY3D *copy) {
-    seen = *copy;
-    return CUDA_SUCCESS;
-  });
+  recording.keeps_last_argument<Entry::cuMemcpy3D_v3020>(seen);
   const DeviceSpan3D<int> to{DevicePtr<int>(0x1000), 3, 4, 2, 512, 8};
   const DeviceSpan3D<const int> from{DevicePtr<const int>(0x9000), 3, 4, 2, 64};
   copy(to, from);

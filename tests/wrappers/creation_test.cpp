@@ -36,6 +36,12 @@ Creation creation(const char *name, Create create, const char *beginning, const 
           end,  ended};
 }
 
+template <class Create>
+Creation texture(const char *name, Create create,
+                 const char *beginning = "cuTexObjectCreate(&, &, &, null)") {
+  return creation(name, create, beginning, "cuTexObjectDestroy(0x1000)", Ended::in_its_context);
+}
+
 const Creation kCreations[] = {
     creation(
         "event", [](auto... place) { Event::create(place..., EventFlags::blocking_sync); },
@@ -75,20 +81,15 @@ const Creation kCreations[] = {
     creation(
         "mipmapped_array", [](auto... place) { MipmappedArray::create(place..., {.width = 4}, 2); },
         "cuMipmappedArrayCreate(&, &, 2)", "cuMipmappedArrayDestroy(0x1000)"),
-    creation(
-        "texture_of_an_array", [](auto... place) { TextureObject::create(place..., array()); },
-        "cuTexObjectCreate(&, &, &, null)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
-    creation(
-        "texture_of_a_mipmapped_array", [](auto... place) { TextureObject::create(place..., mipmaps()); },
-        "cuTexObjectCreate(&, &, &, null)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
-    creation(
+    texture("texture_of_an_array", [](auto... place) { TextureObject::create(place..., array()); }),
+    texture("texture_of_a_mipmapped_array",
+            [](auto... place) { TextureObject::create(place..., mipmaps()); }),
+    texture(
         "texture_with_a_view",
         [](auto... place) { TextureObject::create(place..., mipmaps(), {}, CUDA_RESOURCE_VIEW_DESC{}); },
-        "cuTexObjectCreate(&, &, &, &)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
-    creation(
-        "texture_of_memory",
-        [](auto... place) { TextureObject::create(place..., kDevice, ArrayFormat::signed32); },
-        "cuTexObjectCreate(&, &, &, null)", "cuTexObjectDestroy(0x1000)", Ended::in_its_context),
+        "cuTexObjectCreate(&, &, &, &)"),
+    texture("texture_of_memory",
+            [](auto... place) { TextureObject::create(place..., kDevice, ArrayFormat::signed32); }),
     creation(
         "surface", [](auto... place) { SurfaceObject::create(place..., array()); },
         "cuSurfObjectCreate(&, &)", "cuSurfObjectDestroy(0x1000)", Ended::in_its_context),

@@ -31,13 +31,11 @@ TEST_P(Failure, Of_any_call_leaks_nothing_and_is_reported_by_its_name) {
     for (std::size_t nth = 1; nth <= count; ++nth) {
       Recording recording;
       recording.fail(static_cast<int>(nth), result);
-      std::string told;
-      try {
-        GetParam().run();
-      } catch (const Error &error) {
-        told = error.what();
-        EXPECT_EQ(error.routine(), recording.failed());
-        EXPECT_EQ(error.result(), result);
+      const std::optional<Error> error = thrown_by(GetParam().run);
+      std::string told = error ? error->what() : "";
+      if (error) {
+        EXPECT_EQ(error->routine(), recording.failed());
+        EXPECT_EQ(error->result(), result);
       }
       SCOPED_TRACE(recording.failed() + " fails with " + std::to_string(result) + ", call " +
                    std::to_string(nth));

@@ -42,12 +42,8 @@ TEST_P(Functions, Name_the_call_that_failed) {
     Recording recording;
     behave(recording);
     recording.fail(static_cast<int>(nth), CUDA_ERROR_UNKNOWN);
-    std::string told;
-    try {
-      GetParam().run();
-    } catch (const Error &error) {
-      told = error.routine();
-    }
+    const std::optional<Error> error = thrown_by(GetParam().run);
+    const std::string told = error ? error->routine() : "";
     // The two names of errors are empty for an unknown result.
     if (recording.failed().starts_with("cuGetError")) continue;
     if (told.empty()) {

@@ -99,12 +99,7 @@ TEST(Graph, A_typed_kernel_gets_its_arguments_converted) {
 TEST(Graph, A_kernel_of_a_library_is_passed_as_a_kernel) {
   Recording recording;
   CUDA_KERNEL_NODE_PARAMS seen{};
-  recording.on<Entry::cuGraphAddKernelNode_v12000>([&seen](CUgraphNode *, CUgraph, const CUgraphNode *,
-                                                           std::size_t,
-                                                           const CUDA_KERNEL_NODE_PARAMS *parameters) {
-    seen = *parameters;
-    return CUDA_SUCCESS;
-  });
+  recording.keeps_last_argument<Entry::cuGraphAddKernelNode_v12000>(seen);
   const Kernel kernel = Kernel::from_handle(reinterpret_cast<CUkernel>(0xf8));
   kGraph.add_kernel(TypedKernel<void()>(kernel), {});
   EXPECT_EQ(seen.kern, kernel.handle());
@@ -205,12 +200,7 @@ TEST(Graph, Owns_the_callables_of_its_host_nodes) {
   Recording recording;
   const auto counter = std::make_shared<int>();
   CUDA_HOST_NODE_PARAMS host_node{};
-  recording.on<Entry::cuGraphAddHostNode_v10000>([&host_node](CUgraphNode *, CUgraph, const CUgraphNode *,
-                                                              std::size_t,
-                                                              const CUDA_HOST_NODE_PARAMS *parameters) {
-    host_node = *parameters;
-    return CUDA_SUCCESS;
-  });
+  recording.keeps_last_argument<Entry::cuGraphAddHostNode_v10000>(host_node);
   {
     const Graph graph = Graph::create();
     graph.add_host([counter] { ++*counter; });

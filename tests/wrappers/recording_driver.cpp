@@ -49,9 +49,8 @@ struct FakeEntry<slot, CUresult(Arguments...)> {
     ((text += (text.empty() ? "" : ", ") + render(arguments)), ...);
     const auto [answer, behaviour] =
         Recording::active().enter(slot, cushim_entry(slot)->symbol + ("(" + text + ")"));
-    if (behaviour == nullptr) return answer.value_or(CUDA_SUCCESS);
-    const CUresult code =
-        static_cast<const Behaviour<CUresult(Arguments...)> *>(behaviour)->run(arguments...);
+    const auto *const function = std::any_cast<std::function<CUresult(Arguments...)>>(behaviour);
+    const CUresult code = function == nullptr ? CUDA_SUCCESS : (*function)(arguments...);
     return answer.value_or(code);
   }
 };
@@ -121,7 +120,7 @@ std::vector<std::string> Recording::live() const {
 Recording::Entered Recording::enter(int slot, std::string call) {
   calls_.push_back(std::move(call));
   const std::string base = cushim_entry(slot)->base;
-  const AnyBehaviour *const behaviour = behaviours_[static_cast<std::size_t>(slot)].get();
+  const std::any *const behaviour = &behaviours_[static_cast<std::size_t>(slot)];
   if (countdown_ > 0) {
     --countdown_;
     if (countdown_ == 0) {
@@ -383,12 +382,17 @@ void Recording::behave() {
       });
 }
 
-Error error_of(const std::function<void()> &action) {
+std::optional<Error> thrown_by(const std::function<void()> &action) {
   try {
     action();
   } catch (const Error &error) {
     return error;
   }
+  return std::nullopt;
+}
+
+Error error_of(const std::function<void()> &action) {
+  if (const std::optional<Error> error = thrown_by(action)) return *error;
   ADD_FAILURE() << "nothing was thrown";
   return Error(CUDA_SUCCESS, "", "nothing was thrown");
 }

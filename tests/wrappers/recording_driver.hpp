@@ -5,12 +5,14 @@
 
 #include <cushim/cushim.hpp>
 
+#include <any>
 #include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support/handle_number.hpp"
@@ -24,30 +26,6 @@ struct SignatureOf;
   template <> struct SignatureOf<slot> { using type = CUresult parameters; };
 #include <cushim/entry_points.inc>
 // clang-format on
-
-// The behaviour of an entry point.
-class AnyBehaviour {
- public:
-  virtual ~AnyBehaviour() = default;
-};
-template <class Signature>
-class Behaviour;
-template <class... Arguments>
-class Behaviour<CUresult(Arguments...)> : public AnyBehaviour {
- public:
-  virtual CUresult run(Arguments... arguments) const = 0;
-};
-template <class Signature>
-class BehaviourOf;
-template <class... Arguments>
-class BehaviourOf<CUresult(Arguments...)> final : public Behaviour<CUresult(Arguments...)> {
- public:
-  explicit BehaviourOf(std::function<CUresult(Arguments...)> body) : body_(std::move(body)) {}
-  CUresult run(Arguments... arguments) const override { return body_(arguments...); }
-
- private:
-  std::function<CUresult(Arguments...)> body_;
-};
 
 // A recording driver that is current during its lifetime. One at a time.
 class Recording {
@@ -67,8 +45,20 @@ class Recording {
   // Sets the behaviour of an entry point.
   template <Entry entry>
   void on(std::function<typename SignatureOf<static_cast<int>(entry)>::type> behaviour) {
-    using Signature = typename SignatureOf<static_cast<int>(entry)>::type;
-    behaviours_[static_cast<int>(entry)] = std::make_unique<BehaviourOf<Signature>>(std::move(behaviour));
+    behaviours_[static_cast<int>(entry)] = std::move(behaviour);
+  }
+  // Sets the behaviour of several entry points.
+  template <Entry... entries, class Behaviour>
+  void on_each(const Behaviour &behaviour) {
+    (on<entries>(behaviour), ...);
+  }
+  // Copies the structure to which the last argument of an entry point's calls points.
+  template <Entry entry, class Structure>
+  void keeps_last_argument(Structure &structure) {
+    on<entry>([&structure](auto... arguments) {
+      structure = *std::get<sizeof...(arguments) - 1>(std::tuple(arguments...));
+      return CUDA_SUCCESS;
+    });
   }
   // Makes two entry points create and destroy objects of a kind, which live() lists.
   template <Entry create, Entry destroy>
@@ -103,10 +93,10 @@ class Recording {
   std::vector<std::function<void()>> launched;
 
   // For FakeEntry, which handles every row: records the call. Contains the result to return regardless of the
-  // behaviour, if any, and the behaviour; null for none.
+  // behaviour, if any, and the behaviour, a std::function; null or empty for none.
   struct Entered {
     std::optional<CUresult> answer;
-    const AnyBehaviour *behaviour;
+    const std::any *behaviour;
   };
   Entered enter(int slot, std::string call);
   static Recording &active();
@@ -134,7 +124,7 @@ class Recording {
   CUresult end(CUuserObject object);
 
   std::vector<std::string> calls_;
-  std::array<std::unique_ptr<const AnyBehaviour>, CUSHIM_TABLE_CAPACITY> behaviours_;
+  std::array<std::any, CUSHIM_TABLE_CAPACITY> behaviours_;
   std::map<int, CUresult> answers_;
   std::map<std::string, int> live_;
   std::vector<std::string> wrong_releases_;
@@ -176,5 +166,7 @@ using Calls = std::vector<std::string>;
 
 // Returns the Error that an action throws. Fails the test if it throws none.
 Error error_of(const std::function<void()> &action);
+// The same, if the action throws one.
+std::optional<Error> thrown_by(const std::function<void()> &action);
 
 }  // namespace cushim::test

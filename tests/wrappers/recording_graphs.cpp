@@ -94,14 +94,10 @@ void Recording::behave_graphs() {
     return add(node);
   });
 #endif
-  on<Entry::cuGraphAddMemcpyNode_v10000>(add);
-  on<Entry::cuGraphAddMemsetNode_v10000>(add);
-  on<Entry::cuGraphAddHostNode_v10000>(add);
-  on<Entry::cuGraphAddChildGraphNode_v10000>(add);
-  on<Entry::cuGraphAddEmptyNode_v10000>(add);
-  on<Entry::cuGraphAddEventRecordNode_v11010>(add);
-  on<Entry::cuGraphAddEventWaitNode_v11010>(add);
-  on<Entry::cuGraphAddMemFreeNode_v11040>(add);
+  on_each<Entry::cuGraphAddMemcpyNode_v10000, Entry::cuGraphAddMemsetNode_v10000,
+          Entry::cuGraphAddHostNode_v10000, Entry::cuGraphAddChildGraphNode_v10000,
+          Entry::cuGraphAddEmptyNode_v10000, Entry::cuGraphAddEventRecordNode_v11010,
+          Entry::cuGraphAddEventWaitNode_v11010, Entry::cuGraphAddMemFreeNode_v11040>(add);
   on<Entry::cuGraphAddMemAllocNode_v11040>([add](CUgraphNode *node, CUgraph, const CUgraphNode *, std::size_t,
                                                  CUDA_MEM_ALLOC_NODE_PARAMS *parameters) {
     parameters->dptr = 0x700000;

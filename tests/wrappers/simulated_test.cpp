@@ -19,26 +19,22 @@ constexpr const char *kScale = CUSHIM_PTX_HEADER R"(
 .visible .global .align 4 .f32 whole = 0f3F800000;
 .visible .entry scale(.param .u64 data, .param .f32 factor, .param .u32 count) {
   .reg .pred %p;
-  .reg .b32 %r<6>;
+  .reg .b32 %thread, %i, %n;
   .reg .f32 %f<4>;
-  .reg .b64 %d<4>;
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.u32 %r4, %r1, %r2, %r3;
-  ld.param.u32 %r5, [count];
-  setp.ge.u32 %p, %r4, %r5;
-  @%p bra done;
-  ld.param.u64 %d1, [data];
-  mul.wide.u32 %d2, %r4, 4;
-  add.u64 %d3, %d1, %d2;
+  .reg .b64 %d;
+  ld.param.u64 %d, [data];
   ld.param.f32 %f1, [factor];
+  ld.param.u32 %n, [count];
+  mov.u32 %thread, %tid.x;
+  mov.u32 %i, %ctaid.x;
+  mad.lo.u32 %i, %i, %ntid.x, %thread;
+  setp.lt.u32 %p, %i, %n;
+  mad.wide.u32 %d, %i, 4, %d;
   ld.global.f32 %f2, [whole];
   mul.f32 %f1, %f1, %f2;
-  ld.global.f32 %f3, [%d3];
+  @%p ld.global.f32 %f3, [%d];
   mul.f32 %f3, %f3, %f1;
-  st.global.f32 [%d3], %f3;
-done:
+  @%p st.global.f32 [%d], %f3;
   ret;
 }
 )";
