@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uses cuda.core to compile a kernel in three ways, and runs each: NVRTC to a cubin; NVRTC to PTX, which nvJitLink
 links; NVRTC to LTO IR, which nvJitLink links."""
-import sys
 
 import numpy
 from cuda.core import Device, LaunchConfig, LegacyPinnedMemoryResource, Linker, LinkerOptions, Program, ProgramOptions, launch
-from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
 
-try:
-    for library in ("nvrtc", "nvJitLink"):
-        load_nvidia_dynamic_lib(library)
-except DynamicLibNotFoundError as error:
-    print(error)
-    sys.exit(77)
+import nvidia_libraries
+
+nvidia_libraries.need("nvrtc", "nvJitLink")
 
 # The names differ, so that no two cubins are equal.
 SOURCE = """

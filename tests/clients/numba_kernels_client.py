@@ -2,18 +2,13 @@
 """Runs kernels in Python by numba-cuda: elementwise, with shared memory, barriers and atomics, and with a function of
 libdevice."""
 import math
-import sys
 
 import numpy
-from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
 from numba import cuda
 
-try:
-    for library in ("nvvm", "nvJitLink"):
-        load_nvidia_dynamic_lib(library)
-except DynamicLibNotFoundError as error:
-    print(error)
-    sys.exit(77)
+import nvidia_libraries
+
+nvidia_libraries.need("nvvm", "nvJitLink")
 
 
 @cuda.jit

@@ -11,14 +11,14 @@ namespace fuzz {
 
 class Exporter {
  public:
+  using ShareHandle = cushim::sim::ShareHandle;
+  using ShareLayout = cushim::sim::ShareLayout;
+
   // device: the device that owns the exported memory.
   explicit Exporter(const CUuuid &device);
   ~Exporter();
   Exporter(const Exporter &) = delete;
   Exporter &operator=(const Exporter &) = delete;
-
-  using ShareHandle = cushim::sim::ShareHandle;
-  using ShareLayout = cushim::sim::ShareLayout;
 
   // Restores valid tables.
   void reset();

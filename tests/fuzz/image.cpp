@@ -17,10 +17,7 @@
 namespace {
 
 using cushim::driver;
-using cushim::fat_binary::Container;
-using cushim::fat_binary::kContainerMagic;
-using cushim::fat_binary::kWrapperMagic;
-using cushim::fat_binary::Wrapper;
+namespace fat_binary = cushim::fat_binary;
 
 // A machine with a current context.
 class Running {
@@ -98,13 +95,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
   static const Running running;
   std::string bytes(fuzz::text_of(data, size));
   // A wrapper contains pointers, which the driver must trust.
-  if (begins_with(bytes, kWrapperMagic)) return 0;
+  if (begins_with(bytes, fat_binary::kWrapperMagic)) return 0;
   for (const CUjitInputType type : {CU_JIT_INPUT_PTX, CU_JIT_INPUT_FATBINARY, CU_JIT_INPUT_CUBIN,
                                     CU_JIT_INPUT_OBJECT, CU_JIT_INPUT_LIBRARY})
     link(bytes, type);
   // Without a size, the driver trusts the headers of fat binaries and cubins.
-  if (begins_with(bytes, kContainerMagic)) {
-    Container header;
+  if (begins_with(bytes, fat_binary::kContainerMagic)) {
+    fat_binary::Container header;
     if (bytes.size() < sizeof header) return 0;
     std::memcpy(&header, bytes.data(), sizeof header);
     header.size = header.header_size <= bytes.size() ? bytes.size() - header.header_size : 0;
@@ -112,8 +109,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     bytes.resize(std::max<std::size_t>(bytes.size(), header.header_size));
     load(bytes.data());
     const void *const inputs[] = {bytes.data(), nullptr};
-    const Wrapper first{kWrapperMagic, 1, bytes.data(), nullptr};
-    const Wrapper second{kWrapperMagic, 2, bytes.data(), static_cast<const void *>(inputs)};
+    const fat_binary::Wrapper first{fat_binary::kWrapperMagic, 1, bytes.data(), nullptr};
+    const fat_binary::Wrapper second{fat_binary::kWrapperMagic, 2, bytes.data(),
+                                     static_cast<const void *>(inputs)};
     load(&first);
     load(&second);
   } else if (!bytes.starts_with("\177ELF")) {

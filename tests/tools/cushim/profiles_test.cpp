@@ -14,9 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ProfilesVerb, Lists_each_built_in_device_with_memory_compute_capability_status_and_source) {
-  const Finished listed = run({"profiles"});
-  EXPECT_EQ(listed.exit, 0);
-  EXPECT_THAT(listed.out,
+  EXPECT_THAT(output_of({"profiles"}),
               HasSubstr("h200     NVIDIA H200               139.8 GiB  compute 9.0   measured\n"));
   const nlohmann::json json = run({"profiles", "--json"}).json();
   EXPECT_EQ(json["profiles"].size(), 7u);

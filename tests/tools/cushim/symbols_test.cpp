@@ -19,12 +19,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-std::vector<std::string> names(const std::vector<SymbolRow> &rows) {
-  std::vector<std::string> list;
-  for (const SymbolRow &row : rows) list.push_back(row.entry.symbol);
-  return list;
-}
-
 // Returns the symbols in the command's JSON output.
 std::set<std::string> symbols_of(const Finished &listed) {
   std::set<std::string> symbols;
@@ -40,8 +34,10 @@ TEST(Symbols, Without_a_filter_the_whole_list_is_there) {
 }
 
 TEST(Symbols, A_pattern_chooses_every_abi_and_variant_in_order) {
-  EXPECT_THAT(names(find_symbols({.pattern = "cumemcpyhtod_v2*"}, nullptr)),
-              ElementsAre("cuMemcpyHtoD_v2", "cuMemcpyHtoD_v2_ptds"));
+  std::vector<std::string> found;
+  for (const SymbolRow &row : find_symbols({.pattern = "cumemcpyhtod_v2*"}, nullptr))
+    found.push_back(row.entry.symbol);
+  EXPECT_THAT(found, ElementsAre("cuMemcpyHtoD_v2", "cuMemcpyHtoD_v2_ptds"));
 }
 
 TEST(Symbols, Since_leaves_out_what_came_before) {

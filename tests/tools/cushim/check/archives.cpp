@@ -47,17 +47,8 @@ std::string tar(const Members &members, Compression compression) {
 }
 
 const char *suffix(Compression compression) {
-  switch (compression) {
-    case Compression::none:
-      return "";
-    case Compression::gzip:
-      return ".gz";
-    case Compression::xz:
-      return ".xz";
-    case Compression::zstd:
-      return ".zst";
-  }
-  return "";
+  constexpr const char *suffixes[] = {"", ".gz", ".xz", ".zst"};
+  return suffixes[static_cast<int>(compression)];
 }
 
 }  // namespace
