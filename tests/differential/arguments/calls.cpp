@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 namespace arguments {
@@ -31,14 +32,10 @@ std::vector<std::string> parameter_names(std::string_view symbol) {
 #include <cushim/entry_points.inc>
       // clang-format on
   };
-  std::string_view text = rows.at(symbol);  // "(dptr, bytesize)"
-  text = text.substr(1, text.size() - 2);
+  const std::string_view row = rows.at(symbol);  // "(dptr, bytesize)"
+  std::istringstream text{std::string(row.substr(1, row.size() - 2))};
   std::vector<std::string> names;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(", "), text.size());
-    names.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 2, text.size()));
-  }
+  for (std::string name; std::getline(text >> std::ws, name, ',');) names.push_back(name);
   return names;
 }
 

@@ -144,9 +144,9 @@ void add_streams(const std::string &name, Changes &to) {
                 [](Objects &, void *argument) { write_pointer(argument, CU_STREAM_PER_THREAD); }});
 }
 
-void add_addresses(const std::string &name, Changes &to) { add_kinds(name, kAddresses, to); }
+void add_own(const Address &, const std::string &name, Changes &to) { add_kinds(name, kAddresses, to); }
 
-void add_host_memory(const std::string &name, Changes &to) { add_kinds(name, kHostMemory, to); }
+void add_own(const HostMemory &, const std::string &name, Changes &to) { add_kinds(name, kHostMemory, to); }
 
 void add_fields(const std::string &name, const Fields &fields, std::size_t part, Changes &to) {
   for (const Field &field : fields) add_field(name + "." + field.name, field, part + field.offset, true, to);
@@ -167,11 +167,11 @@ void add_integers(const std::string &name, std::size_t size, bool is_signed, Cha
 }
 
 void add_sizes(const std::string &name, Changes &to) {
-  add_small_sizes(name, to);
+  add_own(SmallSize{}, name, to);
   for (const std::uint64_t number : {std::uint64_t{1} << 50, kMost}) add_number(name, number, 8, false, to);
 }
 
-void add_small_sizes(const std::string &name, Changes &to) {
+void add_own(const SmallSize &, const std::string &name, Changes &to) {
   for (const std::uint64_t number : kSizes) add_number(name, number, 8, false, to);
 }
 
@@ -182,7 +182,7 @@ void add_reals(const std::string &name, std::size_t size, Changes &to) {
   add_field(name, field, 0, false, to);
 }
 
-void add_grids(const std::string &name, Changes &to) {
+void add_own(const Grid &, const std::string &name, Changes &to) {
   for (const std::uint64_t number : {0U, 2U, 1024U, 65535U, 65536U, 0x80000000U, 0xffffffffU})
     add_number(name, number, 4, false, to);
 }

@@ -36,27 +36,30 @@ namespace detail {
 void add_null(const std::string &name, Changes &to);
 void add_texts(const std::string &name, Changes &to);
 void add_streams(const std::string &name, Changes &to);
-void add_addresses(const std::string &name, Changes &to);
-void add_host_memory(const std::string &name, Changes &to);
 void add_fields(const std::string &name, const Fields &fields, std::size_t part, Changes &to);
 void add_fields_by_value(const std::string &name, const Fields &fields, Changes &to);
 void add_enumerators(const std::string &name, std::size_t size, Changes &to);
 void add_integers(const std::string &name, std::size_t size, bool is_signed, Changes &to);
 void add_sizes(const std::string &name, Changes &to);
 void add_reals(const std::string &name, std::size_t size, Changes &to);
-void add_small_sizes(const std::string &name, Changes &to);
-void add_grids(const std::string &name, Changes &to);
 // Adds the numbers from 0 up to but not including `end`.
 void add_counts(const std::string &name, std::size_t size, unsigned end, Changes &to);
 void add_in_out(const std::string &name, std::size_t size, Changes &to);
+// Add the changes of arguments whose own type says what they are.
+void add_own(const Address &, const std::string &name, Changes &to);
+void add_own(const HostMemory &, const std::string &name, Changes &to);
+void add_own(const SmallSize &, const std::string &name, Changes &to);
+void add_own(const Grid &, const std::string &name, Changes &to);
 
 }  // namespace detail
 
 // Adds the changes of an argument. A is its type in the declaration; `base` is the unchanged argument.
 
 template <class A, class B>
-void add_changes(const std::string &name, const B &, Changes &to) {
-  if constexpr (std::is_same_v<A, CUstream>)
+void add_changes(const std::string &name, const B &base, Changes &to) {
+  if constexpr (requires { detail::add_own(base, name, to); })
+    detail::add_own(base, name, to);
+  else if constexpr (std::is_same_v<A, CUstream>)
     detail::add_streams(name, to);
   else if constexpr (std::is_same_v<A, const char *>)
     detail::add_texts(name, to);
@@ -95,28 +98,12 @@ void add_changes(const std::string &name, const List<T> &, Changes &to) {
   detail::add_null(name, to);
 }
 template <class A>
-void add_changes(const std::string &name, const Address &, Changes &to) {
-  detail::add_addresses(name, to);
-}
-template <class A>
-void add_changes(const std::string &name, const HostMemory &, Changes &to) {
-  detail::add_host_memory(name, to);
-}
-template <class A>
 void add_changes(const std::string &name, const Count &base, Changes &to) {
   detail::add_counts(name, sizeof(A), base.value, to);
 }
 template <class A>
 void add_changes(const std::string &name, const Handle &, Changes &to) {
   detail::add_counts(name, sizeof(A), 1, to);
-}
-template <class A>
-void add_changes(const std::string &name, const SmallSize &, Changes &to) {
-  detail::add_small_sizes(name, to);
-}
-template <class A>
-void add_changes(const std::string &name, const Grid &, Changes &to) {
-  detail::add_grids(name, to);
 }
 template <class A, class T>
 void add_changes(const std::string &, const Fixed<T> &, Changes &) {}

@@ -25,10 +25,7 @@ CUgraphNode Objects::next_node() {
   });
 }
 CUgraphNode Objects::kernel_node() {
-  return node("kernel node", [this](CUgraphNode *made) {
-    const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(*this);
-    return driver_->cuGraphAddKernelNode(made, graph(), nullptr, 0, &parameters);
-  });
+  return node_with("kernel node", kernel_parameters, &cushim::Driver::cuGraphAddKernelNode);
 }
 CUgraphNode Objects::copy_node() {
   return node("copy node", [this](CUgraphNode *made) {
@@ -43,10 +40,7 @@ CUgraphNode Objects::memset_node() {
   });
 }
 CUgraphNode Objects::host_node() {
-  return node("host node", [this](CUgraphNode *made) {
-    const CUDA_HOST_NODE_PARAMS parameters = host_parameters(*this);
-    return driver_->cuGraphAddHostNode(made, graph(), nullptr, 0, &parameters);
-  });
+  return node_with("host node", host_parameters, &cushim::Driver::cuGraphAddHostNode);
 }
 CUgraphNode Objects::child_node() {
   return node("child node", [this](CUgraphNode *made) {
@@ -64,10 +58,7 @@ CUgraphNode Objects::wait_node() {
   });
 }
 CUgraphNode Objects::batch_node() {
-  return node("batch node", [this](CUgraphNode *made) {
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS parameters = batch_parameters(*this);
-    return driver_->cuGraphAddBatchMemOpNode(made, graph(), nullptr, 0, &parameters);
-  });
+  return node_with("batch node", batch_parameters, &cushim::Driver::cuGraphAddBatchMemOpNode);
 }
 CUgraphNode Objects::allocation_node() {
   return node("allocation node", [this](CUgraphNode *made) {

@@ -123,16 +123,18 @@ int print(const Options &options) {
   return 0;
 }
 
+constexpr const char *kAbout =
+    "Calls the entry points of a driver with one or two changed arguments (null, other numbers, other "
+    "kinds of\n"
+    "memory, single fields of structures), and in other situations: without a current context, during\n"
+    "captures, while work is pending, in a host function, after a fault.\n"
+    "Without --write or --recorded, prints the answers.";
+
 }  // namespace
 
 int main(int argc, char **argv) try {
   Options options;
-  CLI::App app(
-      "Calls the entry points of a driver with one or two changed arguments (null, other numbers, other "
-      "kinds of\n"
-      "memory, single fields of structures), and in other situations: without a current context, during\n"
-      "captures, while work is pending, in a host function, after a fault.\n"
-      "Without --write or --recorded, prints the answers.");
+  CLI::App app(kAbout);
   app.add_option("--driver", options.processes.driver, "sim, real, or a library")->capture_default_str();
   auto *written = app.add_option("--write", options.write, "record the answers into this file");
   auto *recorded = app.add_option(

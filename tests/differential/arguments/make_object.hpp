@@ -36,4 +36,13 @@ CUgraphNode Objects::node(std::string_view name, Add add) {
   return once<CUgraphNode>(name, add, [](CUgraphNode) {});  // destroyed with the graph
 }
 
+template <class Parameters, class Add>
+CUgraphNode Objects::node_with(std::string_view name, Parameters (*parameters)(Objects &),
+                               Add CushimDriver::*add) {
+  return node(name, [=, this](CUgraphNode *made) {
+    const Parameters with = parameters(*this);
+    return (driver_->*add)(made, graph(), nullptr, 0, &with);
+  });
+}
+
 }  // namespace arguments

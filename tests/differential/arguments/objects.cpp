@@ -54,42 +54,28 @@ void *Objects::allocate(std::size_t size) {
 }
 
 Out<CUdeviceptr> Objects::made_memory() {
-  const Out<CUdeviceptr> result = hidden<CUdeviceptr>();
-  results_.push_back({result.place, [this, result] { driver_->cuMemFree(*result.place); }});
-  return result;
+  return made_with<CUdeviceptr>([this](CUdeviceptr memory) { driver_->cuMemFree(memory); });
 }
 Out<void *> Objects::made_host_memory() {
-  const Out<void *> result = hidden<void *>();
-  results_.push_back({result.place, [this, result] { driver_->cuMemFreeHost(*result.place); }});
-  return result;
+  return made_with<void *>([this](void *memory) { driver_->cuMemFreeHost(memory); });
 }
 Out<CUdeviceptr> Objects::made_range(std::size_t size) {
-  const Out<CUdeviceptr> result = hidden<CUdeviceptr>();
-  results_.push_back(
-      {result.place, [this, result, size] { driver_->cuMemAddressFree(*result.place, size); }});
-  return result;
+  return made_with<CUdeviceptr>([this, size](CUdeviceptr range) { driver_->cuMemAddressFree(range, size); });
 }
 Out<CUmemGenericAllocationHandle> Objects::made_physical() {
-  const Out<CUmemGenericAllocationHandle> result = hidden<CUmemGenericAllocationHandle>();
-  results_.push_back({result.place, [this, result] { driver_->cuMemRelease(*result.place); }});
-  return result;
+  return made_with<CUmemGenericAllocationHandle>(
+      [this](CUmemGenericAllocationHandle memory) { driver_->cuMemRelease(memory); });
 }
 Out<CUtexObject> Objects::made_texture() {
-  const Out<CUtexObject> result = hidden<CUtexObject>();
-  results_.push_back({result.place, [this, result] { driver_->cuTexObjectDestroy(*result.place); }});
-  return result;
+  return made_with<CUtexObject>([this](CUtexObject texture) { driver_->cuTexObjectDestroy(texture); });
 }
 Out<CUsurfObject> Objects::made_surface() {
-  const Out<CUsurfObject> result = hidden<CUsurfObject>();
-  results_.push_back({result.place, [this, result] { driver_->cuSurfObjectDestroy(*result.place); }});
-  return result;
+  return made_with<CUsurfObject>([this](CUsurfObject surface) { driver_->cuSurfObjectDestroy(surface); });
 }
 Out<int> Objects::made_descriptor() {
-  const Out<int> result = hidden<int>();
-  results_.push_back({result.place, [result] {
-                        if (*result.place > 2) ::close(*result.place);
-                      }});
-  return result;
+  return made_with<int>([](int descriptor) {
+    if (descriptor > 2) ::close(descriptor);
+  });
 }
 
 CUcontext Objects::other_context() {

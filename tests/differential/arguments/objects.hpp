@@ -196,6 +196,13 @@ class Objects {
     results_.push_back({result.place, [this, result] { destroy_made(*result.place); }});
     return result;
   }
+  // Returns a place for an object that destroy() destroys.
+  template <class T, class Destroy>
+  Out<T> made_with(Destroy destroy) {
+    const Out<T> result = hidden<T>();
+    results_.push_back({result.place, [result, destroy] { destroy(*result.place); }});
+    return result;
+  }
   Out<CUdeviceptr> made_memory();
   Out<void *> made_host_memory();
   Out<CUdeviceptr> made_range(std::size_t size);
@@ -254,6 +261,9 @@ class Objects {
   CUstream stream_with(CUstream_flags flags, std::string_view name);
   template <class Add>
   CUgraphNode node(std::string_view name, Add add);
+  // Returns a node of graph() that an entry point adds with these parameters.
+  template <class Parameters, class Add>
+  CUgraphNode node_with(std::string_view name, Parameters (*parameters)(Objects &), Add CushimDriver::*add);
   // Undoes, after the case, what its call may have changed.
   template <class Undo>
   void undo_later(std::string_view name, Undo undo) {

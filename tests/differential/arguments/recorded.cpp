@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "../lines.hpp"
+
 namespace arguments {
 namespace {
 constexpr std::string_view kAbout = "# Driver: ";
@@ -27,11 +29,8 @@ void write(const std::string &name, const RecordedAnswers &recorded) {
 }
 
 RecordedAnswers read_answers(const std::string &name) {
-  std::ifstream file(name);
-  if (!file) throw std::runtime_error("cannot read " + name);
   RecordedAnswers recorded;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (const auto &[number, line] : differential::lines_of(name)) {
     if (line.starts_with(kAbout)) recorded.about = line.substr(kAbout.size());
     if (line.empty() || line.starts_with('#')) continue;
     const std::size_t middle = line.find(": ");
@@ -43,12 +42,9 @@ RecordedAnswers read_answers(const std::string &name) {
 }
 
 std::map<std::string, std::string> read_known_differences(const std::string &name) {
-  std::ifstream file(name);
-  if (!file) throw std::runtime_error("cannot read " + name);
   std::map<std::string, std::string> known;
   std::set<std::string> causes;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (const auto &[number, line] : differential::lines_of(name)) {
     if (line.starts_with("# ")) causes.insert(line.substr(2, line.find(':') - 2));
     if (line.empty() || line.starts_with('#')) continue;
     const std::size_t last = line.rfind(' ');

@@ -13,22 +13,6 @@
 namespace arguments {
 namespace {
 
-constexpr NamedSituation kSituations[] = {
-    {Situation::plain, "plain"},
-    {Situation::no_context, "no_context"},
-    {Situation::other_context, "other_context"},
-    {Situation::capture_relaxed, "capture_relaxed"},
-    {Situation::capture_thread_local, "capture_thread_local"},
-    {Situation::capture_global, "capture_global"},
-    {Situation::others_capture, "others_capture"},
-    {Situation::captured, "captured"},
-    {Situation::busy, "busy"},
-    {Situation::blocking_busy, "blocking_busy"},
-    {Situation::other_busy, "other_busy"},
-    {Situation::host_function, "host_function"},
-    {Situation::after_fault, "after_fault"},
-};
-
 constexpr const char *kTrap =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry fault() { trap; }\n";
 
@@ -61,7 +45,25 @@ class Release {
 
 }  // namespace
 
-std::span<const NamedSituation> all_situations() { return kSituations; }
+std::span<const NamedSituation> all_situations() {
+  using enum Situation;
+  static constexpr NamedSituation all[] = {
+      {plain, "plain"},
+      {no_context, "no_context"},
+      {other_context, "other_context"},
+      {capture_relaxed, "capture_relaxed"},
+      {capture_thread_local, "capture_thread_local"},
+      {capture_global, "capture_global"},
+      {others_capture, "others_capture"},
+      {captured, "captured"},
+      {busy, "busy"},
+      {blocking_busy, "blocking_busy"},
+      {other_busy, "other_busy"},
+      {host_function, "host_function"},
+      {after_fault, "after_fault"},
+  };
+  return all;
+}
 
 CUresult CallMaker::make(Situation situation, const Call &call) {
   switch (situation) {

@@ -186,22 +186,20 @@ CUDA_RESOURCE_DESC mipmapped_resource(Objects &o) {
 CUDA_RESOURCE_DESC linear_resource(Objects &o) {
   CUDA_RESOURCE_DESC resource{};
   resource.resType = CU_RESOURCE_TYPE_LINEAR;
-  resource.res.linear.devPtr = o.memory().value;
-  resource.res.linear.format = CU_AD_FORMAT_FLOAT;
-  resource.res.linear.numChannels = 1;
-  resource.res.linear.sizeInBytes = 4096;
+  resource.res.linear = {
+      .devPtr = o.memory().value, .format = CU_AD_FORMAT_FLOAT, .numChannels = 1, .sizeInBytes = 4096};
   return resource;
 }
 
 CUDA_RESOURCE_DESC pitched_resource(Objects &o) {
   CUDA_RESOURCE_DESC resource{};
   resource.resType = CU_RESOURCE_TYPE_PITCH2D;
-  resource.res.pitch2D.devPtr = o.memory().value;
-  resource.res.pitch2D.format = CU_AD_FORMAT_UNSIGNED_INT8;
-  resource.res.pitch2D.numChannels = 1;
-  resource.res.pitch2D.width = 64;
-  resource.res.pitch2D.height = 4;
-  resource.res.pitch2D.pitchInBytes = 128;
+  resource.res.pitch2D = {.devPtr = o.memory().value,
+                          .format = CU_AD_FORMAT_UNSIGNED_INT8,
+                          .numChannels = 1,
+                          .width = 64,
+                          .height = 4,
+                          .pitchInBytes = 128};
   return resource;
 }
 
