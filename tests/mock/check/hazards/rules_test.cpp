@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "set_kernel.hpp"
+#include "support/kernels.hpp"
 
 namespace hazards {
 namespace {
@@ -162,8 +163,8 @@ TEST_P(Rule, A_pinned_source_is_changed_after_its_copy) {
 // Writes its parameter's memory.
 TEST_P(Rule, A_copy_is_ordered_after_a_kernel) {
   Hazards checker(driver());
-  const CUmodule module = test::loaded_module(kSetKernel);
-  const CUfunction set = test::kernel_of(module, "set");
+  const CUmodule module = cushim::test::loaded_module(kSetKernel);
+  const CUfunction set = cushim::test::kernel_of(module, "set");
   CUdeviceptr memory = 0;
   NEED(cuMemAlloc(&memory, 512));
   void *parameters[] = {&memory};
