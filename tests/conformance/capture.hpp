@@ -13,6 +13,13 @@ inline constexpr int kNone = CU_STREAM_CAPTURE_STATUS_NONE, kActive = CU_STREAM_
 
 class Captures : public OnGraph {
  public:
+  // Begins to capture a stream, and forks the capture to another one.
+  void begin_fork(CUstream work, CUstream other) {
+    const CUevent fork = event();
+    begin(work);
+    NEED(driver().cuEventRecord(fork, work));
+    NEED(driver().cuStreamWaitEvent(other, fork, 0));
+  }
   // Returns the state of a stream's capture.
   struct Info {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

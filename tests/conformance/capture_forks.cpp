@@ -34,10 +34,8 @@ TEST_F(Captures, Go_on_after_a_joined_stream_is_destroyed) {
   const CUstream work = stream();
   CUstream other = nullptr;
   NEED(driver().cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-  const CUevent fork = event(), join = event();
-  begin(work);
-  NEED(driver().cuEventRecord(fork, work));
-  NEED(driver().cuStreamWaitEvent(other, fork, 0));
+  const CUevent join = event();
+  begin_fork(work, other);
   NEED(driver().cuMemsetD8Async(to, 2, 1, other));
   NEED(driver().cuEventRecord(join, other));
   NEED(driver().cuStreamWaitEvent(work, join, 0));
@@ -51,10 +49,7 @@ TEST_F(Captures, Go_on_after_a_joined_stream_is_destroyed) {
 TEST_F(Captures, Without_a_join_are_invalid) {
   const CUdeviceptr to = memory();
   const CUstream work = stream(), other = stream();
-  const CUevent fork = event();
-  begin(work);
-  NEED(driver().cuEventRecord(fork, work));
-  NEED(driver().cuStreamWaitEvent(other, fork, 0));
+  begin_fork(work, other);
   NEED(driver().cuMemsetD8Async(to, 2, 1, other));
   EXPECT_ANSWER(driver().cuStreamEndCapture(work, &graph_out), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   EXPECT_VALUE(graph_out == nullptr, true);
@@ -63,18 +58,12 @@ TEST_F(Captures, Without_a_join_are_invalid) {
 }
 TEST_F(Captures, Need_no_join_of_a_stream_without_calls) {
   const CUstream work = stream(), other = stream();
-  const CUevent fork = event();
-  begin(work);
-  NEED(driver().cuEventRecord(fork, work));
-  NEED(driver().cuStreamWaitEvent(other, fork, 0));
+  begin_fork(work, other);
   EXPECT_ANSWER(driver().cuStreamEndCapture(work, &graph_out), CUDA_SUCCESS);
 }
 TEST_F(Captures, Do_not_end_in_another_stream) {
   const CUstream work = stream(), other = stream();
-  const CUevent fork = event();
-  begin(work);
-  NEED(driver().cuEventRecord(fork, work));
-  NEED(driver().cuStreamWaitEvent(other, fork, 0));
+  begin_fork(work, other);
   EXPECT_ANSWER(driver().cuStreamEndCapture(other, &graph_out), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
   EXPECT_VALUE(status(work), kInvalidated);
   EXPECT_ANSWER(driver().cuStreamEndCapture(work, &graph_out), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <chrono>
+#include <map>
 #include <stdexcept>
 
 namespace conformance {
@@ -41,6 +42,13 @@ void make_context(CUdevice device) {
   NEED(driver().cuCtxSetCurrent(made));
 }
 
+CUcontext primary_context(CUdevice device) {
+  static std::map<CUdevice, CUcontext> retained;
+  const auto [at, is_first] = retained.try_emplace(device, nullptr);
+  if (is_first) driver().cuDevicePrimaryCtxRetain(&at->second, device);
+  return at->second;
+}
+
 void Initialized::SetUp() {
   const CUresult code = driver().cuInit(0);
   if (code != CUDA_SUCCESS) FAIL() << "cuInit answered " << cushim::testing::name_of(code);
@@ -50,15 +58,9 @@ void Initialized::SetUp() {
 void OnDevice::SetUp() {
   ASSERT_NO_FATAL_FAILURE(Initialized::SetUp());
   CUSHIM_NEEDS(gpus(1));
-  // Retained once for the whole process: creating it for each test would take minutes.
-  static CUcontext primary = [] {
-    CUcontext made = nullptr;
-    driver().cuDevicePrimaryCtxRetain(&made, 0);
-    return made;
-  }();
-  ASSERT_NE(primary, nullptr) << "the primary context could not be retained";
-  context = primary;
-  ASSERT_EQ(driver().cuCtxSetCurrent(primary), CUDA_SUCCESS);
+  context = primary_context(0);
+  ASSERT_NE(context, nullptr) << "the primary context could not be retained";
+  ASSERT_EQ(driver().cuCtxSetCurrent(context), CUDA_SUCCESS);
 }
 
 void OnDevice::TearDown() {
@@ -85,9 +87,20 @@ CUevent OnDevice::event(unsigned flags) {
   return made;
 }
 
-CUdeviceptr OnDevice::memory(std::size_t bytes) {
+CUdeviceptr OnDevice::own_memory(std::size_t bytes) {
   CUdeviceptr made = 0;
   NEED(driver().cuMemAlloc(&made, bytes));
+  return made;
+}
+
+OnDevice::HeldEvent OnDevice::held_event() {
+  const CUstream work = stream();
+  const CUevent mark = event();
+  return {work, mark, hold_and_record(work, mark)};
+}
+
+CUdeviceptr OnDevice::memory(std::size_t bytes) {
+  const CUdeviceptr made = own_memory(bytes);
   undo_.push_back([made] { driver().cuMemFree(made); });
   return made;
 }
@@ -125,6 +138,12 @@ CUcontext OnDevice::other_context() {
     driver().cuCtxSetCurrent(context);
   });
   return other_;
+}
+
+Hold hold_and_record(CUstream work, CUevent mark) {
+  Hold held = hold(work);
+  NEED(driver().cuEventRecord(mark, work));
+  return held;
 }
 
 LimitedHold::LimitedHold(CUstream stream)

@@ -6,12 +6,15 @@
 #include <cushim/error.hpp>
 #include <cushim/testing.hpp>
 
+#include <array>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <iosfwd>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 // Prints a code by name and number in GoogleTest's messages.
@@ -30,6 +33,13 @@ std::string key_of(std::string text);
 
 void expect_answer(const char *file, int line, const std::string &text, CUresult actual, CUresult expected);
 
+// Expects one code of all calls that another process has made. The key of each is that of its result.
+template <std::size_t count>
+void expect_answers(const std::array<const char *, count> &keys, const std::array<CUresult, count> &results,
+                    CUresult expected) {
+  for (std::size_t i = 0; i < count; ++i) expect_answer(__FILE__, __LINE__, keys[i], results[i], expected);
+}
+
 // Expects that the call returns this code, and records the answer under the text of the call.
 #define EXPECT_ANSWER(call, code) ::conformance::expect_answer(__FILE__, __LINE__, #call, call, code)
 
@@ -46,6 +56,20 @@ void expect_answer(const char *file, int line, const std::string &text, CUresult
 #define STATEMENT(suite, name, call, code) \
   TEST_F(suite, name) { ::conformance::expect_answer(__FILE__, __LINE__, #call, call, code); }
 
+// The same while no context is current.
+#define STATEMENT_WITHOUT_A_CONTEXT(suite, name, call, code)             \
+  TEST_F(suite, name) {                                                  \
+    NEED(driver().cuCtxSetCurrent(nullptr));                             \
+    ::conformance::expect_answer(__FILE__, __LINE__, #call, call, code); \
+  }
+
+// The same in a process of its own, for a call in which the real driver may crash.
+#define STATEMENT_THAT_MAY_CRASH(suite, name, call, code)                \
+  TEST_F(suite, name) {                                                  \
+    CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();                          \
+    ::conformance::expect_answer(__FILE__, __LINE__, #call, call, code); \
+  }
+
 // Makes a call that must succeed for the test to be meaningful.
 #define NEED(call) ::conformance::need(__FILE__, __LINE__, #call, call)
 void need(const char *file, int line, const char *text, CUresult code);
@@ -53,6 +77,10 @@ void need(const char *file, int line, const char *text, CUresult code);
 // Initializes the driver in a process that a test has started, and makes the primary context of `device`
 // current for the rest of the process.
 void make_context(CUdevice device = 0);
+
+// Returns the primary context of a device; null if it cannot be retained. Retained once for the whole
+// process, because creating it for each test would take minutes.
+CUcontext primary_context(CUdevice device);
 
 // A fixture with an initialized driver and no current context.
 class Initialized : public ::testing::Test {
@@ -77,6 +105,15 @@ class OnDevice : public Initialized {
   CUdeviceptr managed(std::size_t bytes = 4096);
   void *pinned(std::size_t bytes = 4096);
   void *registered(std::size_t bytes = 4096);  // page-aligned
+  // Allocates device memory that the test frees.
+  static CUdeviceptr own_memory(std::size_t bytes = 4096);
+  // A held stream, and an event that was recorded behind the hold.
+  struct HeldEvent {
+    CUstream work;
+    CUevent mark;
+    Hold held;
+  };
+  HeldEvent held_event();
   // Returns a second context of the device, which is not current.
   CUcontext other_context();
   // Creates an object while the other context is current.
@@ -87,11 +124,19 @@ class OnDevice : public Initialized {
   // Returns the result of an action that runs while the context is current.
   template <class Action>
   auto in(CUcontext wanted, Action action) {
+    const auto pop = [] {
+      CUcontext popped = nullptr;
+      need(__FILE__, __LINE__, "cuCtxPopCurrent", driver().cuCtxPopCurrent(&popped));
+    };
     need(__FILE__, __LINE__, "cuCtxPushCurrent", driver().cuCtxPushCurrent(wanted));
-    auto result = action();
-    CUcontext popped = nullptr;
-    need(__FILE__, __LINE__, "cuCtxPopCurrent", driver().cuCtxPopCurrent(&popped));
-    return result;
+    if constexpr (std::is_void_v<decltype(action())>) {
+      action();
+      pop();
+    } else {
+      auto result = action();
+      pop();
+      return result;
+    }
   }
 
   CUcontext context = nullptr;
@@ -129,6 +174,36 @@ class LimitedHold {
   Hold held_;
   std::thread limit_;
 };
+
+// Holds a stream and records an event behind the hold.
+Hold hold_and_record(CUstream work, CUevent mark);
+
+inline CUresult query(CUevent mark) { return driver().cuEventQuery(mark); }
+inline CUresult query(CUstream work) { return driver().cuStreamQuery(work); }
+inline CUresult synchronize(CUevent mark) { return driver().cuEventSynchronize(mark); }
+inline CUresult synchronize(CUstream work) { return driver().cuStreamSynchronize(work); }
+
+// Expects that an event or a stream is complete after the hold is released, and not before. `argument` is the
+// text of the handle in the keys of the two answers.
+template <class Held, class Handle>
+void expect_complete_after(Held &held, Handle handle, const std::string &argument) {
+  const std::string type = std::is_same_v<Handle, CUevent> ? "cuEvent" : "cuStream";
+  expect_answer(__FILE__, __LINE__, type + "Query(" + argument + ")", query(handle), CUDA_ERROR_NOT_READY);
+  held.release();
+  expect_answer(__FILE__, __LINE__, type + "Synchronize(" + argument + ")", synchronize(handle),
+                CUDA_SUCCESS);
+}
+
+// The same of a wrapper; its name begins the keys.
+template <class Wrapper>
+void expect_done_after(Hold &held, const Wrapper &wrapper, const std::string &name) {
+  EXPECT_FALSE(answer(name + ".is_done()", wrapper.is_done()));
+  EXPECT_FALSE(answer(name + ".synchronize_for(std::chrono::milliseconds(0))",
+                      wrapper.synchronize_for(std::chrono::milliseconds(0))));
+  held.release();
+  wrapper.synchronize();
+  EXPECT_TRUE(answer(name + ".is_done()", wrapper.is_done()));
+}
 
 // Returns an address in host memory as the driver's address type.
 inline CUdeviceptr address_of(const void *host) { return reinterpret_cast<CUdeviceptr>(host); }

@@ -25,9 +25,7 @@ TEST_F(ContextEvents, Wait_for_each_stream) {
   const CUstream work = stream();
   LimitedHold held(work);
   EXPECT_ANSWER(driver().cuCtxRecordEvent(context, made), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuEventQuery(made), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(made), CUDA_SUCCESS);
+  expect_complete_after(held, made, "made");
 }
 TEST_F(ContextEvents, Leave_idle_streams_idle) {
   const CUevent made = event();

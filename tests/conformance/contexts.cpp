@@ -125,17 +125,13 @@ TEST_F(Contexts, The_current_one_destroyed_leaves_the_one_below_current) {
 }
 
 TEST_F(Contexts, One_that_is_not_current_can_be_destroyed) {
-  CUcontext made = nullptr, popped = nullptr;
-  NEED(driver().cuCtxCreate_v2(&made, 0, 0));
-  NEED(driver().cuCtxPopCurrent(&popped));
+  const CUcontext made = own_context();
   EXPECT_ANSWER(driver().cuCtxDestroy(made), CUDA_SUCCESS);
   EXPECT_VALUE(current() == context, true);
 }
 
 TEST_F(Contexts, One_made_here_can_be_destroyed_by_another_thread) {
-  CUcontext made = nullptr, popped = nullptr;
-  NEED(driver().cuCtxCreate_v2(&made, 0, 0));
-  NEED(driver().cuCtxPopCurrent(&popped));
+  const CUcontext made = own_context();
   CUresult there = CUDA_ERROR_UNKNOWN;
   std::thread([&] { there = driver().cuCtxDestroy(made); }).join();
   EXPECT_ANSWER(there, CUDA_SUCCESS);

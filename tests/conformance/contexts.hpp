@@ -20,6 +20,13 @@ class Contexts : public OnDevice {
     NEED(driver().cuCtxGetCurrent(&current));
     return current;
   }
+  // Creates a context that the test destroys, and that is not current.
+  static CUcontext own_context() {
+    CUcontext made = nullptr, popped = nullptr;
+    NEED(driver().cuCtxCreate_v2(&made, 0, 0));
+    NEED(driver().cuCtxPopCurrent(&popped));
+    return made;
+  }
   CUctxCreateParams parameters = {};
   CUexecAffinityParam affinity = {};
 };

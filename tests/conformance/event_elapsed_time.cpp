@@ -16,6 +16,14 @@ class ElapsedTime : public OnDevice {
     NEED(driver().cuEventSynchronize(mark));
     return mark;
   }
+  // Records events in a held stream, and expects this code for the time between two events.
+  void expect_while_held(CUevent start, CUevent end, const std::vector<CUevent> &recorded_behind,
+                         CUresult code) {
+    const CUstream work = stream();
+    const Hold held = hold(work);
+    for (const CUevent mark : recorded_behind) NEED(driver().cuEventRecord(mark, work));
+    EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), code);
+  }
   CUresult between(CUevent start, CUevent end) {
     return driver().cuEventElapsedTime(&milliseconds, start, end);
   }
@@ -94,44 +102,28 @@ STATEMENT(ElapsedTime, Needs_events_of_one_context,
           CUDA_ERROR_INVALID_HANDLE)
 
 TEST_F(ElapsedTime, Is_not_ready_before_the_end) {
-  const CUstream work = stream();
   const CUevent start = recorded(timed()), end = timed();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(end, work));
-  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_NOT_READY);
+  expect_while_held(start, end, {end}, CUDA_ERROR_NOT_READY);
 }
 
 TEST_F(ElapsedTime, Is_not_ready_before_the_start) {
-  const CUstream work = stream();
   const CUevent start = timed(), end = recorded(timed());
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(start, work));
-  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_NOT_READY);
+  expect_while_held(start, end, {start}, CUDA_ERROR_NOT_READY);
 }
 
 TEST_F(ElapsedTime, An_untimed_end_is_found_before_an_unfinished_start) {
-  const CUstream work = stream();
   const CUevent start = timed(), end = untimed();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(start, work));
-  NEED(driver().cuEventRecord(end, work));
-  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_INVALID_HANDLE);
+  expect_while_held(start, end, {start, end}, CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(ElapsedTime, An_unrecorded_end_is_found_before_an_unfinished_start) {
-  const CUstream work = stream();
   const CUevent start = timed(), end = timed();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(start, work));
-  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_INVALID_HANDLE);
+  expect_while_held(start, end, {start}, CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(ElapsedTime, An_unrecorded_start_is_found_before_an_unfinished_end) {
-  const CUstream work = stream();
   const CUevent start = timed(), end = timed();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(end, work));
-  EXPECT_ANSWER(driver().cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_INVALID_HANDLE);
+  expect_while_held(start, end, {end}, CUDA_ERROR_INVALID_HANDLE);
 }
 
 }  // namespace

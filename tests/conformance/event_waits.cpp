@@ -37,14 +37,10 @@ TEST_F(WaitingForEvents, An_unrecorded_event_does_not_hold_the_stream) {
 }
 
 TEST_F(WaitingForEvents, The_stream_is_held_until_the_event_is_complete) {
-  const CUstream work = stream(), waiting = stream();
-  const CUevent mark = event();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(mark, work));
+  const CUstream waiting = stream();
+  auto [work, mark, held] = held_event();
   EXPECT_ANSWER(driver().cuStreamWaitEvent(waiting, mark, 0), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  expect_complete_after(held, waiting, "waiting");
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_SUCCESS);
 }
 
@@ -53,8 +49,7 @@ TEST_F(WaitingForEvents, The_place_is_the_one_recorded_when_the_wait_was_made) {
   const CUevent mark = event();
   NEED(driver().cuEventRecord(mark, first));
   NEED(driver().cuStreamWaitEvent(waiting, mark, 0));
-  Hold held = hold(second);
-  NEED(driver().cuEventRecord(mark, second));
+  const Hold held = hold_and_record(second, mark);
   EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
 }
@@ -68,10 +63,8 @@ TEST_F(WaitingForEvents, A_stream_may_wait_for_its_own_event) {
 }
 
 TEST_F(WaitingForEvents, Two_streams_may_wait_for_one_event) {
-  const CUstream work = stream(), one = stream(), other = stream();
-  const CUevent mark = event();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(mark, work));
+  const CUstream one = stream(), other = stream();
+  auto [work, mark, held] = held_event();
   NEED(driver().cuStreamWaitEvent(one, mark, 0));
   NEED(driver().cuStreamWaitEvent(other, mark, 0));
   EXPECT_ANSWER(driver().cuStreamQuery(one), CUDA_ERROR_NOT_READY);
@@ -84,15 +77,12 @@ TEST_F(WaitingForEvents, Two_streams_may_wait_for_one_event) {
 TEST_F(WaitingForEvents, A_wait_passes_on_through_a_chain_of_streams) {
   const CUstream first = stream(), second = stream(), third = stream();
   const CUevent one = event(), other = event();
-  Hold held = hold(first);
-  NEED(driver().cuEventRecord(one, first));
+  Hold held = hold_and_record(first, one);
   NEED(driver().cuStreamWaitEvent(second, one, 0));
   NEED(driver().cuEventRecord(other, second));
   NEED(driver().cuStreamWaitEvent(third, other, 0));
   EXPECT_ANSWER(driver().cuEventQuery(other), CUDA_ERROR_NOT_READY);
-  EXPECT_ANSWER(driver().cuStreamQuery(third), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(third), CUDA_SUCCESS);
+  expect_complete_after(held, third, "third");
 }
 
 TEST_F(WaitingForEvents, A_wait_needs_no_context_for_a_stream_by_handle) {

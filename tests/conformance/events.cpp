@@ -45,20 +45,12 @@ TEST_F(Events, Leave_the_place_alone_if_refused) {
   EXPECT_VALUE(made == reinterpret_cast<CUevent>(0x1234), true);
 }
 
-TEST_F(Events, Are_not_created_without_a_context) {
-  NEED(driver().cuCtxSetCurrent(nullptr));
-  EXPECT_ANSWER(driver().cuEventCreate(&event_out, 0), CUDA_ERROR_INVALID_CONTEXT);
-}
-
-TEST_F(Events, Without_a_context_the_flags_are_looked_at) {
-  NEED(driver().cuCtxSetCurrent(nullptr));
-  EXPECT_ANSWER(driver().cuEventCreate(&event_out, ~0u), CUDA_ERROR_INVALID_CONTEXT);
-}
-
-TEST_F(Events, Without_a_context_the_place_is_not_looked_at) {
-  NEED(driver().cuCtxSetCurrent(nullptr));
-  EXPECT_ANSWER(driver().cuEventCreate(nullptr, 0), CUDA_ERROR_INVALID_CONTEXT);
-}
+STATEMENT_WITHOUT_A_CONTEXT(Events, Are_not_created_without_a_context, driver().cuEventCreate(&event_out, 0),
+                            CUDA_ERROR_INVALID_CONTEXT)
+STATEMENT_WITHOUT_A_CONTEXT(Events, Without_a_context_the_flags_are_looked_at,
+                            driver().cuEventCreate(&event_out, ~0u), CUDA_ERROR_INVALID_CONTEXT)
+STATEMENT_WITHOUT_A_CONTEXT(Events, Without_a_context_the_place_is_not_looked_at,
+                            driver().cuEventCreate(nullptr, 0), CUDA_ERROR_INVALID_CONTEXT)
 
 TEST_F(Events, Are_different_each_time) { EXPECT_VALUE(event() != event(), true); }
 
@@ -98,8 +90,7 @@ TEST_F(Events, Are_destroyed_while_their_work_is_unfinished) {
   const CUstream work = stream();
   CUevent made = nullptr;
   NEED(driver().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING));
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(made, work));
+  Hold held = hold_and_record(work, made);
   EXPECT_ANSWER(driver().cuEventDestroy(made), CUDA_SUCCESS);
   held.release();
   EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
@@ -109,13 +100,10 @@ TEST_F(Events, Are_destroyed_while_a_stream_waits_for_them) {
   const CUstream work = stream(), waiting = stream();
   CUevent made = nullptr;
   NEED(driver().cuEventCreate(&made, CU_EVENT_DISABLE_TIMING));
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(made, work));
+  Hold held = hold_and_record(work, made);
   NEED(driver().cuStreamWaitEvent(waiting, made, 0));
   EXPECT_ANSWER(driver().cuEventDestroy(made), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  expect_complete_after(held, waiting, "waiting");
 }
 
 // ---- Recording ----
@@ -191,18 +179,14 @@ TEST_F(Events, Recorded_again_mean_the_later_place) {
   const CUevent mark = event();
   NEED(driver().cuEventRecord(mark, idle));
   NEED(driver().cuEventSynchronize(mark));
-  Hold held = hold(busy);
-  NEED(driver().cuEventRecord(mark, busy));
-  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  Hold held = hold_and_record(busy, mark);
+  expect_complete_after(held, mark, "mark");
 }
 
 TEST_F(Events, Recorded_again_in_an_idle_stream_are_complete_while_the_first_place_is_not_reached) {
   const CUstream idle = stream(), busy = stream();
   const CUevent mark = event();
-  Hold held = hold(busy);
-  NEED(driver().cuEventRecord(mark, busy));
+  const Hold held = hold_and_record(busy, mark);
   NEED(driver().cuEventRecord(mark, idle));
   NEED(driver().cuStreamSynchronize(idle));
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_SUCCESS);
@@ -230,14 +214,9 @@ STATEMENT(Events, An_unrecorded_blocking_event_is_not_waited_for,
           driver().cuEventSynchronize(event(CU_EVENT_BLOCKING_SYNC)), CUDA_SUCCESS)
 
 TEST_F(Events, Behind_held_work_are_not_complete) {
-  const CUstream work = stream();
-  const CUevent mark = event();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(mark, work));
+  auto [work, mark, held] = held_event();
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  expect_complete_after(held, mark, "mark");
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_SUCCESS);
 }
 
@@ -271,9 +250,7 @@ TEST_F(Events, For_other_processes_behave_as_others_here) {
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_SUCCESS);
   Hold held = hold(work);
   EXPECT_ANSWER(driver().cuEventRecord(mark, work), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  expect_complete_after(held, mark, "mark");
   EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_SUCCESS);
 }
 

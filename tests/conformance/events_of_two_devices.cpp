@@ -5,7 +5,21 @@
 namespace conformance {
 namespace {
 
-class EventsOfTwoDevices : public OnTwoDevices {};
+class EventsOfTwoDevices : public OnTwoDevices {
+ public:
+  // Creates an event of device 1 that the test destroys.
+  CUevent own_event_there(unsigned flags) {
+    CUevent made = nullptr;
+    on_other([&] { NEED(driver().cuEventCreate(&made, flags)); });
+    return made;
+  }
+  // Holds a stream of device 1 and records an event behind the hold.
+  Hold held_and_recorded_there(CUstream work, CUevent mark) {
+    Hold held = held_there(work);
+    NEED(driver().cuEventRecord(mark, work));
+    return held;
+  }
+};
 
 STATEMENT(EventsOfTwoDevices, Of_there_are_recorded_there,
           driver().cuEventRecord(event_there(), stream_there()), CUDA_SUCCESS)
@@ -23,7 +37,7 @@ STATEMENT(EventsOfTwoDevices, Of_there_are_recorded_in_the_null_stream_of_there,
           on_other([this] { return driver().cuEventRecord(event(), nullptr); }), CUDA_SUCCESS)
 TEST_F(EventsOfTwoDevices, Of_here_are_not_recorded_in_the_null_stream_of_there) {
   const CUevent one = event();
-  on_other([&] { return EXPECT_ANSWER(driver().cuEventRecord(one, nullptr), CUDA_ERROR_INVALID_HANDLE), 0; });
+  on_other([&] { EXPECT_ANSWER(driver().cuEventRecord(one, nullptr), CUDA_ERROR_INVALID_HANDLE); });
 }
 STATEMENT(EventsOfTwoDevices, Of_there_are_not_recorded_here_with_flags_either,
           driver().cuEventRecordWithFlags(event_there(), stream(), 0), CUDA_ERROR_INVALID_HANDLE)
@@ -33,11 +47,7 @@ STATEMENT(EventsOfTwoDevices, Are_queried_from_here, driver().cuEventQuery(event
 STATEMENT(EventsOfTwoDevices, Are_synchronized_from_here, driver().cuEventSynchronize(event_there()),
           CUDA_SUCCESS)
 TEST_F(EventsOfTwoDevices, Are_destroyed_from_here) {
-  CUevent made = nullptr;
-  on_other([&] {
-    NEED(driver().cuEventCreate(&made, 0));
-    return 0;
-  });
+  const CUevent made = own_event_there(0);
   EXPECT_ANSWER(driver().cuEventDestroy(made), CUDA_SUCCESS);
 }
 TEST_F(EventsOfTwoDevices, Refused_in_the_other_stream_stay_as_they_were) {
@@ -52,11 +62,8 @@ TEST_F(EventsOfTwoDevices, Refused_in_the_other_stream_stay_as_they_were) {
 TEST_F(EventsOfTwoDevices, Are_unfinished_while_the_others_work_is) {
   const CUevent one = event_there();
   const CUstream work = stream_there();
-  Hold held = held_there(work);
-  NEED(driver().cuEventRecord(one, work));
-  EXPECT_ANSWER(driver().cuEventQuery(one), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(one), CUDA_SUCCESS);
+  Hold held = held_and_recorded_there(work, one);
+  expect_complete_after(held, one, "one");
   EXPECT_ANSWER(driver().cuEventQuery(one), CUDA_SUCCESS);
 }
 
@@ -75,44 +82,31 @@ STATEMENT(EventsOfTwoDevices, Are_not_waited_for_with_unknown_flags,
 TEST_F(EventsOfTwoDevices, Hold_the_other_devices_stream) {
   const CUevent one = event_there();
   const CUstream work = stream_there(), waiting = stream();
-  Hold held = held_there(work);
-  NEED(driver().cuEventRecord(one, work));
+  Hold held = held_and_recorded_there(work, one);
   EXPECT_ANSWER(driver().cuStreamWaitEvent(waiting, one, 0), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  expect_complete_after(held, waiting, "waiting");
   EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_SUCCESS);
 }
 TEST_F(EventsOfTwoDevices, Pass_work_there_and_back) {
   const CUevent left = event(), right = event_there();
   const CUstream here = stream(), other = stream_there();
-  Hold held = hold(here);
-  NEED(driver().cuEventRecord(left, here));
+  Hold held = hold_and_record(here, left);
   NEED(driver().cuStreamWaitEvent(other, left, 0));
   NEED(driver().cuEventRecord(right, other));
   const CUstream back = stream();
   EXPECT_ANSWER(driver().cuStreamWaitEvent(back, right, 0), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuStreamQuery(other), CUDA_ERROR_NOT_READY);
-  EXPECT_ANSWER(driver().cuStreamQuery(back), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(back), CUDA_SUCCESS);
+  expect_complete_after(held, back, "back");
   EXPECT_ANSWER(driver().cuEventQuery(left), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventQuery(right), CUDA_SUCCESS);
 }
 TEST_F(EventsOfTwoDevices, Destroyed_still_hold_the_other_devices_stream) {
-  CUevent one = nullptr;
-  on_other([&] {
-    NEED(driver().cuEventCreate(&one, CU_EVENT_DISABLE_TIMING));
-    return 0;
-  });
+  const CUevent one = own_event_there(CU_EVENT_DISABLE_TIMING);
   const CUstream work = stream_there(), waiting = stream();
-  Hold held = held_there(work);
-  NEED(driver().cuEventRecord(one, work));
+  Hold held = held_and_recorded_there(work, one);
   NEED(driver().cuStreamWaitEvent(waiting, one, 0));
   EXPECT_ANSWER(driver().cuEventDestroy(one), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(waiting), CUDA_SUCCESS);
+  expect_complete_after(held, waiting, "waiting");
 }
 TEST_F(EventsOfTwoDevices, Without_a_context_are_recorded_and_waited_for) {
   const CUevent one = event_there();

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 
 #include "conformance.hpp"
@@ -16,16 +17,13 @@ class Exit : public Initialized {};
 
 // The objects that each child creates before it ends.
 struct Live {
-  CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUevent event = nullptr;
   CUdeviceptr memory = 0;
   void *pinned = nullptr;
 
   Live() {
-    NEED(driver().cuInit(0));
-    NEED(driver().cuDevicePrimaryCtxRetain(&context, 0));
-    NEED(driver().cuCtxSetCurrent(context));
+    make_context();
     NEED(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     NEED(driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     NEED(driver().cuMemAlloc(&memory, 4096));
@@ -119,38 +117,32 @@ TEST_F(Exit, Of_one_process_leaves_the_memory_of_another) {
 
 // ---- Calls while the process ends ----
 
-struct LateAnswers {
-  CUresult count, current, query, record, event, allocate, free, destroy, release;
-};
+using LateAnswers = std::array<CUresult, 9>;
+constexpr std::array<const char *, 9> late_keys = {"late.count",  "late.current", "late.query",
+                                                   "late.record", "late.event",   "late.allocate",
+                                                   "late.free",   "late.destroy", "late.release"};
 void call_late() {
-  LateAnswers late{};
   int count = 0;
   CUcontext current = nullptr;
   CUdeviceptr made = 0;
-  late.count = driver().cuDeviceGetCount(&count);
-  late.current = driver().cuCtxGetCurrent(&current);
-  late.query = driver().cuStreamQuery(at_exit_live->stream);
-  late.record = driver().cuEventRecord(at_exit_live->event, at_exit_live->stream);
-  late.event = driver().cuEventSynchronize(at_exit_live->event);
-  late.allocate = driver().cuMemAlloc(&made, 64);
-  late.free = driver().cuMemFree(at_exit_live->memory);
-  late.destroy = driver().cuStreamDestroy(at_exit_live->stream);
-  late.release = driver().cuDevicePrimaryCtxRelease(0);
+  const LateAnswers late = {driver().cuDeviceGetCount(&count),
+                            driver().cuCtxGetCurrent(&current),
+                            driver().cuStreamQuery(at_exit_live->stream),
+                            driver().cuEventRecord(at_exit_live->event, at_exit_live->stream),
+                            driver().cuEventSynchronize(at_exit_live->event),
+                            driver().cuMemAlloc(&made, 64),
+                            driver().cuMemFree(at_exit_live->memory),
+                            driver().cuStreamDestroy(at_exit_live->stream),
+                            driver().cuDevicePrimaryCtxRelease(0)};
   at_exit_channel->send(late);
 }
-void expect_late(Child &process, CUresult code) {
-  const auto late = process.receive<LateAnswers>();
-  EXPECT_ANSWER(late.count, code);
-  EXPECT_ANSWER(late.current, code);
-  EXPECT_ANSWER(late.query, code);
-  EXPECT_ANSWER(late.record, code);
-  EXPECT_ANSWER(late.event, code);
-  EXPECT_ANSWER(late.allocate, code);
-  EXPECT_ANSWER(late.free, code);
-  EXPECT_ANSWER(late.destroy, code);
-  EXPECT_ANSWER(late.release, code);
-  EXPECT_VALUE(process.wait(), 7);
-}
+#define ANSWERS_LATE(name, child, code)                              \
+  TEST_F(Exit, name) {                                               \
+    CUSHIM_NEEDS(gpus(1));                                           \
+    Child process(child);                                            \
+    expect_answers(late_keys, process.receive<LateAnswers>(), code); \
+    EXPECT_VALUE(process.wait(), 7);                                 \
+  }
 
 // An exit handler registered after cuInit runs before the driver's own handler.
 CUSHIM_CHILD(calls_at_exit) {
@@ -160,11 +152,7 @@ CUSHIM_CHILD(calls_at_exit) {
   std::atexit(call_late);
   std::exit(7);
 }
-TEST_F(Exit, Handlers_registered_after_initialization_find_the_driver_there) {
-  CUSHIM_NEEDS(gpus(1));
-  Child process("calls_at_exit");
-  expect_late(process, CUDA_SUCCESS);
-}
+ANSWERS_LATE(Handlers_registered_after_initialization_find_the_driver_there, "calls_at_exit", CUDA_SUCCESS)
 
 // An exit handler registered before cuInit runs after the driver's own handler, which cuInit registers.
 CUSHIM_CHILD(calls_late_at_exit) {
@@ -174,11 +162,8 @@ CUSHIM_CHILD(calls_late_at_exit) {
   at_exit_live = &live;
   std::exit(7);
 }
-TEST_F(Exit, Handlers_registered_before_initialization_find_the_driver_gone) {
-  CUSHIM_NEEDS(gpus(1));
-  Child process("calls_late_at_exit");
-  expect_late(process, CUDA_ERROR_DEINITIALIZED);
-}
+ANSWERS_LATE(Handlers_registered_before_initialization_find_the_driver_gone, "calls_late_at_exit",
+             CUDA_ERROR_DEINITIALIZED)
 
 // Objects with static storage duration, constructed after and before the driver was initialized.
 struct CallsWhenDestroyed {
@@ -191,11 +176,8 @@ CUSHIM_CHILD(calls_in_a_static_destructor) {
   static const CallsWhenDestroyed last;
   std::exit(7);
 }
-TEST_F(Exit, Static_objects_made_after_initialization_find_the_driver_there) {
-  CUSHIM_NEEDS(gpus(1));
-  Child process("calls_in_a_static_destructor");
-  expect_late(process, CUDA_SUCCESS);
-}
+ANSWERS_LATE(Static_objects_made_after_initialization_find_the_driver_there, "calls_in_a_static_destructor",
+             CUDA_SUCCESS)
 CUSHIM_CHILD(calls_in_an_early_static_destructor) {
   keep(parent);
   static const CallsWhenDestroyed first;
@@ -203,11 +185,8 @@ CUSHIM_CHILD(calls_in_an_early_static_destructor) {
   at_exit_live = &live;
   std::exit(7);
 }
-TEST_F(Exit, Static_objects_made_before_initialization_find_the_driver_gone) {
-  CUSHIM_NEEDS(gpus(1));
-  Child process("calls_in_an_early_static_destructor");
-  expect_late(process, CUDA_ERROR_DEINITIALIZED);
-}
+ANSWERS_LATE(Static_objects_made_before_initialization_find_the_driver_gone,
+             "calls_in_an_early_static_destructor", CUDA_ERROR_DEINITIALIZED)
 
 }  // namespace
 }  // namespace conformance

@@ -55,6 +55,8 @@ class OnGraph : public OnModule {
   static CUresult end_result(CUstream stream);
   static int status(CUstream stream);
 
+  // A launch of one thread without arguments.
+  static CUDA_KERNEL_NODE_PARAMS one_thread(CUfunction function);
   static CUDA_MEMSET_NODE_PARAMS set_parameters(CUdeviceptr to, unsigned value, std::size_t count = 1);
   static CUDA_MEMCPY3D copy_parameters(CUdeviceptr to, const void *from, std::size_t size);
   static CUDA_HOST_NODE_PARAMS host_parameters(int *count);

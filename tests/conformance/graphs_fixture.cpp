@@ -35,6 +35,14 @@ CUgraphNode OnGraph::empty(CUgraph graph, const Nodes &after) {
   return made;
 }
 
+CUDA_KERNEL_NODE_PARAMS OnGraph::one_thread(CUfunction function) {
+  CUDA_KERNEL_NODE_PARAMS made{};
+  made.func = function;
+  made.gridDimX = made.gridDimY = made.gridDimZ = 1;
+  made.blockDimX = made.blockDimY = made.blockDimZ = 1;
+  return made;
+}
+
 CUDA_MEMSET_NODE_PARAMS OnGraph::set_parameters(CUdeviceptr to, unsigned value, std::size_t count) {
   CUDA_MEMSET_NODE_PARAMS parameters{};
   parameters.dst = to;

@@ -25,35 +25,24 @@ TEST_F(Graphs, A_kernel_node) {
   }
 }
 TEST_F(Graphs, A_kernel_node_of_an_empty_grid) {
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  parameters.func = kernel("empty");
+  CUDA_KERNEL_NODE_PARAMS parameters = one_thread(kernel("empty"));
   parameters.gridDimX = 0;
-  parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
   EXPECT_ANSWER(driver().cuGraphAddKernelNode(&node_out, graph(), nullptr, 0, &parameters),
                 CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(Graphs, A_kernel_node_of_a_block_that_is_too_large) {
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  parameters.func = kernel("empty");
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
+  CUDA_KERNEL_NODE_PARAMS parameters = one_thread(kernel("empty"));
   parameters.blockDimX = 2048;
-  parameters.blockDimY = parameters.blockDimZ = 1;
   EXPECT_ANSWER(driver().cuGraphAddKernelNode(&node_out, graph(), nullptr, 0, &parameters),
                 CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(Graphs, A_kernel_node_without_a_function) {
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+  const CUDA_KERNEL_NODE_PARAMS parameters = one_thread(nullptr);
   EXPECT_ANSWER(driver().cuGraphAddKernelNode(&node_out, graph(), nullptr, 0, &parameters),
                 CUDA_ERROR_INVALID_HANDLE);
 }
 TEST_F(Graphs, A_kernel_node_without_arguments) {
-  CUDA_KERNEL_NODE_PARAMS parameters{};
-  parameters.func = kernel("write");
-  parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-  parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+  const CUDA_KERNEL_NODE_PARAMS parameters = one_thread(kernel("write"));
   EXPECT_ANSWER(driver().cuGraphAddKernelNode(&node_out, graph(), nullptr, 0, &parameters),
                 CUDA_ERROR_INVALID_VALUE);
 }

@@ -134,9 +134,7 @@ TEST_F(GraphLaunches, Record_events) {
   const CUstream work = stream();
   Hold held = hold(work);
   NEED(driver().cuGraphLaunch(e, work));
-  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  expect_complete_after(held, mark, "mark");
   NEED(driver().cuStreamSynchronize(work));
 }
 TEST_F(GraphLaunches, Wait_for_events) {
@@ -145,12 +143,9 @@ TEST_F(GraphLaunches, Wait_for_events) {
   NEED(driver().cuGraphAddEventWaitNode(&node_out, g, nullptr, 0, mark));
   const CUgraphExec e = executable(g);
   const CUstream first = stream(), second = stream();
-  Hold held = hold(first);
-  NEED(driver().cuEventRecord(mark, first));
+  Hold held = hold_and_record(first, mark);
   NEED(driver().cuGraphLaunch(e, second));
-  EXPECT_ANSWER(driver().cuStreamQuery(second), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(second), CUDA_SUCCESS);
+  expect_complete_after(held, second, "second");
 }
 TEST_F(GraphLaunches, Allocate_memory) {
   const CUgraph g = graph();

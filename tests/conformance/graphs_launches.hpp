@@ -17,6 +17,12 @@ class GraphLaunches : public OnGraph {
     NEED(driver().cuMemcpyDtoH(&value, address, 1));
     return value;
   }
+  // Returns a graph that sets a byte.
+  CUgraph setting(CUdeviceptr to, unsigned value) {
+    const CUgraph made = graph();
+    set(made, to, value);
+    return made;
+  }
   // Expects that a launch of the executable graph `e` writes `value` to `to`.
   void expect_run(CUgraphExec e, CUdeviceptr to, unsigned value) {
     EXPECT_ANSWER(run(e), CUDA_SUCCESS);

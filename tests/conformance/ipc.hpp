@@ -11,8 +11,26 @@ template <class Base>
 class WithIpc : public Base {
  protected:
   void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(Base::SetUp());
-    if (!Base::IsSkipped()) CUSHIM_NEEDS(ipc);
+    CUSHIM_NEEDS(ipc);
+    Base::SetUp();
+  }
+};
+
+inline CUresult get_handle(CUipcEventHandle *handle, CUevent event) {
+  return driver().cuIpcGetEventHandle(handle, event);
+}
+inline CUresult get_handle(CUipcMemHandle *handle, CUdeviceptr address) {
+  return driver().cuIpcGetMemHandle(handle, address);
+}
+
+// A fixture that exports events or memory.
+template <class Handle, class Object>
+class Exporting : public WithIpc<OnDevice> {
+ public:
+  Handle handle = {};
+  Handle exported(Object object) {
+    NEED(get_handle(&handle, object));
+    return handle;
   }
 };
 

@@ -49,6 +49,14 @@ TEST_F(IpcEvents, Have_different_handles) {
 
 // ---- In two processes ----
 
+// Expects that the other process finds its event complete after the hold is released, and not before.
+void expect_complete_after(Hold &held, Other &other) {
+  EXPECT_ANSWER(other(Do::query), CUDA_ERROR_NOT_READY);
+  held.release();
+  EXPECT_ANSWER(other(Do::synchronize), CUDA_SUCCESS);
+  EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
+}
+
 TEST_F(IpcEvents, That_were_not_recorded_are_complete) {
   Other other;
   EXPECT_ANSWER(other.open(exported(event(kShared))), CUDA_SUCCESS);
@@ -61,15 +69,13 @@ TEST_F(IpcEvents, That_were_not_recorded_are_complete) {
 }
 
 TEST_F(IpcEvents, Opened_are_not_timed) {
-  Other other;
-  NEED(other.open(exported(event(kShared))));
+  Other other(exported(event(kShared)));
   EXPECT_ANSWER(other(Do::elapsed), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(other.end(), 0);
 }
 
 TEST_F(IpcEvents, Opened_are_not_exported_again) {
-  Other other;
-  NEED(other.open(exported(event(kShared))));
+  Other other(exported(event(kShared)));
   EXPECT_ANSWER(other(Do::export_again), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(other.end(), 0);
 }
@@ -78,28 +84,19 @@ TEST_F(IpcEvents, Are_unfinished_on_the_other_side_too) {
   const CUevent shared = event(kShared);
   const CUstream work = stream();
   Other other;
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(shared, work));
+  Hold held = hold_and_record(work, shared);
   EXPECT_ANSWER(other.open(exported(shared)), CUDA_SUCCESS);
-  EXPECT_ANSWER(other(Do::query), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(other(Do::synchronize), CUDA_SUCCESS);
-  EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
+  expect_complete_after(held, other);
   EXPECT_EQ(other.end(), 0);
 }
 
 TEST_F(IpcEvents, Recorded_after_they_were_opened_are_unfinished) {
   const CUevent shared = event(kShared);
   const CUstream work = stream();
-  Other other;
-  NEED(other.open(exported(shared)));
+  Other other(exported(shared));
   for (int round = 0; round < 2; ++round) {
-    Hold held = hold(work);
-    NEED(driver().cuEventRecord(shared, work));
-    EXPECT_ANSWER(other(Do::query), CUDA_ERROR_NOT_READY);
-    held.release();
-    EXPECT_ANSWER(other(Do::synchronize), CUDA_SUCCESS);
-    EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
+    Hold held = hold_and_record(work, shared);
+    expect_complete_after(held, other);
   }
   EXPECT_EQ(other.end(), 0);
 }
@@ -107,10 +104,8 @@ TEST_F(IpcEvents, Recorded_after_they_were_opened_are_unfinished) {
 TEST_F(IpcEvents, Are_waited_for_by_streams_of_the_other_process) {
   const CUevent shared = event(kShared);
   const CUstream work = stream();
-  Other other;
-  NEED(other.open(exported(shared)));
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(shared, work));
+  Other other(exported(shared));
+  Hold held = hold_and_record(work, shared);
   EXPECT_ANSWER(other(Do::wait), CUDA_SUCCESS);
   EXPECT_ANSWER(other(Do::query_stream), CUDA_ERROR_NOT_READY);
   held.release();
@@ -126,8 +121,7 @@ TEST_F(IpcEvents, Order_memory_between_processes) {
   NEED(driver().cuMemsetD8(at, 1, 4096));
   NEED(driver().cuCtxSynchronize());
   NEED(driver().cuIpcGetMemHandle(&at_handle, at));
-  Other other;
-  NEED(other.open(exported(shared)));
+  Other other(exported(shared));
   Hold held = hold(work);
   NEED(driver().cuMemsetD8Async(at, 42, 4096, work));
   NEED(driver().cuEventRecord(shared, work));
@@ -140,8 +134,7 @@ TEST_F(IpcEvents, Order_memory_between_processes) {
 TEST_F(IpcEvents, Are_recorded_by_the_other_process) {
   const CUevent shared = event(kShared);
   const CUstream waiting = stream();
-  Other other;
-  NEED(other.open(exported(shared)));
+  Other other(exported(shared));
   NEED(other(Do::hold));
   EXPECT_ANSWER(other(Do::record), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventQuery(shared), CUDA_ERROR_NOT_READY);
@@ -155,9 +148,8 @@ TEST_F(IpcEvents, Are_recorded_by_the_other_process) {
 }
 
 TEST_F(IpcEvents, Are_opened_twice) {
-  Other other;
   CUresult again = CUDA_SUCCESS;
-  NEED(other.open(exported(event(kShared))));
+  Other other(exported(event(kShared)));
   EXPECT_VALUE(other.is_another_when_opened_again(again), true);
   EXPECT_ANSWER(again, CUDA_SUCCESS);
   EXPECT_ANSWER(other(Do::destroy), CUDA_SUCCESS);
@@ -168,8 +160,7 @@ TEST_F(IpcEvents, Are_opened_twice) {
 TEST_F(IpcEvents, Work_on_after_their_maker_destroyed_them) {
   CUevent shared = nullptr;
   NEED(driver().cuEventCreate(&shared, kShared));
-  Other other;
-  NEED(other.open(exported(shared)));
+  Other other(exported(shared));
   EXPECT_ANSWER(driver().cuEventDestroy(shared), CUDA_SUCCESS);
   EXPECT_ANSWER(other(Do::query), CUDA_SUCCESS);
   NEED(other(Do::hold));
@@ -197,8 +188,7 @@ TEST_F(IpcEvents, Are_opened_after_their_maker_destroyed_them) {
 TEST_F(IpcEvents, Work_on_after_the_other_process_destroyed_its_own) {
   const CUevent shared = event(kShared);
   const CUstream work = stream();
-  Other other;
-  NEED(other.open(exported(shared)));
+  Other other(exported(shared));
   EXPECT_ANSWER(other(Do::destroy), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventRecord(shared, work), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventSynchronize(shared), CUDA_SUCCESS);

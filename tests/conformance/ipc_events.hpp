@@ -30,18 +30,14 @@ enum class Do {
   end,
 };
 
-class IpcEvents : public WithIpc<OnDevice> {
- public:
-  CUipcEventHandle handle = {};
-  CUipcEventHandle exported(CUevent event) {
-    NEED(driver().cuIpcGetEventHandle(&handle, event));
-    return handle;
-  }
-};
+class IpcEvents : public Exporting<CUipcEventHandle, CUevent> {};
 
 // The other process of a test.
 class Other {
  public:
+  Other() = default;
+  // Opens an event.
+  explicit Other(const CUipcEventHandle &handle) { NEED(open(handle)); }
   CUresult operator()(Do what) {
     child_.send(what);
     return child_.receive<CUresult>();

@@ -5,14 +5,7 @@
 namespace conformance {
 namespace {
 
-class IpcMemory : public WithIpc<OnDevice> {
- public:
-  CUipcMemHandle handle = {};
-  CUipcMemHandle exported(CUdeviceptr at) {
-    NEED(driver().cuIpcGetMemHandle(&handle, at));
-    return handle;
-  }
-};
+class IpcMemory : public Exporting<CUipcMemHandle, CUdeviceptr> {};
 
 // Opens the handle with the flags that it receives, reads a byte, closes the memory, and closes it again.
 struct Opened {
@@ -137,31 +130,48 @@ CUSHIM_CHILD(memory_exporter) {
   parent.send(handle);
   parent.receive<int>();
 }
+// The process whose memory a test opens.
+class Exporter {
+  Child child_{"memory_exporter"};
+
+ public:
+  CUipcMemHandle handle = child_.receive<CUipcMemHandle>();
+  // Opens the memory.
+  CUdeviceptr open() const {
+    CUdeviceptr at = 0;
+    NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+    return at;
+  }
+  void kill() { child_.kill(); }
+  int wait() { return child_.wait(); }
+  void end() {
+    child_.send(0);
+    EXPECT_EQ(child_.wait(), 0);
+  }
+};
 TEST_F(IpcMemory, Of_a_killed_process_is_not_opened) {
-  Child child("memory_exporter");
-  handle = child.receive<CUipcMemHandle>();
+  Exporter child;
+  handle = child.handle;
   child.kill();
   child.wait();
   EXPECT_ANSWER(driver().cuIpcOpenMemHandle(&pointer, handle, 1), CUDA_ERROR_INVALID_HANDLE);
 }
 TEST_F(IpcMemory, Opened_is_neither_freed_nor_exported_again) {
-  Child child("memory_exporter");
-  handle = child.receive<CUipcMemHandle>();
+  Exporter child;
+  handle = child.handle;
   CUdeviceptr at = 0;
   EXPECT_ANSWER(driver().cuIpcOpenMemHandle(&at, handle, 1), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuMemFree(at), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuIpcGetMemHandle(&handle, at), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_SUCCESS);
-  child.send(0);
-  EXPECT_EQ(child.wait(), 0);
+  child.end();
 }
 
 // Opened memory has the attributes of any other memory.
 TEST_F(IpcMemory, Opened_has_the_attributes_of_device_memory) {
-  Child child("memory_exporter");
-  handle = child.receive<CUipcMemHandle>();
-  CUdeviceptr at = 0, base = 0;
-  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+  Exporter child;
+  const CUdeviceptr at = child.open();
+  CUdeviceptr base = 0;
   int kind = 0, ordinal = -1, is_capable = -1, is_managed = -1;
   CUcontext its_context = nullptr;
   EXPECT_ANSWER(driver().cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at), CUDA_SUCCESS);
@@ -182,37 +192,28 @@ TEST_F(IpcMemory, Opened_has_the_attributes_of_device_memory) {
   EXPECT_VALUE(base == at, true);
   EXPECT_VALUE(size, 4096u);
   NEED(driver().cuIpcCloseMemHandle(at));
-  child.send(0);
-  EXPECT_EQ(child.wait(), 0);
+  child.end();
 }
 TEST_F(IpcMemory, Opened_is_not_closed_from_the_middle) {
-  Child child("memory_exporter");
-  handle = child.receive<CUipcMemHandle>();
-  CUdeviceptr at = 0;
-  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+  Exporter child;
+  const CUdeviceptr at = child.open();
   EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at + 16), CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_SUCCESS);
-  child.send(0);
-  EXPECT_EQ(child.wait(), 0);
+  child.end();
 }
 TEST_F(IpcMemory, Opened_is_not_closed_without_a_context) {
-  Child child("memory_exporter");
-  handle = child.receive<CUipcMemHandle>();
-  CUdeviceptr at = 0;
-  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
+  Exporter child;
+  const CUdeviceptr at = child.open();
   NEED(driver().cuCtxSetCurrent(nullptr));
   EXPECT_ANSWER(driver().cuIpcCloseMemHandle(at), CUDA_ERROR_INVALID_CONTEXT);
   NEED(driver().cuCtxSetCurrent(context));
   NEED(driver().cuIpcCloseMemHandle(at));
-  child.send(0);
-  EXPECT_EQ(child.wait(), 0);
+  child.end();
 }
 TEST_F(IpcMemory, Opened_stays_readable_after_its_owner_was_killed) {
-  Child child("memory_exporter");
-  handle = child.receive<CUipcMemHandle>();
-  CUdeviceptr at = 0;
+  Exporter child;
+  const CUdeviceptr at = child.open();
   unsigned char byte = 0;
-  NEED(driver().cuIpcOpenMemHandle(&at, handle, 1));
   child.kill();
   EXPECT_ANSWER(driver().cuMemcpyDtoH(&byte, at, 1), CUDA_SUCCESS);
   EXPECT_VALUE(byte, 9);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects of one device that a process exports, and another process opens on the other device.
+#include <array>
+
 #include "ipc.hpp"
 #include "two_devices.hpp"
 
@@ -64,24 +66,23 @@ const bool opened = [] {
 }();
 
 // Opens an event while the given device is current, and uses it there.
-struct Used {
-  CUresult open, query, wait, synchronize, record, destroy;
-};
+using Used = std::array<CUresult, 6>;
+constexpr std::array<const char *, 6> used_keys = {"found.open",        "found.query",  "found.wait",
+                                                   "found.synchronize", "found.record", "found.destroy"};
 CUSHIM_CHILD(event_importer_on_a_device) {
   make_context(parent.receive<int>());
   const auto handle = parent.receive<CUipcEventHandle>();
-  Used used{};
   CUevent opened = nullptr;
   CUstream work = nullptr;
   NEED(driver().cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
-  used.open = driver().cuIpcOpenEventHandle(&opened, handle);
-  if (used.open == CUDA_SUCCESS) {
-    used.query = driver().cuEventQuery(opened);
-    used.wait = driver().cuStreamWaitEvent(work, opened, 0);
-    used.synchronize = driver().cuStreamSynchronize(work);
-    used.record = driver().cuEventRecord(opened, work);
-    used.destroy = driver().cuEventDestroy(opened);
-  }
+  Used used{driver().cuIpcOpenEventHandle(&opened, handle)};
+  if (used[0] == CUDA_SUCCESS)
+    used = {used[0],
+            driver().cuEventQuery(opened),
+            driver().cuStreamWaitEvent(work, opened, 0),
+            driver().cuStreamSynchronize(work),
+            driver().cuEventRecord(opened, work),
+            driver().cuEventDestroy(opened)};
   parent.send(used);
 }
 const bool used = [] {
@@ -98,13 +99,7 @@ const bool used = [] {
       Child child("event_importer_on_a_device");
       child.send(way.opened);
       child.send(handle);
-      const auto found = child.receive<Used>();
-      EXPECT_ANSWER(found.open, CUDA_SUCCESS);
-      EXPECT_ANSWER(found.query, CUDA_SUCCESS);
-      EXPECT_ANSWER(found.wait, CUDA_SUCCESS);
-      EXPECT_ANSWER(found.synchronize, CUDA_SUCCESS);
-      EXPECT_ANSWER(found.record, CUDA_SUCCESS);
-      EXPECT_ANSWER(found.destroy, CUDA_SUCCESS);
+      expect_answers(used_keys, child.receive<Used>(), CUDA_SUCCESS);
       EXPECT_EQ(child.wait(), 0);
     });
   return true;

@@ -51,6 +51,16 @@ class IpcPools : public WithIpc<OnPools> {
     NEED(driver().cuMemPoolExportPointer(&data, at));
     return data;
   }
+  // Runs a process that imports a pool and a pointer to memory of the pool, and sends its result.
+  template <class Result>
+  Result result_of(const char *importer, int file, CUdeviceptr at) {
+    Child child(importer);
+    child.send(file);
+    child.send(data_of(at));
+    const auto result = child.receive<Result>();
+    EXPECT_EQ(child.wait(), 0);
+    return result;
+  }
 
   int file_out = -1;
   CUmemPoolPtrExportData data{};
@@ -188,10 +198,7 @@ TEST_F(IpcPools, Are_used_by_another_process) {
   const CUmemoryPool pool = exportable_pool();
   const int file = exported(pool);
   const CUdeviceptr at = filled(pool, 5);
-  Child child("importer_of_a_pool");
-  child.send(file);
-  child.send(data_of(at));
-  const auto result = child.receive<Imported>();
+  const auto result = result_of<Imported>("importer_of_a_pool", file, at);
   EXPECT_ANSWER(result.import, CUDA_SUCCESS);
   EXPECT_ANSWER(result.allocate, CUDA_ERROR_INVALID_VALUE);
   EXPECT_ANSWER(result.make_current, CUDA_ERROR_INVALID_VALUE);
@@ -202,7 +209,6 @@ TEST_F(IpcPools, Are_used_by_another_process) {
   EXPECT_ANSWER(result.write, CUDA_SUCCESS);
   EXPECT_ANSWER(result.free, CUDA_SUCCESS);
   EXPECT_ANSWER(result.destroy, CUDA_SUCCESS);
-  EXPECT_EQ(child.wait(), 0);
   unsigned char byte = 0;
   EXPECT_ANSWER(driver().cuMemcpyDtoH(&byte, at + 4095, 1), CUDA_SUCCESS);
   EXPECT_VALUE(static_cast<int>(byte), 9);
@@ -257,17 +263,13 @@ TEST_F(IpcPools, Of_a_numa_node_are_used_by_the_host_of_another_process) {
   const CUdeviceptr at = synchronized_from(pool);
   auto *const bytes = reinterpret_cast<unsigned char *>(at);
   bytes[0] = 5;
-  Child child("importer_of_a_host_pool");
-  child.send(file);
-  child.send(data_of(at));
-  const auto result = child.receive<ImportedOnHost>();
+  const auto result = result_of<ImportedOnHost>("importer_of_a_host_pool", file, at);
   EXPECT_ANSWER(result.import, CUDA_SUCCESS);
   EXPECT_ANSWER(result.import_pointer, CUDA_SUCCESS);
   EXPECT_VALUE(result.byte, 5);
   EXPECT_VALUE(result.type, int{CU_MEMORYTYPE_HOST});
   EXPECT_ANSWER(result.free, CUDA_SUCCESS);
   EXPECT_ANSWER(result.destroy, CUDA_SUCCESS);
-  EXPECT_EQ(child.wait(), 0);
   EXPECT_VALUE(static_cast<int>(bytes[4095]), 9);
 }
 

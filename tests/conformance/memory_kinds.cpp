@@ -49,6 +49,12 @@ std::vector<unsigned char> take(Kind kind, CUdeviceptr address, std::size_t byte
   return taken;
 }
 
+unsigned char *pinned_one(OnDevice &test) {
+  auto *const made = static_cast<unsigned char *>(test.pinned());
+  made[0] = 1;
+  return made;
+}
+
 std::vector<unsigned char> pattern(std::size_t bytes, unsigned start) {
   std::vector<unsigned char> made(bytes);
   for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<unsigned char>(start + 7 * i + i / 256);

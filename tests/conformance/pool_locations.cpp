@@ -12,39 +12,41 @@ class PoolsOfLocations : public OnPools {
   CUmemLocation device = location_of(CU_MEM_LOCATION_TYPE_DEVICE), host = location_of(kLocationHost);
 };
 
-// A location and an allocation type, and whether a location has a pool of this type.
+constexpr auto kDevice = CU_MEM_LOCATION_TYPE_DEVICE;
+// A location and an allocation type, and the code of the calls for the default and the current pool.
 struct Place {
   const char *name;
-  int type, id, allocation;
-  int default_code, current_code;
+  int type, id;
+  int code;
+  int allocation = kPinned;
 };
 const Place places[] = {
-    {"the_device_0", 1, 0, 1, 0, 0},
-    {"the_device_99", 1, 99, 1, 1, 1},
-    {"a_device_below_0", 1, -1, 1, 1, 1},
-    {"the_location_type_0", 0, 0, 1, 1, 1},
-    {"the_host", 2, 0, 1, 0, 0},
-    {"the_host_with_an_id_of_99", 2, 99, 1, 0, 0},
-    {"the_host_with_an_id_below_0", 2, -1, 1, 0, 0},
-    {"the_numa_node_0", 3, 0, 1, 0, 0},
-    {"the_numa_node_999", 3, 999, 1, 1, 1},
-    {"a_numa_node_below_0", 3, -1, 1, 1, 1},
-    {"the_current_numa_node", 4, 0, 1, 801, 801},
-    {"the_location_type_5", 5, 0, 1, 801, 801},
-    {"the_location_type_1000", 1000, 0, 1, 801, 801},
-    {"managed_memory_of_the_device_0", 1, 0, 2, 0, 0},
-    {"managed_memory_of_the_device_99", 1, 99, 2, 1, 1},
-    {"managed_memory_of_no_location", 0, 0, 2, 0, 0},
-    {"managed_memory_of_no_location_with_an_id", 0, 5, 2, 0, 0},
-    {"managed_memory_of_the_host", 2, 0, 2, 0, 0},
-    {"managed_memory_of_the_numa_node_0", 3, 0, 2, 0, 0},
-    {"managed_memory_of_the_numa_node_999", 3, 999, 2, 1, 1},
-    {"managed_memory_of_the_current_numa_node", 4, 0, 2, 801, 801},
-    {"the_allocation_type_0_of_the_device_0", 1, 0, 0, 1, 1},
-    {"the_allocation_type_0_of_the_host", 2, 0, 0, 1, 1},
-    {"the_allocation_type_3_of_the_device_0", 1, 0, 3, 1, 1},
-    {"the_allocation_type_3_of_the_device_99", 1, 99, 3, 1, 1},
-    {"the_allocation_type_1000_of_the_host", 2, 0, 1000, 1, 1},
+    {"the_device_0", kDevice, 0, 0},
+    {"the_device_99", kDevice, 99, 1},
+    {"a_device_below_0", kDevice, -1, 1},
+    {"the_location_type_0", 0, 0, 1},
+    {"the_host", kLocationHost, 0, 0},
+    {"the_host_with_an_id_of_99", kLocationHost, 99, 0},
+    {"the_host_with_an_id_below_0", kLocationHost, -1, 0},
+    {"the_numa_node_0", kLocationHostNuma, 0, 0},
+    {"the_numa_node_999", kLocationHostNuma, 999, 1},
+    {"a_numa_node_below_0", kLocationHostNuma, -1, 1},
+    {"the_current_numa_node", kLocationHostNumaCurrent, 0, 801},
+    {"the_location_type_5", 5, 0, 801},
+    {"the_location_type_1000", 1000, 0, 801},
+    {"managed_memory_of_the_device_0", kDevice, 0, 0, kManaged},
+    {"managed_memory_of_the_device_99", kDevice, 99, 1, kManaged},
+    {"managed_memory_of_no_location", 0, 0, 0, kManaged},
+    {"managed_memory_of_no_location_with_an_id", 0, 5, 0, kManaged},
+    {"managed_memory_of_the_host", kLocationHost, 0, 0, kManaged},
+    {"managed_memory_of_the_numa_node_0", kLocationHostNuma, 0, 0, kManaged},
+    {"managed_memory_of_the_numa_node_999", kLocationHostNuma, 999, 1, kManaged},
+    {"managed_memory_of_the_current_numa_node", kLocationHostNumaCurrent, 0, 801, kManaged},
+    {"the_allocation_type_0_of_the_device_0", kDevice, 0, 1, 0},
+    {"the_allocation_type_0_of_the_host", kLocationHost, 0, 1, 0},
+    {"the_allocation_type_3_of_the_device_0", kDevice, 0, 1, 3},
+    {"the_allocation_type_3_of_the_device_99", kDevice, 99, 1, 3},
+    {"the_allocation_type_1000_of_the_host", kLocationHost, 0, 1, 1000},
 };
 const bool asked = [] {
   for (const Place &place : places) {
@@ -55,15 +57,14 @@ const bool asked = [] {
       CUmemoryPool found = nullptr;
       expect_answer(__FILE__, __LINE__, "cuMemGetDefaultMemPool(&found, &location, type)",
                     driver().cuMemGetDefaultMemPool(&found, &location, type),
-                    static_cast<CUresult>(place.default_code));
-      EXPECT_VALUE(found != nullptr, place.default_code == 0);
+                    static_cast<CUresult>(place.code));
+      EXPECT_VALUE(found != nullptr, place.code == 0);
     });
     ADD_TEST(PoolsOfLocations, std::string("Of_") + place.name + "_is_current", [=](PoolsOfLocations &) {
       auto location = location_of(location_type, place.id);
       CUmemoryPool found = nullptr, usual = nullptr;
       expect_answer(__FILE__, __LINE__, "cuMemGetMemPool(&found, &location, type)",
-                    driver().cuMemGetMemPool(&found, &location, type),
-                    static_cast<CUresult>(place.current_code));
+                    driver().cuMemGetMemPool(&found, &location, type), static_cast<CUresult>(place.code));
       driver().cuMemGetDefaultMemPool(&usual, &location, type);
       EXPECT_VALUE(found == usual, true);
     });
@@ -106,26 +107,17 @@ TEST_F(PoolsOfLocations, Need_no_context) {
   EXPECT_ANSWER(driver().cuMemGetDefaultMemPool(&found, &host, kPinned), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuMemGetMemPool(&found, &host, kPinned), CUDA_SUCCESS);
 }
-TEST_F(PoolsOfLocations, Need_a_place_for_the_default) {
-  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuMemGetDefaultMemPool(nullptr, &device, kPinned), CUDA_ERROR_INVALID_VALUE);
-}
-TEST_F(PoolsOfLocations, Need_a_location_for_the_default) {
-  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuMemGetDefaultMemPool(&pool_out, nullptr, kPinned), CUDA_ERROR_INVALID_VALUE);
-}
-TEST_F(PoolsOfLocations, Need_a_place_for_the_current) {
-  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuMemGetMemPool(nullptr, &device, kPinned), CUDA_ERROR_INVALID_VALUE);
-}
-TEST_F(PoolsOfLocations, Need_a_location_for_the_current) {
-  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuMemGetMemPool(&pool_out, nullptr, kPinned), CUDA_ERROR_INVALID_VALUE);
-}
-TEST_F(PoolsOfLocations, Need_a_location_to_be_set) {
-  CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(driver().cuMemSetMemPool(nullptr, kPinned, pool()), CUDA_ERROR_INVALID_VALUE);
-}
+STATEMENT_THAT_MAY_CRASH(PoolsOfLocations, Need_a_place_for_the_default,
+                         driver().cuMemGetDefaultMemPool(nullptr, &device, kPinned), CUDA_ERROR_INVALID_VALUE)
+STATEMENT_THAT_MAY_CRASH(PoolsOfLocations, Need_a_location_for_the_default,
+                         driver().cuMemGetDefaultMemPool(&pool_out, nullptr, kPinned),
+                         CUDA_ERROR_INVALID_VALUE)
+STATEMENT_THAT_MAY_CRASH(PoolsOfLocations, Need_a_place_for_the_current,
+                         driver().cuMemGetMemPool(nullptr, &device, kPinned), CUDA_ERROR_INVALID_VALUE)
+STATEMENT_THAT_MAY_CRASH(PoolsOfLocations, Need_a_location_for_the_current,
+                         driver().cuMemGetMemPool(&pool_out, nullptr, kPinned), CUDA_ERROR_INVALID_VALUE)
+STATEMENT_THAT_MAY_CRASH(PoolsOfLocations, Need_a_location_to_be_set,
+                         driver().cuMemSetMemPool(nullptr, kPinned, pool()), CUDA_ERROR_INVALID_VALUE)
 TEST_F(PoolsOfLocations, Null_is_not_set) {
   EXPECT_ANSWER(driver().cuMemSetMemPool(&device, kPinned, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
@@ -173,12 +165,6 @@ class HostPools : public OnPools {
  public:
   CUmemLocation here = location_of(CU_MEM_LOCATION_TYPE_DEVICE), host = location_of(kLocationHost),
                 node = location_of(kLocationHostNuma);
-  template <class T>
-  T attribute(CUpointer_attribute which, CUdeviceptr at) {
-    T value{};
-    NEED(driver().cuPointerGetAttribute(&value, which, at));
-    return value;
-  }
 };
 
 struct HostKind {

@@ -82,6 +82,13 @@ class OnPools : public OnDevice {
   static int access(CUmemoryPool pool, CUmemLocation location);
   static CUresult set_access(CUmemoryPool pool, CUmemLocation location, CUmemAccess_flags flags);
   static CUmemoryPool default_pool();
+  // Returns an attribute of memory.
+  template <class T>
+  static T attribute(CUpointer_attribute which, CUdeviceptr at) {
+    T value{};
+    NEED(driver().cuPointerGetAttribute(&value, which, at));
+    return value;
+  }
 
   CUmemoryPool pool_out = nullptr;
 

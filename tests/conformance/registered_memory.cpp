@@ -12,9 +12,8 @@ namespace {
 class RegisteredMemory : public OnDevice {
  protected:
   void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(OnDevice::SetUp());
-    if (IsSkipped()) return;
     CUSHIM_NEEDS(host_register);
+    OnDevice::SetUp();
     pages =
         static_cast<char *>(mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(pages, MAP_FAILED);

@@ -74,9 +74,7 @@ TEST_F(StreamOrder, A_blocking_stream_waits_for_another_if_the_legacy_stream_lie
   Hold held = hold(first);
   work_in(legacy());
   work_in(second);
-  EXPECT_ANSWER(driver().cuStreamQuery(second), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(second), CUDA_SUCCESS);
+  expect_complete_after(held, second, "second");
 }
 
 TEST_F(StreamOrder, An_event_in_the_legacy_stream_waits_for_a_blocking_stream) {
@@ -84,9 +82,7 @@ TEST_F(StreamOrder, An_event_in_the_legacy_stream_waits_for_a_blocking_stream) {
   const CUevent mark = event();
   Hold held = hold(work);
   NEED(driver().cuEventRecord(mark, legacy()));
-  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  expect_complete_after(held, mark, "mark");
 }
 
 TEST_F(StreamOrder, The_null_stream_of_a_per_thread_call_is_not_held_by_a_blocking_stream) {
@@ -114,8 +110,7 @@ TEST_F(StreamOrder, Work_in_one_stream_is_done_in_order) {
   const CUstream work = stream();
   const CUevent first = event(), second = event();
   NEED(driver().cuEventRecord(first, work));
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(second, work));
+  Hold held = hold_and_record(work, second);
   EXPECT_ANSWER(driver().cuEventSynchronize(first), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventQuery(second), CUDA_ERROR_NOT_READY);
   held.release();
@@ -177,27 +172,21 @@ TEST_F(StreamOrder, An_event_without_timing_in_an_idle_stream_waits_for_the_lega
   const CUevent mark = event(CU_EVENT_DISABLE_TIMING);
   Hold held = hold(legacy());
   NEED(driver().cuEventRecord(mark, idle));
-  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  expect_complete_after(held, mark, "mark");
 }
 
 TEST_F(StreamOrder, Records_of_one_event_for_other_processes_come_one_after_the_other) {
   const CUstream first = stream(), second = stream();
   const CUevent mark = event(CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
-  Hold held = hold(first);
-  NEED(driver().cuEventRecord(mark, first));
+  Hold held = hold_and_record(first, mark);
   NEED(driver().cuEventRecord(mark, second));
-  EXPECT_ANSWER(driver().cuStreamQuery(second), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(second), CUDA_SUCCESS);
+  expect_complete_after(held, second, "second");
 }
 
 TEST_F(StreamOrder, Records_of_one_event_without_timing_do_not_wait_for_each_other) {
   const CUstream first = stream(), second = stream();
   const CUevent mark = event(CU_EVENT_DISABLE_TIMING);
-  Hold held = hold(first);
-  NEED(driver().cuEventRecord(mark, first));
+  const Hold held = hold_and_record(first, mark);
   NEED(driver().cuEventRecord(mark, second));
   EXPECT_ANSWER(driver().cuStreamSynchronize(second), CUDA_SUCCESS);
   EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);

@@ -152,12 +152,9 @@ TEST_F(DestroyingStreams, The_default_streams_are_refused_without_a_context_too)
 TEST_F(DestroyingStreams, Does_not_wait_for_the_work) {
   const CUstream work = made();
   const CUevent mark = event();
-  Hold held = hold(work);
-  NEED(driver().cuEventRecord(mark, work));
+  Hold held = hold_and_record(work, mark);
   EXPECT_ANSWER(driver().cuStreamDestroy(work), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuEventQuery(mark), CUDA_ERROR_NOT_READY);
-  held.release();
-  EXPECT_ANSWER(driver().cuEventSynchronize(mark), CUDA_SUCCESS);
+  expect_complete_after(held, mark, "mark");
 }
 
 TEST_F(DestroyingStreams, The_work_is_done_all_the_same) {
@@ -226,11 +223,7 @@ TEST_F(StreamWrappers, Create_nothing_without_a_context) {
 TEST_F(StreamWrappers, Say_that_held_work_is_not_done) {
   const auto work = cushim::Stream::create({.flags = cushim::StreamFlags::non_blocking});
   Hold held = hold(work.handle());
-  EXPECT_VALUE(work.is_done(), false);
-  EXPECT_VALUE(work.synchronize_for(std::chrono::milliseconds(0)), false);
-  held.release();
-  work.synchronize();
-  EXPECT_VALUE(work.is_done(), true);
+  expect_done_after(held, work, "work");
 }
 
 TEST_F(StreamWrappers, Read_and_set_the_synchronization_policy) {

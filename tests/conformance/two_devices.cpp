@@ -4,19 +4,16 @@
 
 #include <thread>
 
+#include "pools.hpp"
+
 namespace conformance {
 
 void OnTwoDevices::SetUp() {
   ASSERT_NO_FATAL_FAILURE(OnDevice::SetUp());
   if (IsSkipped()) return;
   CUSHIM_NEEDS(gpus(2));
-  static CUcontext primary = [] {
-    CUcontext made = nullptr;
-    driver().cuDevicePrimaryCtxRetain(&made, 1);
-    return made;
-  }();
-  ASSERT_NE(primary, nullptr) << "the primary context of device 1 could not be retained";
-  there = primary;
+  there = primary_context(1);
+  ASSERT_NE(there, nullptr) << "the primary context of device 1 could not be retained";
 }
 
 void OnTwoDevices::TearDown() {
@@ -214,10 +211,7 @@ STATEMENT(StreamsOfTwoDevices, Are_synchronized_from_here, driver().cuStreamSync
           CUDA_SUCCESS)
 TEST_F(StreamsOfTwoDevices, Are_destroyed_from_here) {
   CUstream made = nullptr;
-  on_other([&] {
-    NEED(driver().cuStreamCreate(&made, 0));
-    return 0;
-  });
+  on_other([&] { NEED(driver().cuStreamCreate(&made, 0)); });
   EXPECT_ANSWER(driver().cuStreamDestroy(made), CUDA_SUCCESS);
 }
 TEST_F(StreamsOfTwoDevices, Name_their_context) {
@@ -267,9 +261,8 @@ STATEMENT(StreamsOfTwoDevices, Of_the_other_take_managed_memory,
 class MemOpsOfTwoDevices : public OnTwoDevices {
  protected:
   void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(OnTwoDevices::SetUp());
-    if (IsSkipped()) return;
     CUSHIM_NEEDS(mem_ops);
+    OnTwoDevices::SetUp();
   }
 
  public:
@@ -281,32 +274,43 @@ class MemOpsOfTwoDevices : public OnTwoDevices {
     return driver().cuStreamWaitValue32_v2(in, at, 0, CU_STREAM_WAIT_VALUE_GEQ);
   }
 };
-STATEMENT(MemOpsOfTwoDevices, A_stream_there_writes_memory_there, write(stream_there(), memory_there()),
-          CUDA_SUCCESS)
-STATEMENT(MemOpsOfTwoDevices, A_stream_there_waits_for_memory_there, wait(stream_there(), memory_there()),
-          CUDA_SUCCESS)
-STATEMENT(MemOpsOfTwoDevices, A_stream_there_does_not_write_memory_here, write(stream_there(), memory()),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(MemOpsOfTwoDevices, A_stream_there_does_not_wait_for_memory_here, wait(stream_there(), memory()),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(MemOpsOfTwoDevices, A_stream_here_does_not_write_memory_there, write(stream(), memory_there()),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(MemOpsOfTwoDevices, A_stream_here_does_not_wait_for_memory_there, wait(stream(), memory_there()),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(MemOpsOfTwoDevices, A_stream_here_writes_pinned_memory_of_there, write(stream(), pinned_there()),
-          CUDA_SUCCESS)
-STATEMENT(MemOpsOfTwoDevices, A_stream_here_waits_for_pinned_memory_of_there, wait(stream(), pinned_there()),
-          CUDA_SUCCESS)
+const bool mem_ops_added = [] {
+  const struct {
+    bool in_there;
+    const char *memory, *key;
+    CUdeviceptr (OnTwoDevices::*make)(std::size_t bytes);
+    bool works;
+  } uses[] = {{true, "memory_there", "memory_there()", &OnTwoDevices::memory_there, true},
+              {true, "memory_here", "memory()", &OnTwoDevices::memory, false},
+              {false, "memory_there", "memory_there()", &OnTwoDevices::memory_there, false},
+              {false, "pinned_memory_of_there", "pinned_there()", &OnTwoDevices::pinned_there, true}};
+  for (const auto &use : uses)
+    for (const bool writes : {true, false}) {
+      const std::string stream = std::string("A_stream_") + (use.in_there ? "there" : "here");
+      const std::string verb = writes      ? use.works ? "_writes_" : "_does_not_write_"
+                               : use.works ? "_waits_for_"
+                                           : "_does_not_wait_for_";
+      ADD_TEST(MemOpsOfTwoDevices, stream + verb + use.memory, [=](MemOpsOfTwoDevices &t) {
+        const CUstream in = use.in_there ? t.stream_there() : t.stream();
+        const CUdeviceptr at = (t.*use.make)(4096);
+        expect_answer(__FILE__, __LINE__,
+                      std::string(writes ? "write(" : "wait(") +
+                          (use.in_there ? "stream_there(), " : "stream(), ") + use.key + ")",
+                      writes ? t.write(in, at) : t.wait(in, at),
+                      use.works ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+      });
+    }
+  return true;
+}();
 
 // ---- Stream-ordered memory ----
 
 class PoolsOfTwoDevices : public OnTwoDevices {
  protected:
   void SetUp() override {
-    ASSERT_NO_FATAL_FAILURE(OnTwoDevices::SetUp());
-    if (IsSkipped()) return;
     CUSHIM_NEEDS(pools);
-    NEED(driver().cuDeviceGetDefaultMemPool(&pool_there, 1));
+    OnTwoDevices::SetUp();
+    if (there != nullptr) NEED(driver().cuDeviceGetDefaultMemPool(&pool_there, 1));
   }
 
  public:
@@ -316,22 +320,24 @@ class PoolsOfTwoDevices : public OnTwoDevices {
     NEED(driver().cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at));
     return found;
   }
+  // Expects memory of device 1, and frees it in a stream.
+  void expect_of_there_and_free(CUdeviceptr at, CUstream work) {
+    EXPECT_VALUE(device_of(at), 1);
+    EXPECT_ANSWER(driver().cuMemFreeAsync(at, work), CUDA_SUCCESS);
+    EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  }
 };
 TEST_F(PoolsOfTwoDevices, Give_memory_of_the_streams_device) {
   const CUstream work = stream_there();
   CUdeviceptr at = 0;
   EXPECT_ANSWER(driver().cuMemAllocAsync(&at, 4096, work), CUDA_SUCCESS);
-  EXPECT_VALUE(device_of(at), 1);
-  EXPECT_ANSWER(driver().cuMemFreeAsync(at, work), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  expect_of_there_and_free(at, work);
 }
 TEST_F(PoolsOfTwoDevices, Give_memory_in_streams_of_the_other) {
   const CUstream work = stream();
   CUdeviceptr at = 0;
   EXPECT_ANSWER(driver().cuMemAllocFromPoolAsync(&at, 4096, pool_there, work), CUDA_SUCCESS);
-  EXPECT_VALUE(device_of(at), 1);
-  EXPECT_ANSWER(driver().cuMemFreeAsync(at, work), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  expect_of_there_and_free(at, work);
 }
 TEST_F(PoolsOfTwoDevices, Take_memory_back_in_a_stream_of_the_other) {
   const CUstream work = stream_there();
@@ -341,9 +347,7 @@ TEST_F(PoolsOfTwoDevices, Take_memory_back_in_a_stream_of_the_other) {
   EXPECT_ANSWER(driver().cuMemFreeAsync(at, stream()), CUDA_SUCCESS);
 }
 TEST_F(PoolsOfTwoDevices, Are_closed_to_the_other_at_first) {
-  CUmemLocation here{};
-  here.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  here.id = 0;
+  CUmemLocation here = location_of(CU_MEM_LOCATION_TYPE_DEVICE, 0);
   CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_READ;
   EXPECT_ANSWER(driver().cuMemPoolGetAccess(&access, pool_there, &here), CUDA_SUCCESS);
   EXPECT_VALUE(static_cast<int>(access), 0);
