@@ -220,43 +220,39 @@ std::vector<unsigned char> written(const ArrayCall &call, const Arguments &with,
 }
 
 const bool uses = [] {
-  for (const ArrayUse &use : array_uses)
-    for (std::size_t c = 0; c < kCalls; ++c) {
-      if (use.codes[c] < 0) continue;
-      const ArrayCall call = array_calls[c];
-      const CUresult expected = code(use.codes[c]);
-      ADD_TEST(ArrayCopies, std::string(call.name) + "_" + use.name, [=](ArrayCopies &t) {
-        if (use.may_crash) CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-        Arguments with;
-        with.array = use.make(t, 1);
-        if (call.to_second) {
-          with.second = use.make(t, 100);
-        } else {
-          with.address = memory_of(t, call.kind, 4 * kBytes);
-          put(call.kind, with.address, pattern(4 * kBytes, 100));
+  for_each_code(array_uses, array_calls, [](const ArrayUse &use, const ArrayCall &call, CUresult expected) {
+    ADD_TEST(ArrayCopies, std::string(call.name) + "_" + use.name, [=](ArrayCopies &t) {
+      if (use.may_crash) CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
+      Arguments with;
+      with.array = use.make(t, 1);
+      if (call.to_second) {
+        with.second = use.make(t, 100);
+      } else {
+        with.address = memory_of(t, call.kind, 4 * kBytes);
+        put(call.kind, with.address, pattern(4 * kBytes, 100));
+      }
+      with.work = t.stream();
+      const std::size_t rows = use.make == plane ? 4 : 1;
+      const Arguments good = with;
+      const auto before = written(call, good, rows);
+      use.change(t, with);
+      expect_answer(__FILE__, __LINE__, std::string(call.name) + "(...)", call.call(with), expected);
+      driver().cuCtxSynchronize();
+      NEED(driver().cuCtxSetCurrent(t.context));
+      NEED(driver().cuStreamSynchronize(with.work));
+      auto after = before;
+      if (expected == CUDA_SUCCESS) {
+        const auto source = pattern(4 * kBytes, call.to_array ? 100 : 1);
+        for (std::size_t i = 0; i < with.bytes; ++i) {
+          if (call.to_array)
+            after.at(with.offset + i) = source.at(i);
+          else
+            after.at((call.to_second ? with.second_offset : 0) + i) = source.at(with.offset + i);
         }
-        with.work = t.stream();
-        const std::size_t rows = use.make == plane ? 4 : 1;
-        const Arguments good = with;
-        const auto before = written(call, good, rows);
-        use.change(t, with);
-        expect_answer(__FILE__, __LINE__, std::string(call.name) + "(...)", call.call(with), expected);
-        driver().cuCtxSynchronize();
-        NEED(driver().cuCtxSetCurrent(t.context));
-        NEED(driver().cuStreamSynchronize(with.work));
-        auto after = before;
-        if (expected == CUDA_SUCCESS) {
-          const auto source = pattern(4 * kBytes, call.to_array ? 100 : 1);
-          for (std::size_t i = 0; i < with.bytes; ++i) {
-            if (call.to_array)
-              after.at(with.offset + i) = source.at(i);
-            else
-              after.at((call.to_second ? with.second_offset : 0) + i) = source.at(with.offset + i);
-          }
-        }
-        EXPECT_VALUE(written(call, good, rows) == after, true);
-      });
-    }
+      }
+      EXPECT_VALUE(written(call, good, rows) == after, true);
+    });
+  });
   return true;
 }();
 
@@ -293,39 +289,27 @@ const bool other_kinds = [] {
 // ---- Order ----
 
 TEST_F(ArrayCopies, In_a_held_stream_wait) {
-  const CUstream work = stream();
-  auto *const to = static_cast<unsigned char *>(pinned());
+  unsigned char *const to = pinned_one(*this);
   const CUarray from = bytes(7);
-  to[0] = 1;
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpyAtoHAsync(to, from, 0, kBytes, work), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
-  EXPECT_VALUE(static_cast<int>(static_cast<volatile unsigned char *>(to)[0]), 1);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  expect_copy_waits(*this, to, [&](CUstream work) {
+    EXPECT_ANSWER(driver().cuMemcpyAtoHAsync(to, from, 0, kBytes, work), CUDA_SUCCESS);
+  });
   EXPECT_VALUE(static_cast<int>(to[0]), 7);
 }
 TEST_F(ArrayCopies, Of_pinned_memory_are_read_when_the_stream_comes_to_them) {
-  const CUstream work = stream();
-  auto *const from = static_cast<unsigned char *>(pinned());
+  unsigned char *const from = pinned_one(*this);
   const CUarray to = bytes();
-  from[0] = 1;
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpyHtoAAsync(to, 0, from, kBytes, work), CUDA_SUCCESS);
-  from[0] = 2;
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  change_source_after(*this, from, [&](CUstream work) {
+    EXPECT_ANSWER(driver().cuMemcpyHtoAAsync(to, 0, from, kBytes, work), CUDA_SUCCESS);
+  });
   EXPECT_VALUE(static_cast<int>(take(to, kBytes, 1, 1)[0]), 2);
 }
 TEST_F(ArrayCopies, Of_small_pageable_memory_in_a_held_stream_return_at_once) {
-  const CUstream work = stream();
   auto from = pattern(kBytes, 1);
   const CUarray to = bytes(100);
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpyHtoAAsync(to, 0, from.data(), kBytes, work), CUDA_SUCCESS);
-  from[0] = 2;
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  change_source_after(*this, from.data(), [&](CUstream work) {
+    EXPECT_ANSWER(driver().cuMemcpyHtoAAsync(to, 0, from.data(), kBytes, work), CUDA_SUCCESS);
+  });
   EXPECT_VALUE(static_cast<int>(take(to, kBytes, 1, 1)[0]), 1);
 }
 

@@ -151,83 +151,68 @@ const std::vector<Row> of_wrong_copies = {
 };
 
 const bool wrong = [] {
-  for (std::size_t c = 0; c < std::size(copy_calls); ++c)
-    for (std::size_t w = 0; w < std::size(wrong_copies); ++w) {
-      const CopyCall call = copy_calls[c];
-      const WrongCopy use = wrong_copies[w];
-      const CUresult expected = code(c < of_wrong_copies.size() ? of_wrong_copies[c].codes[w] : 0);
-      ADD_TEST(Copies, std::string(call.name) + "_" + use.name, [=](OnDevice &test) {
-        const std::string name = call.name;
-        const Kind from_kind = name.find("HtoD") != name.npos ? Kind::pinned : Kind::device;
-        const Kind to_kind = name.find("DtoH") != name.npos ? Kind::pinned : Kind::device;
-        const CUdeviceptr from = use.no_source ? 0 : memory_of(test, from_kind);
-        const CUdeviceptr to = use.no_target ? 0 : memory_of(test, to_kind);
-        if (use.no_context) {
-          if (name.find("Async") != name.npos) {
-            test.stream_out = nullptr;
-            NEED(driver().cuStreamCreate(&test.stream_out, CU_STREAM_NON_BLOCKING));
-          }
-          NEED(driver().cuCtxSetCurrent(nullptr));
-        }
-        // Without a context, an asynchronous copy uses a stream by its handle.
-        const bool by_handle = use.no_context && name.find("Async") != name.npos;
-        CUresult answered;
-        if (by_handle && name == "cuMemcpyAsync")
-          answered = driver().cuMemcpyAsync(to, from, use.bytes, test.stream_out);
-        else if (by_handle && name == "cuMemcpyHtoDAsync")
-          answered = driver().cuMemcpyHtoDAsync(to, host_of(from), use.bytes, test.stream_out);
-        else if (by_handle && name == "cuMemcpyDtoHAsync")
-          answered = driver().cuMemcpyDtoHAsync(host_of(to), from, use.bytes, test.stream_out);
-        else if (by_handle)
-          answered = driver().cuMemcpyDtoDAsync(to, from, use.bytes, test.stream_out);
-        else
-          answered = call.call(test, to, from, use.bytes);
-        expect_answer(__FILE__, __LINE__, name + "(to, from, bytes)", answered, expected);
-      });
-    }
+  for_each_row(of_wrong_copies, copy_calls, wrong_copies,
+               [](const CopyCall &call, const WrongCopy &use, CUresult expected) {
+                 ADD_TEST(Copies, std::string(call.name) + "_" + use.name, [=](OnDevice &test) {
+                   const std::string name = call.name;
+                   const Kind from_kind = name.find("HtoD") != name.npos ? Kind::pinned : Kind::device;
+                   const Kind to_kind = name.find("DtoH") != name.npos ? Kind::pinned : Kind::device;
+                   const CUdeviceptr from = use.no_source ? 0 : memory_of(test, from_kind);
+                   const CUdeviceptr to = use.no_target ? 0 : memory_of(test, to_kind);
+                   if (use.no_context) {
+                     if (name.find("Async") != name.npos) {
+                       test.stream_out = nullptr;
+                       NEED(driver().cuStreamCreate(&test.stream_out, CU_STREAM_NON_BLOCKING));
+                     }
+                     NEED(driver().cuCtxSetCurrent(nullptr));
+                   }
+                   // Without a context, an asynchronous copy uses a stream by its handle.
+                   const bool by_handle = use.no_context && name.find("Async") != name.npos;
+                   CUresult answered;
+                   if (by_handle && name == "cuMemcpyAsync")
+                     answered = driver().cuMemcpyAsync(to, from, use.bytes, test.stream_out);
+                   else if (by_handle && name == "cuMemcpyHtoDAsync")
+                     answered = driver().cuMemcpyHtoDAsync(to, host_of(from), use.bytes, test.stream_out);
+                   else if (by_handle && name == "cuMemcpyDtoHAsync")
+                     answered = driver().cuMemcpyDtoHAsync(host_of(to), from, use.bytes, test.stream_out);
+                   else if (by_handle)
+                     answered = driver().cuMemcpyDtoDAsync(to, from, use.bytes, test.stream_out);
+                   else
+                     answered = call.call(test, to, from, use.bytes);
+                   expect_answer(__FILE__, __LINE__, name + "(to, from, bytes)", answered, expected);
+                 });
+               });
   return true;
 }();
 
 // ---- Order ----
 
 TEST_F(Copies, In_a_held_stream_wait) {
-  const CUstream work = stream();
-  auto *const to = static_cast<unsigned char *>(pinned());
+  unsigned char *const to = pinned_one(*this);
   const CUdeviceptr from = memory();
   NEED(driver().cuMemsetD8(from, 7, 4096));
   NEED(driver().cuCtxSynchronize());
-  to[0] = 1;
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpyDtoHAsync(to, from, 4096, work), CUDA_SUCCESS);
-  EXPECT_ANSWER(driver().cuStreamQuery(work), CUDA_ERROR_NOT_READY);
-  EXPECT_VALUE(static_cast<int>(static_cast<volatile unsigned char *>(to)[0]), 1);
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  expect_copy_waits(*this, to, [&](CUstream work) {
+    EXPECT_ANSWER(driver().cuMemcpyDtoHAsync(to, from, 4096, work), CUDA_SUCCESS);
+  });
   EXPECT_VALUE(static_cast<int>(to[4095]), 7);
 }
 
 TEST_F(Copies, Of_pinned_memory_are_read_when_the_stream_comes_to_them) {
-  const CUstream work = stream();
-  auto *const from = static_cast<unsigned char *>(pinned());
+  unsigned char *const from = pinned_one(*this);
   const CUdeviceptr to = memory();
-  from[0] = 1;
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpyHtoDAsync(to, from, 1, work), CUDA_SUCCESS);
-  from[0] = 2;
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  change_source_after(*this, from, [&](CUstream work) {
+    EXPECT_ANSWER(driver().cuMemcpyHtoDAsync(to, from, 1, work), CUDA_SUCCESS);
+  });
   EXPECT_VALUE(static_cast<int>(take(Kind::device, to, 1)[0]), 2);
 }
 
 TEST_F(Copies, Of_small_pageable_memory_are_read_before_the_call_returns) {
-  const CUstream work = stream();
   unsigned char from = 1;
   const CUdeviceptr to = memory();
-  Hold held = hold(work);
-  EXPECT_ANSWER(driver().cuMemcpyHtoDAsync(to, &from, 1, work), CUDA_SUCCESS);
-  from = 2;
-  held.release();
-  EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);
+  change_source_after(*this, &from, [&](CUstream work) {
+    EXPECT_ANSWER(driver().cuMemcpyHtoDAsync(to, &from, 1, work), CUDA_SUCCESS);
+  });
   EXPECT_VALUE(static_cast<int>(take(Kind::device, to, 1)[0]), 1);
 }
 

@@ -85,8 +85,9 @@ TEST_F(Copies3D, cuMemcpy3D_with_something_reserved) {
 }
 
 // The first ABI has device addresses of 32 bits.
-CushimMemcpy2D_v1 first_two(const void *from, void *to) {
-  CushimMemcpy2D_v1 copy = {};
+template <class Copy>
+Copy of_one_word(const void *from, void *to) {
+  Copy copy = {};
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_HOST;
   copy.srcHost = from;
   copy.dstHost = to;
@@ -94,19 +95,11 @@ CushimMemcpy2D_v1 first_two(const void *from, void *to) {
   copy.Height = 1;
   return copy;
 }
-CushimMemcpy3D_v1 first_three(const void *from, void *to) {
-  CushimMemcpy3D_v1 copy = {};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = from;
-  copy.dstHost = to;
-  copy.WidthInBytes = 4;
-  copy.Height = copy.Depth = 1;
-  return copy;
-}
 TEST_F(Copies3D, Of_the_first_ABI_between_host_memory) {
   int from = 7, to = 0;
-  const CushimMemcpy2D_v1 two = first_two(&from, &to);
-  const CushimMemcpy3D_v1 three = first_three(&from, &to);
+  const auto two = of_one_word<CushimMemcpy2D_v1>(&from, &to);
+  auto three = of_one_word<CushimMemcpy3D_v1>(&from, &to);
+  three.Depth = 1;
   EXPECT_ANSWER(cushim::exact::cuMemcpy2D_v2000(driver())(&two), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_ANSWER(cushim::exact::cuMemcpy2DUnaligned_v2000(driver())(&two), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_ANSWER(cushim::exact::cuMemcpy2DAsync_v2000(driver())(&two, stream()), CUDA_ERROR_INVALID_CONTEXT);

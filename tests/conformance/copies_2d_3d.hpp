@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -89,11 +90,34 @@ inline constexpr Codes by_stream(int without, int with) {
   return {without, without, with, without, with, without, with};
 }
 
+using Change = std::function<void(Copies3D &t)>;
+inline void nothing(Copies3D &) {}
+inline void without_a_context(Copies3D &) { NEED(driver().cuCtxSetCurrent(nullptr)); }
+
+// Offsets and sizes of a copy, in bytes, rows and slices.
+using Extent = std::size_t CUDA_MEMCPY3D_PEER::*;
+inline constexpr Extent kSourceX = &CUDA_MEMCPY3D_PEER::srcXInBytes, kSourceY = &CUDA_MEMCPY3D_PEER::srcY,
+                        kSourceZ = &CUDA_MEMCPY3D_PEER::srcZ, kSourceLevel = &CUDA_MEMCPY3D_PEER::srcLOD,
+                        kSourcePitch = &CUDA_MEMCPY3D_PEER::srcPitch,
+                        kSourceHeight = &CUDA_MEMCPY3D_PEER::srcHeight,
+                        kTargetX = &CUDA_MEMCPY3D_PEER::dstXInBytes, kTargetY = &CUDA_MEMCPY3D_PEER::dstY,
+                        kTargetZ = &CUDA_MEMCPY3D_PEER::dstZ, kTargetLevel = &CUDA_MEMCPY3D_PEER::dstLOD,
+                        kTargetPitch = &CUDA_MEMCPY3D_PEER::dstPitch,
+                        kTargetHeight = &CUDA_MEMCPY3D_PEER::dstHeight,
+                        kCopyWidth = &CUDA_MEMCPY3D_PEER::WidthInBytes,
+                        kCopyHeight = &CUDA_MEMCPY3D_PEER::Height, kCopyDepth = &CUDA_MEMCPY3D_PEER::Depth;
+struct Setting {
+  Extent extent;
+  std::size_t value;
+};
+// Returns a change that sets extents of the copy.
+Change set(std::vector<Setting> settings);
+
 // A statement about each call whose code is not -1: it changes the copy of a whole extent and makes it.
 struct BoxUse {
   const char *name;
   End from, to;
-  void (*change)(Copies3D &t);
+  Change change;
   Codes codes;
   bool may_crash = false;
 };

@@ -2,84 +2,51 @@
 #include "copies_2d_3d.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace conformance {
 
 CUDA_MEMCPY2D in_two(const CUDA_MEMCPY3D_PEER &copy) {
-  CUDA_MEMCPY2D made = {};
-  made.srcXInBytes = copy.srcXInBytes;
-  made.srcY = copy.srcY;
-  made.srcMemoryType = copy.srcMemoryType;
-  made.srcHost = copy.srcHost;
-  made.srcDevice = copy.srcDevice;
-  made.srcArray = copy.srcArray;
-  made.srcPitch = copy.srcPitch;
-  made.dstXInBytes = copy.dstXInBytes;
-  made.dstY = copy.dstY;
-  made.dstMemoryType = copy.dstMemoryType;
-  made.dstHost = copy.dstHost;
-  made.dstDevice = copy.dstDevice;
-  made.dstArray = copy.dstArray;
-  made.dstPitch = copy.dstPitch;
-  made.WidthInBytes = copy.WidthInBytes;
-  made.Height = copy.Height;
-  return made;
+  return {copy.srcXInBytes, copy.srcY,          copy.srcMemoryType, copy.srcHost,
+          copy.srcDevice,   copy.srcArray,      copy.srcPitch,      copy.dstXInBytes,
+          copy.dstY,        copy.dstMemoryType, copy.dstHost,       copy.dstDevice,
+          copy.dstArray,    copy.dstPitch,      copy.WidthInBytes,  copy.Height};
 }
 
 CUDA_MEMCPY3D in_three(const CUDA_MEMCPY3D_PEER &copy) {
-  CUDA_MEMCPY3D made = {};
-  made.srcXInBytes = copy.srcXInBytes;
-  made.srcY = copy.srcY;
-  made.srcZ = copy.srcZ;
-  made.srcLOD = copy.srcLOD;
-  made.srcMemoryType = copy.srcMemoryType;
-  made.srcHost = copy.srcHost;
-  made.srcDevice = copy.srcDevice;
-  made.srcArray = copy.srcArray;
-  made.srcPitch = copy.srcPitch;
-  made.srcHeight = copy.srcHeight;
-  made.dstXInBytes = copy.dstXInBytes;
-  made.dstY = copy.dstY;
-  made.dstZ = copy.dstZ;
-  made.dstLOD = copy.dstLOD;
-  made.dstMemoryType = copy.dstMemoryType;
-  made.dstHost = copy.dstHost;
-  made.dstDevice = copy.dstDevice;
-  made.dstArray = copy.dstArray;
-  made.dstPitch = copy.dstPitch;
-  made.dstHeight = copy.dstHeight;
-  made.WidthInBytes = copy.WidthInBytes;
-  made.Height = copy.Height;
-  made.Depth = copy.Depth;
-  return made;
+  void *const reserved = nullptr;
+  return {copy.srcXInBytes,   copy.srcY,        copy.srcZ,         copy.srcLOD,   copy.srcMemoryType,
+          copy.srcHost,       copy.srcDevice,   copy.srcArray,     reserved,      copy.srcPitch,
+          copy.srcHeight,     copy.dstXInBytes, copy.dstY,         copy.dstZ,     copy.dstLOD,
+          copy.dstMemoryType, copy.dstHost,     copy.dstDevice,    copy.dstArray, reserved,
+          copy.dstPitch,      copy.dstHeight,   copy.WidthInBytes, copy.Height,   copy.Depth};
 }
+
+namespace {
+// Returns the address of a temporary, which lives until the call that takes the address returns.
+template <class Copy>
+const Copy *address(const Copy &copy) {
+  return &copy;
+}
+}  // namespace
 
 // constinit, because the static initializers of other files read it.
 constinit const std::array<BoxCall, kCalls> box_calls = {{
     {"cuMemcpy2D", true, false,
-     [](const CUDA_MEMCPY3D_PEER &copy, CUstream) {
-       const auto two = in_two(copy);
-       return driver().cuMemcpy2D(&two);
-     }},
+     [](const CUDA_MEMCPY3D_PEER &copy, CUstream) { return driver().cuMemcpy2D(address(in_two(copy))); }},
     {"cuMemcpy2DUnaligned", true, false,
      [](const CUDA_MEMCPY3D_PEER &copy, CUstream) {
-       const auto two = in_two(copy);
-       return driver().cuMemcpy2DUnaligned(&two);
+       return driver().cuMemcpy2DUnaligned(address(in_two(copy)));
      }},
     {"cuMemcpy2DAsync", true, true,
      [](const CUDA_MEMCPY3D_PEER &copy, CUstream work) {
-       const auto two = in_two(copy);
-       return driver().cuMemcpy2DAsync(&two, work);
+       return driver().cuMemcpy2DAsync(address(in_two(copy)), work);
      }},
     {"cuMemcpy3D", false, false,
-     [](const CUDA_MEMCPY3D_PEER &copy, CUstream) {
-       const auto three = in_three(copy);
-       return driver().cuMemcpy3D(&three);
-     }},
+     [](const CUDA_MEMCPY3D_PEER &copy, CUstream) { return driver().cuMemcpy3D(address(in_three(copy))); }},
     {"cuMemcpy3DAsync", false, true,
      [](const CUDA_MEMCPY3D_PEER &copy, CUstream work) {
-       const auto three = in_three(copy);
-       return driver().cuMemcpy3DAsync(&three, work);
+       return driver().cuMemcpy3DAsync(address(in_three(copy)), work);
      }},
     {"cuMemcpy3DPeer", false, false,
      [](const CUDA_MEMCPY3D_PEER &copy, CUstream) { return driver().cuMemcpy3DPeer(&copy); }},
@@ -120,24 +87,25 @@ Box box(Copies3D &t, const End &end, unsigned start) {
 }
 
 void aim(Copies3D &t, const Box &from, const Box &to) {
+  const auto host = [](const Box &box) {
+    return reinterpret_cast<void *>(box.end.type == CU_MEMORYTYPE_HOST ? box.address : 0);
+  };
+  const auto in_device_memory = [](const Box &box) {
+    return box.end.type == CU_MEMORYTYPE_DEVICE || box.end.type == CU_MEMORYTYPE_UNIFIED ? box.address : 0;
+  };
   CUDA_MEMCPY3D_PEER &copy = t.copy;
   copy = {};
   copy.srcMemoryType = from.end.type;
-  if (from.end.type == CU_MEMORYTYPE_HOST) copy.srcHost = reinterpret_cast<const void *>(from.address);
-  if (from.end.type == CU_MEMORYTYPE_DEVICE || from.end.type == CU_MEMORYTYPE_UNIFIED)
-    copy.srcDevice = from.address;
+  copy.srcHost = host(from);
+  copy.srcDevice = in_device_memory(from);
   copy.srcArray = from.array;
-  copy.srcContext = t.context;
-  copy.srcPitch = kPitch;
-  copy.srcHeight = kRows;
   copy.dstMemoryType = to.end.type;
-  if (to.end.type == CU_MEMORYTYPE_HOST) copy.dstHost = reinterpret_cast<void *>(to.address);
-  if (to.end.type == CU_MEMORYTYPE_DEVICE || to.end.type == CU_MEMORYTYPE_UNIFIED)
-    copy.dstDevice = to.address;
+  copy.dstHost = host(to);
+  copy.dstDevice = in_device_memory(to);
   copy.dstArray = to.array;
-  copy.dstContext = t.context;
-  copy.dstPitch = kPitch;
-  copy.dstHeight = kRows;
+  copy.srcContext = copy.dstContext = t.context;
+  copy.srcPitch = copy.dstPitch = kPitch;
+  copy.srcHeight = copy.dstHeight = kRows;
   copy.WidthInBytes = kWidth;
   copy.Height = kRows;
   copy.Depth = t.planes ? 1 : kSlices;
@@ -168,28 +136,30 @@ std::vector<unsigned char> copied(const CUDA_MEMCPY3D_PEER &copy, bool planes, c
   return bytes;
 }
 
+Change set(std::vector<Setting> settings) {
+  return [settings = std::move(settings)](Copies3D &t) {
+    for (const Setting &setting : settings) t.copy.*setting.extent = setting.value;
+  };
+}
+
 void add_box_uses(std::span<const BoxUse> uses) {
-  for (const BoxUse &use : uses)
-    for (std::size_t c = 0; c < kCalls; ++c) {
-      if (use.codes[c] < 0) continue;
-      const BoxCall call = box_calls[c];
-      const CUresult expected = code(use.codes[c]);
-      ADD_TEST(Copies3D, std::string(call.name) + "_" + use.name, [=](Copies3D &t) {
-        if (use.may_crash) CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-        t.planes = call.planes;
-        const Box from = box(t, use.from, 1), to = box(t, use.to, 100);
-        aim(t, from, to);
-        t.work = t.stream();
-        use.change(t);
-        expect_answer(__FILE__, __LINE__, std::string(call.name) + "(&copy)", call.call(t.copy, t.work),
-                      expected);
-        driver().cuCtxSynchronize();
-        NEED(driver().cuCtxSetCurrent(t.context));
-        NEED(driver().cuStreamSynchronize(t.work));
-        const auto after = expected == CUDA_SUCCESS ? copied(t.copy, t.planes, from, to) : to.bytes;
-        EXPECT_VALUE(to.now() == after, true);
-      });
-    }
+  for_each_code(uses, box_calls, [](const BoxUse &use, const BoxCall &call, CUresult expected) {
+    ADD_TEST(Copies3D, std::string(call.name) + "_" + use.name, [=](Copies3D &t) {
+      if (use.may_crash) CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
+      t.planes = call.planes;
+      const Box from = box(t, use.from, 1), to = box(t, use.to, 100);
+      aim(t, from, to);
+      t.work = t.stream();
+      use.change(t);
+      expect_answer(__FILE__, __LINE__, std::string(call.name) + "(&copy)", call.call(t.copy, t.work),
+                    expected);
+      driver().cuCtxSynchronize();
+      NEED(driver().cuCtxSetCurrent(t.context));
+      NEED(driver().cuStreamSynchronize(t.work));
+      const auto after = expected == CUDA_SUCCESS ? copied(t.copy, t.planes, from, to) : to.bytes;
+      EXPECT_VALUE(to.now() == after, true);
+    });
+  });
 }
 
 }  // namespace conformance

@@ -6,12 +6,9 @@ namespace conformance {
 namespace {
 
 const BoxUse box_uses[] = {
-    {"without_a_context", in_pageable, in_device, [](Copies3D &) { NEED(driver().cuCtxSetCurrent(nullptr)); },
-     by_stream(201, 0)},
-    {"on_the_device_without_a_context", in_device, in_device,
-     [](Copies3D &) { NEED(driver().cuCtxSetCurrent(nullptr)); }, by_stream(201, 0)},
-    {"of_an_array_without_a_context", in_array, in_pageable,
-     [](Copies3D &) { NEED(driver().cuCtxSetCurrent(nullptr)); }, by_stream(201, 0)},
+    {"without_a_context", in_pageable, in_device, without_a_context, by_stream(201, 0)},
+    {"on_the_device_without_a_context", in_device, in_device, without_a_context, by_stream(201, 0)},
+    {"of_an_array_without_a_context", in_array, in_pageable, without_a_context, by_stream(201, 0)},
     {"in_the_null_stream", in_pageable, in_device, [](Copies3D &t) { t.work = nullptr; }, every(0)},
     {"in_the_legacy_stream", in_pageable, in_device, [](Copies3D &t) { t.work = legacy(); }, every(0)},
     {"in_the_per_thread_stream", in_pageable, in_device, [](Copies3D &t) { t.work = per_thread(); },

@@ -15,21 +15,26 @@ class Ordered3D : public Copies3D {
     work = stream();
   }
 
-  void expect_done_when_the_call_returns(const End &source) {
+  // A copy of two dimensions and its ends.
+  struct Plane {
+    Box from, to;
+    CUDA_MEMCPY2D two;
+  };
+  Plane plane(const End &source, const End &target) {
     planes = true;
-    const Box from = box(*this, source, 1), to = box(*this, in_pageable, 100);
+    const Box from = box(*this, source, 1), to = box(*this, target, 100);
     aim(*this, from, to);
-    const CUDA_MEMCPY2D two = in_two(copy);
+    return {from, to, in_two(copy)};
+  }
+  void expect_done_when_the_call_returns(const End &source) {
+    const auto [from, to, two] = plane(source, in_pageable);
     EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
     EXPECT_VALUE(std::equal(from.bytes.begin(), from.bytes.begin() + kWidth,
                             reinterpret_cast<const unsigned char *>(to.address)),
                  true);
   }
   void expect_read_when_the_call_returns(const End &target) {
-    planes = true;
-    const Box from = box(*this, in_pageable, 1), to = box(*this, target, 100);
-    aim(*this, from, to);
-    const CUDA_MEMCPY2D two = in_two(copy);
+    const auto [from, to, two] = plane(in_pageable, target);
     Hold held = hold(work);
     EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
     std::fill_n(reinterpret_cast<unsigned char *>(from.address), kLinear, static_cast<unsigned char>(55));
@@ -68,10 +73,7 @@ TEST_F(Ordered3D, Between_arrays_in_a_held_stream_wait) {
   EXPECT_VALUE(to.now() == copied(copy, false, from, to), true);
 }
 TEST_F(Ordered3D, Of_pinned_memory_are_read_when_the_stream_comes_to_them) {
-  planes = true;
-  const Box from = box(*this, in_pinned, 1), to = box(*this, in_device, 100);
-  aim(*this, from, to);
-  const CUDA_MEMCPY2D two = in_two(copy);
+  const auto [from, to, two] = plane(in_pinned, in_device);
   Hold held = hold(work);
   EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
   *reinterpret_cast<unsigned char *>(from.address) = 55;
@@ -100,10 +102,7 @@ TEST_F(Ordered3D, Of_an_array_to_pageable_memory_are_done_when_the_call_returns)
   expect_done_when_the_call_returns(in_array);
 }
 TEST_F(Ordered3D, Of_pageable_memory_are_read_before_the_call_returns) {
-  planes = true;
-  const Box from = box(*this, in_pageable, 1), to = box(*this, in_device, 100);
-  aim(*this, from, to);
-  const CUDA_MEMCPY2D two = in_two(copy);
+  const auto [from, to, two] = plane(in_pageable, in_device);
   EXPECT_ANSWER(driver().cuMemcpy2DAsync(&two, work), CUDA_SUCCESS);
   std::fill_n(reinterpret_cast<unsigned char *>(from.address), kLinear, static_cast<unsigned char>(55));
   EXPECT_ANSWER(driver().cuStreamSynchronize(work), CUDA_SUCCESS);

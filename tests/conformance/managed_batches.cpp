@@ -32,14 +32,12 @@ class ManagedBatches : public WithManagedMemory {
     work = stream();
   }
   void set_locations(std::vector<CUmemLocation> locations, std::vector<std::size_t> first) {
-    to = std::move(locations);
+    assign(to, std::move(locations), location_count);
     indices = std::move(first);
-    location_count = to.size();
   }
   void set_ranges(std::vector<CUdeviceptr> begins, std::vector<std::size_t> bytes) {
-    addresses = std::move(begins);
+    assign(addresses, std::move(begins), count);
     sizes = std::move(bytes);
-    count = addresses.size();
   }
   CUresult make(Call call) {
     if (call == discard)
