@@ -266,20 +266,22 @@ struct SparseUse {
   const char *name;
   std::size_t width, height, depth;
   int format;
-  unsigned channels, flags;
+  unsigned channels;
   const char *properties;
+  unsigned flags = 0;
 };
 const SparseUse sparse_uses[] = {
-    {"bytes", 1024, 1024, 0, 1, 1, 0, "256 x 256 x 1, tail from level 0, 0 bytes, flags 0"},
-    {"two_byte_words", 1024, 1024, 0, 2, 1, 0, "256 x 128 x 1, tail from level 0, 0 bytes, flags 0"},
-    {"floats", 1024, 1024, 0, 32, 1, 0, "128 x 128 x 1, tail from level 0, 0 bytes, flags 0"},
-    {"pairs", 1024, 1024, 0, 32, 2, 0, "128 x 64 x 1, tail from level 0, 0 bytes, flags 0"},
-    {"quads", 1024, 1024, 0, 32, 4, 0, "64 x 64 x 1, tail from level 0, 0 bytes, flags 0"},
-    {"cubes_of_bytes", 256, 256, 64, 1, 1, 0, "64 x 32 x 32, tail from level 0, 0 bytes, flags 0"},
-    {"cubes_of_floats", 256, 256, 64, 32, 1, 0, "32 x 32 x 16, tail from level 0, 0 bytes, flags 0"},
-    {"cubes_of_quads", 256, 256, 64, 32, 4, 0, "16 x 16 x 16, tail from level 0, 0 bytes, flags 0"},
-    {"layers", 1024, 1024, 4, 1, 1, 1, "256 x 256 x 1, tail from level 0, 0 bytes, flags 0"},
-    {"small_ones", 8, 8, 0, 1, 1, 0, "256 x 256 x 1, tail from level 0, 65536 bytes, flags 1"},
+    {"bytes", 1024, 1024, 0, 1, 1, "256 x 256 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"two_byte_words", 1024, 1024, 0, 2, 1, "256 x 128 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"floats", 1024, 1024, 0, 32, 1, "128 x 128 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"pairs", 1024, 1024, 0, 32, 2, "128 x 64 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"quads", 1024, 1024, 0, 32, 4, "64 x 64 x 1, tail from level 0, 0 bytes, flags 0"},
+    {"cubes_of_bytes", 256, 256, 64, 1, 1, "64 x 32 x 32, tail from level 0, 0 bytes, flags 0"},
+    {"cubes_of_floats", 256, 256, 64, 32, 1, "32 x 32 x 16, tail from level 0, 0 bytes, flags 0"},
+    {"cubes_of_quads", 256, 256, 64, 32, 4, "16 x 16 x 16, tail from level 0, 0 bytes, flags 0"},
+    {"layers", 1024, 1024, 4, 1, 1, "256 x 256 x 1, tail from level 0, 0 bytes, flags 0",
+     CUDA_ARRAY3D_LAYERED},
+    {"small_ones", 8, 8, 0, 1, 1, "256 x 256 x 1, tail from level 0, 65536 bytes, flags 1"},
 };
 const bool sparse = [] {
   for (const SparseUse &use : sparse_uses)

@@ -7,34 +7,32 @@ namespace {
 
 class Limits : public Contexts {};
 
-struct Limit {
+const struct {
   const char *name;
   int number;
-  CUresult read, set;
-};
-const Limit limits[] = {
-    {"The_stack_size", CU_LIMIT_STACK_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_printf_buffer", CU_LIMIT_PRINTF_FIFO_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_malloc_heap", CU_LIMIT_MALLOC_HEAP_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_depth_of_device_synchronization", CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, CUDA_ERROR_UNSUPPORTED_LIMIT,
-     CUDA_ERROR_UNSUPPORTED_LIMIT},
-    {"The_number_of_pending_launches", CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_L2_fetch_granularity", CU_LIMIT_MAX_L2_FETCH_GRANULARITY, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_persisting_L2_cache", CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_SUCCESS, CUDA_SUCCESS},
-    {"The_number_1000", 1000, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE},
-    {"The_number_minus_1", -1, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE},
+  CUresult code;
+} limits[] = {
+    {"The_stack_size", CU_LIMIT_STACK_SIZE, CUDA_SUCCESS},
+    {"The_printf_buffer", CU_LIMIT_PRINTF_FIFO_SIZE, CUDA_SUCCESS},
+    {"The_malloc_heap", CU_LIMIT_MALLOC_HEAP_SIZE, CUDA_SUCCESS},
+    {"The_depth_of_device_synchronization", CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, CUDA_ERROR_UNSUPPORTED_LIMIT},
+    {"The_number_of_pending_launches", CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, CUDA_SUCCESS},
+    {"The_L2_fetch_granularity", CU_LIMIT_MAX_L2_FETCH_GRANULARITY, CUDA_SUCCESS},
+    {"The_persisting_L2_cache", CU_LIMIT_PERSISTING_L2_CACHE_SIZE, CUDA_SUCCESS},
+    {"The_number_1000", 1000, CUDA_ERROR_INVALID_VALUE},
+    {"The_number_minus_1", -1, CUDA_ERROR_INVALID_VALUE},
 };
 
 [[maybe_unused]] const bool limits_added = [] {
-  for (const Limit &row : limits) {
+  for (const auto &row : limits) {
     const auto limit = static_cast<CUlimit>(row.number);
     ADD_TEST(Limits, row.name + std::string("_is_read"), [=](Limits &t) {
-      EXPECT_ANSWER(driver().cuCtxGetLimit(&t.size, limit), row.read);
+      EXPECT_ANSWER(driver().cuCtxGetLimit(&t.size, limit), row.code);
       RECORD_VALUE(t.size);
     });
     ADD_TEST(Limits, row.name + std::string("_is_set_as_it_is"), [=](Limits &t) {
       driver().cuCtxGetLimit(&t.size, limit);
-      EXPECT_ANSWER(driver().cuCtxSetLimit(limit, t.size), row.set);
+      EXPECT_ANSWER(driver().cuCtxSetLimit(limit, t.size), row.code);
     });
     ADD_TEST(Limits, row.name + std::string("_is_not_read_without_a_place"), [=](Limits &) {
       EXPECT_ANSWER(driver().cuCtxGetLimit(nullptr, limit), CUDA_ERROR_INVALID_VALUE);
@@ -51,89 +49,56 @@ const Limit limits[] = {
 // Requested limits and the resulting ones; the requests run in order.
 struct Wish {
   std::size_t value;
-  CUresult code;
   std::size_t read;
+  CUresult code = CUDA_SUCCESS;
 };
 struct Wishes {
   const char *name;
   int limit;
   std::vector<Wish> wishes;
 };
+const std::vector<Wish> stack_wishes = {{0, 0},
+                                        {1, 16},
+                                        {15, 15},
+                                        {16, 16},
+                                        {17, 32},
+                                        {1000, 1008},
+                                        {1024, 1024},
+                                        {4097, 4112},
+                                        {1'048'576, 4112, CUDA_ERROR_INVALID_VALUE},
+                                        {5'000'000, 4112, CUDA_ERROR_INVALID_VALUE}};
+const std::vector<Wish> printf_wishes = {{0, 524288},          {1, 524288},         {16, 524288},
+                                         {1024, 524288},       {524'288, 524288},   {524'289, 524544},
+                                         {1'048'576, 1048576}, {5'000'000, 5000192}};
+const std::vector<Wish> heap_wishes = {{0, 4194304},         {1, 4194304},         {1024, 4194304},
+                                       {1'048'576, 4194304}, {4'194'304, 4194304}, {4'194'305, 4259840},
+                                       {8'388'608, 8388608}, {8'388'609, 8454144}, {20'000'000, 20054016}};
+const std::vector<Wish> launch_wishes = {{0, 32},      {1, 32},      {16, 32},    {1024, 1024},
+                                         {2048, 2048}, {2049, 2049}, {5000, 5000}};
+const std::vector<Wish> fetch_wishes = {{0, 0},
+                                        {1, 1},
+                                        {16, 16},
+                                        {32, 32},
+                                        {33, 33},
+                                        {64, 64},
+                                        {100, 100},
+                                        {128, 128},
+                                        {129, 128, CUDA_ERROR_INVALID_VALUE},
+                                        {1024, 128, CUDA_ERROR_INVALID_VALUE}};
+// Requests that return an error and leave the limit as it was.
+std::vector<Wish> refused(CUresult code, std::size_t read) {
+  return {{0, read, code}, {1, read, code}, {1024, read, code}};
+}
 const Wishes wishes[] = {
-    {"The_stack_size",
-     CU_LIMIT_STACK_SIZE,
-     {{0, CUDA_SUCCESS, 0},
-      {1, CUDA_SUCCESS, 16},
-      {15, CUDA_SUCCESS, 15},
-      {16, CUDA_SUCCESS, 16},
-      {17, CUDA_SUCCESS, 32},
-      {1000, CUDA_SUCCESS, 1008},
-      {1024, CUDA_SUCCESS, 1024},
-      {4097, CUDA_SUCCESS, 4112},
-      {1'048'576, CUDA_ERROR_INVALID_VALUE, 4112},
-      {5'000'000, CUDA_ERROR_INVALID_VALUE, 4112}}},
-    {"The_printf_buffer",
-     CU_LIMIT_PRINTF_FIFO_SIZE,
-     {{0, CUDA_SUCCESS, 524288},
-      {1, CUDA_SUCCESS, 524288},
-      {16, CUDA_SUCCESS, 524288},
-      {1024, CUDA_SUCCESS, 524288},
-      {524'288, CUDA_SUCCESS, 524288},
-      {524'289, CUDA_SUCCESS, 524544},
-      {1'048'576, CUDA_SUCCESS, 1048576},
-      {5'000'000, CUDA_SUCCESS, 5000192}}},
-    {"The_malloc_heap",
-     CU_LIMIT_MALLOC_HEAP_SIZE,
-     {{0, CUDA_SUCCESS, 4194304},
-      {1, CUDA_SUCCESS, 4194304},
-      {1024, CUDA_SUCCESS, 4194304},
-      {1'048'576, CUDA_SUCCESS, 4194304},
-      {4'194'304, CUDA_SUCCESS, 4194304},
-      {4'194'305, CUDA_SUCCESS, 4259840},
-      {8'388'608, CUDA_SUCCESS, 8388608},
-      {8'388'609, CUDA_SUCCESS, 8454144},
-      {20'000'000, CUDA_SUCCESS, 20054016}}},
-    {"The_number_of_pending_launches",
-     CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT,
-     {{0, CUDA_SUCCESS, 32},
-      {1, CUDA_SUCCESS, 32},
-      {16, CUDA_SUCCESS, 32},
-      {1024, CUDA_SUCCESS, 1024},
-      {2048, CUDA_SUCCESS, 2048},
-      {2049, CUDA_SUCCESS, 2049},
-      {5000, CUDA_SUCCESS, 5000}}},
-    {"The_L2_fetch_granularity",
-     CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
-     {{0, CUDA_SUCCESS, 0},
-      {1, CUDA_SUCCESS, 1},
-      {16, CUDA_SUCCESS, 16},
-      {32, CUDA_SUCCESS, 32},
-      {33, CUDA_SUCCESS, 33},
-      {64, CUDA_SUCCESS, 64},
-      {100, CUDA_SUCCESS, 100},
-      {128, CUDA_SUCCESS, 128},
-      {129, CUDA_ERROR_INVALID_VALUE, 128},
-      {1024, CUDA_ERROR_INVALID_VALUE, 128}}},
-    {"The_number_7",
-     7,
-     {{0, CUDA_ERROR_NOT_PERMITTED, 232448},
-      {1, CUDA_ERROR_NOT_PERMITTED, 232448},
-      {1024, CUDA_ERROR_NOT_PERMITTED, 232448}}},
-    {"The_number_8",
-     8,
-     {{0, CUDA_ERROR_NOT_PERMITTED, 0},
-      {1, CUDA_ERROR_NOT_PERMITTED, 0},
-      {1024, CUDA_ERROR_NOT_PERMITTED, 0}}},
-    {"The_number_9",
-     9,
-     {{0, CUDA_ERROR_UNSUPPORTED_LIMIT, 0},
-      {1, CUDA_ERROR_UNSUPPORTED_LIMIT, 0},
-      {1024, CUDA_ERROR_UNSUPPORTED_LIMIT, 0}}},
-    {"The_number_10",
-     10,
-     {{0, CUDA_ERROR_INVALID_VALUE, 0},
-      {1, CUDA_ERROR_INVALID_VALUE, 0},
-      {1024, CUDA_ERROR_INVALID_VALUE, 0}}},
+    {"The_stack_size", CU_LIMIT_STACK_SIZE, stack_wishes},
+    {"The_printf_buffer", CU_LIMIT_PRINTF_FIFO_SIZE, printf_wishes},
+    {"The_malloc_heap", CU_LIMIT_MALLOC_HEAP_SIZE, heap_wishes},
+    {"The_number_of_pending_launches", CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, launch_wishes},
+    {"The_L2_fetch_granularity", CU_LIMIT_MAX_L2_FETCH_GRANULARITY, fetch_wishes},
+    {"The_number_7", 7, refused(CUDA_ERROR_NOT_PERMITTED, 232448)},
+    {"The_number_8", 8, refused(CUDA_ERROR_NOT_PERMITTED, 0)},
+    {"The_number_9", 9, refused(CUDA_ERROR_UNSUPPORTED_LIMIT, 0)},
+    {"The_number_10", 10, refused(CUDA_ERROR_INVALID_VALUE, 0)},
 };
 void expect_to_follow(Limits &t, CUlimit limit, const std::vector<Wish> &wishes_of_limit) {
   NEED(driver().cuCtxCreate_v2(&t.context_out, 0, 0));
@@ -158,14 +123,14 @@ TEST_F(Limits, The_persisting_L2_cache_follows_wishes) {
   NEED(driver().cuDeviceGetAttribute(&largest, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0));
   const auto all = static_cast<std::size_t>(largest), part = all / 10;
   expect_to_follow(*this, CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
-                   {{0, CUDA_SUCCESS, 0},
-                    {1, CUDA_SUCCESS, part},
-                    {1024, CUDA_SUCCESS, part},
-                    {part / 4, CUDA_SUCCESS, part},
-                    {part + part / 4, CUDA_SUCCESS, 2 * part},
-                    {8 * part + part / 2, CUDA_SUCCESS, 9 * part},
-                    {all, CUDA_SUCCESS, all},
-                    {1'000'000'000, CUDA_ERROR_INVALID_VALUE, all}});
+                   {{0, 0},
+                    {1, part},
+                    {1024, part},
+                    {part / 4, part},
+                    {part + part / 4, 2 * part},
+                    {8 * part + part / 2, 9 * part},
+                    {all, all},
+                    {1'000'000'000, all, CUDA_ERROR_INVALID_VALUE}});
 }
 
 }  // namespace

@@ -11,32 +11,51 @@ namespace {
 
 class Coredumps : public Initialized {
  public:
-  // Returns the result of reading an attribute of type T into `value`.
-  template <class T>
-  CUresult read_global(CUcoredumpSettings attribute, T &value) {
-    size = sizeof value;
-    return driver().cuCoredumpGetAttributeGlobal(attribute, &value, &size);
+  // Return the result of reading an attribute into `value`, or of writing it.
+  CUresult read_global(CUcoredumpSettings attribute, auto &value) {
+    return driver().cuCoredumpGetAttributeGlobal(attribute, &value, size_of(value));
   }
-  template <class T>
-  CUresult write_global(CUcoredumpSettings attribute, T value) {
-    size = sizeof value;
-    return driver().cuCoredumpSetAttributeGlobal(attribute, &value, &size);
+  CUresult write_global(CUcoredumpSettings attribute, auto value) {
+    return driver().cuCoredumpSetAttributeGlobal(attribute, &value, size_of(value));
   }
-  template <class T>
-  CUresult read(CUcoredumpSettings attribute, T &value) {
-    size = sizeof value;
-    return driver().cuCoredumpGetAttribute(attribute, &value, &size);
+  CUresult read(CUcoredumpSettings attribute, auto &value) {
+    return driver().cuCoredumpGetAttribute(attribute, &value, size_of(value));
   }
-  template <class T>
-  CUresult write(CUcoredumpSettings attribute, T value) {
-    size = sizeof value;
-    return driver().cuCoredumpSetAttribute(attribute, &value, &size);
+  CUresult write(CUcoredumpSettings attribute, auto value) {
+    return driver().cuCoredumpSetAttribute(attribute, &value, size_of(value));
+  }
+
+  // Expects that the name of a file or pipe does not begin as the documented default does. `key` is the text
+  // of the attribute.
+  void expect_no_name(CUcoredumpSettings attribute, const std::string &key, const std::string &begin) {
+    expect_answer(__FILE__, __LINE__, "read_global(" + key + ", text)", read_global(attribute, text),
+                  CUDA_SUCCESS);
+    EXPECT_FALSE(answer("std::string(text, " + std::to_string(begin.size()) + ") == \"" + begin + "\"",
+                        std::string(text, begin.size()) == begin));
+    EXPECT_VALUE(size == std::strlen(text), false);
+    EXPECT_VALUE(size == sizeof text, true);
+  }
+  // Sets the name of a file or pipe, of all contexts or of the current one, and expects to read it.
+  void expect_name_is_kept(bool global, CUcoredumpSettings attribute, const std::string &key,
+                           std::string name) {
+    size = name.size() + 1;
+    expect_answer(__FILE__, __LINE__,
+                  std::string("cuCoredumpSetAttribute") + (global ? "Global(" : "(") + key + ", name, &size)",
+                  global ? driver().cuCoredumpSetAttributeGlobal(attribute, name.data(), &size)
+                         : driver().cuCoredumpSetAttribute(attribute, name.data(), &size),
+                  CUDA_SUCCESS);
+    expect_answer(__FILE__, __LINE__, (global ? "read_global(" : "read(") + key + ", text)",
+                  global ? read_global(attribute, text) : read(attribute, text), CUDA_SUCCESS);
+    EXPECT_VALUE(std::string(text), name);
   }
 
   bool is_set = true;
   int value = 77;
   char text[1024] = "unchanged";
   std::size_t size = 0;
+
+ private:
+  std::size_t *size_of(const auto &object) { return &(size = sizeof object); }
 };
 
 struct Switch {
@@ -163,17 +182,11 @@ TEST_F(Coredumps, That_do_not_end_the_host_have_a_flag) {
 // The documentation has default names, which the driver uses without returning them.
 TEST_F(Coredumps, Have_no_name_of_a_file_at_first) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(read_global(CU_COREDUMP_FILE, text), CUDA_SUCCESS);
-  EXPECT_VALUE(std::string(text, 5) == "core_", false);
-  EXPECT_VALUE(size == std::strlen(text), false);
-  EXPECT_VALUE(size == sizeof text, true);
+  expect_no_name(CU_COREDUMP_FILE, "CU_COREDUMP_FILE", "core_");
 }
 TEST_F(Coredumps, Have_no_name_of_a_pipe_at_first) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  EXPECT_ANSWER(read_global(CU_COREDUMP_PIPE, text), CUDA_SUCCESS);
-  EXPECT_VALUE(std::string(text, 8) == "corepipe", false);
-  EXPECT_VALUE(size == std::strlen(text), false);
-  EXPECT_VALUE(size == sizeof text, true);
+  expect_no_name(CU_COREDUMP_PIPE, "CU_COREDUMP_PIPE", "corepipe");
 }
 TEST_F(Coredumps, Tell_the_size_of_the_name_of_their_file) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
@@ -185,11 +198,7 @@ TEST_F(Coredumps, Tell_the_size_of_the_name_of_their_file) {
 }
 TEST_F(Coredumps, Are_written_to_a_named_file) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
-  char name[] = "core.of.a.test";
-  size = sizeof name;
-  EXPECT_ANSWER(driver().cuCoredumpSetAttributeGlobal(CU_COREDUMP_FILE, name, &size), CUDA_SUCCESS);
-  EXPECT_ANSWER(read_global(CU_COREDUMP_FILE, text), CUDA_SUCCESS);
-  EXPECT_VALUE(std::string(text), "core.of.a.test");
+  expect_name_is_kept(true, CU_COREDUMP_FILE, "CU_COREDUMP_FILE", "core.of.a.test");
   EXPECT_VALUE(static_cast<int>(size), 1024);
   size = 5;
   std::memset(text, 'x', sizeof text - 1);
@@ -211,22 +220,15 @@ TEST_F(Coredumps, Are_not_written_to_a_file_of_1024_characters) {
 TEST_F(Coredumps, Of_a_context_have_a_file_of_their_own) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
+  expect_name_is_kept(false, CU_COREDUMP_FILE, "CU_COREDUMP_FILE", "core.of.a.test");
   char name[] = "core.of.a.test";
-  size = sizeof name;
-  EXPECT_ANSWER(driver().cuCoredumpSetAttribute(CU_COREDUMP_FILE, name, &size), CUDA_SUCCESS);
-  EXPECT_ANSWER(read(CU_COREDUMP_FILE, text), CUDA_SUCCESS);
-  EXPECT_VALUE(std::string(text), "core.of.a.test");
   size = sizeof name;
   EXPECT_ANSWER(driver().cuCoredumpSetAttribute(CU_COREDUMP_PIPE, name, &size), CUDA_ERROR_INVALID_VALUE);
 }
 TEST_F(Coredumps, Have_another_pipe_after_the_first_context) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();
   make_context();
-  char name[] = "pipe.of.a.test";
-  size = sizeof name;
-  EXPECT_ANSWER(driver().cuCoredumpSetAttributeGlobal(CU_COREDUMP_PIPE, name, &size), CUDA_SUCCESS);
-  EXPECT_ANSWER(read_global(CU_COREDUMP_PIPE, text), CUDA_SUCCESS);
-  EXPECT_VALUE(std::string(text), "pipe.of.a.test");
+  expect_name_is_kept(true, CU_COREDUMP_PIPE, "CU_COREDUMP_PIPE", "pipe.of.a.test");
 }
 TEST_F(Coredumps, By_users_are_enabled_after_the_first_context) {
   CUSHIM_IN_A_FRESH_PROCESS_THAT_MAY_CRASH();

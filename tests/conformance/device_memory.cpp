@@ -54,14 +54,12 @@ TEST_F(DeviceMemory, Null_without_a_context) {
   EXPECT_ANSWER(driver().cuMemFree(0), CUDA_SUCCESS);
 }
 TEST_F(DeviceMemory, Is_freed_without_a_context) {
-  CUdeviceptr made = 0;
-  NEED(driver().cuMemAlloc(&made, 64));
+  const CUdeviceptr made = own_memory(64);
   NEED(driver().cuCtxSetCurrent(nullptr));
   EXPECT_ANSWER(driver().cuMemFree(made), CUDA_SUCCESS);
 }
 TEST_F(DeviceMemory, Is_freed_in_another_context) {
-  CUdeviceptr made = 0;
-  NEED(driver().cuMemAlloc(&made, 64));
+  const CUdeviceptr made = own_memory(64);
   NEED(driver().cuCtxPushCurrent(other_context()));
   EXPECT_ANSWER(driver().cuMemFree(made), CUDA_SUCCESS);
   NEED(driver().cuCtxPopCurrent(&context_out));
@@ -103,24 +101,31 @@ TEST_F(DeviceMemory, An_interior_address_of_pinned_memory_is_not_freed) {
 
 // ---- Rows ----
 
-STATEMENT(DeviceMemory, Rows_are_allocated, driver().cuMemAllocPitch(&pointer, &pitch, 100, 3, 4),
-          CUDA_SUCCESS)
-STATEMENT(DeviceMemory, Rows_of_elements_of_8, driver().cuMemAllocPitch(&pointer, &pitch, 100, 3, 8),
-          CUDA_SUCCESS)
-STATEMENT(DeviceMemory, Rows_of_elements_of_16, driver().cuMemAllocPitch(&pointer, &pitch, 100, 3, 16),
-          CUDA_SUCCESS)
-STATEMENT(DeviceMemory, Rows_of_elements_of_1, driver().cuMemAllocPitch(&pointer, &pitch, 100, 3, 1),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(DeviceMemory, Rows_of_elements_of_2, driver().cuMemAllocPitch(&pointer, &pitch, 100, 3, 2),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(DeviceMemory, Rows_of_elements_of_0, driver().cuMemAllocPitch(&pointer, &pitch, 100, 3, 0),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(DeviceMemory, Rows_of_elements_of_32, driver().cuMemAllocPitch(&pointer, &pitch, 100, 3, 32),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(DeviceMemory, Rows_of_no_width, driver().cuMemAllocPitch(&pointer, &pitch, 0, 3, 4),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(DeviceMemory, No_rows, driver().cuMemAllocPitch(&pointer, &pitch, 100, 0, 4),
-          CUDA_ERROR_INVALID_VALUE)
+struct Rows {
+  const char *name;
+  std::size_t width, count;
+  unsigned element;
+  CUresult code;
+};
+[[maybe_unused]] const bool rows_added = [] {
+  for (const Rows &rows : {Rows{"Rows_are_allocated", 100, 3, 4, CUDA_SUCCESS},
+                           {"Rows_of_elements_of_8", 100, 3, 8, CUDA_SUCCESS},
+                           {"Rows_of_elements_of_16", 100, 3, 16, CUDA_SUCCESS},
+                           {"Rows_of_elements_of_1", 100, 3, 1, CUDA_ERROR_INVALID_VALUE},
+                           {"Rows_of_elements_of_2", 100, 3, 2, CUDA_ERROR_INVALID_VALUE},
+                           {"Rows_of_elements_of_0", 100, 3, 0, CUDA_ERROR_INVALID_VALUE},
+                           {"Rows_of_elements_of_32", 100, 3, 32, CUDA_ERROR_INVALID_VALUE},
+                           {"Rows_of_no_width", 0, 3, 4, CUDA_ERROR_INVALID_VALUE},
+                           {"No_rows", 100, 0, 4, CUDA_ERROR_INVALID_VALUE}})
+    ADD_TEST(DeviceMemory, rows.name, [rows](DeviceMemory &t) {
+      expect_answer(__FILE__, __LINE__,
+                    "cuMemAllocPitch(&pointer, &pitch, " + std::to_string(rows.width) + ", " +
+                        std::to_string(rows.count) + ", " + std::to_string(rows.element) + ")",
+                    driver().cuMemAllocPitch(&t.pointer, &t.pitch, rows.width, rows.count, rows.element),
+                    rows.code);
+    });
+  return true;
+}();
 STATEMENT(DeviceMemory, Rows_need_a_place, driver().cuMemAllocPitch(nullptr, &pitch, 100, 3, 4),
           CUDA_ERROR_INVALID_VALUE)
 STATEMENT(DeviceMemory, Rows_need_a_place_for_the_pitch,

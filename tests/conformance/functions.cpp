@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes and settings of kernels, and the number of their blocks that fit on a multiprocessor.
+#include <tuple>
+
 #include "kernels.hpp"
 
 namespace conformance {
@@ -10,37 +12,35 @@ class Functions : public OnModule {};
 // ---- Attributes ----
 
 // Without the registers and the binary version, which differ between devices and compilers.
-struct Attribute {
-  const char *kernel;
-  CUfunction_attribute attribute;
-  int value;
-};
 const bool attributes_told = [] {
-  for (const Attribute &one :
-       std::initializer_list<Attribute>{{"empty", CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-                                        {"bounded", CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 128},
-                                        {"exact", CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
-                                        {"empty", CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
-                                        {"bounded", CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 112},
-                                        {"empty", CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
-                                        {"empty", CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 4},
-                                        {"empty", CU_FUNC_ATTRIBUTE_PTX_VERSION, 52},
-                                        {"empty", CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, 0},
-                                        {"empty", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152},
-                                        {"bounded", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49040},
-                                        {"empty", CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1},
-                                        {"empty", CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, 0},
-                                        {"empty", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 0},
-                                        {"empty", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 0},
-                                        {"empty", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 0},
-                                        {"empty", CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 0},
-                                        {"empty", CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 0}})
-    ADD_TEST(Functions, std::string("The_attribute_") + std::to_string(one.attribute) + "_of_" + one.kernel,
-             [one](Functions &test) {
-               EXPECT_ANSWER(
-                   driver().cuFuncGetAttribute(&test.number, one.attribute, test.kernel(one.kernel)),
-                   CUDA_SUCCESS);
-               EXPECT_VALUE(test.number, one.value);
+  for (const auto &[kernel, attribute, value] :
+       std::initializer_list<std::tuple<const char *, CUfunction_attribute, int>>{
+           {"empty", CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+           {"bounded", CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 128},
+           {"exact", CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+           {"empty", CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 0},
+           {"bounded", CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 112},
+           {"empty", CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
+           {"empty", CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 4},
+           {"empty", CU_FUNC_ATTRIBUTE_PTX_VERSION, 52},
+           {"empty", CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, 0},
+           {"empty", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152},
+           {"bounded", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49040},
+           {"empty", CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1},
+           {"empty", CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, 0},
+           {"empty", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 0},
+           {"empty", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 0},
+           {"empty", CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 0},
+           {"empty", CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 0},
+           {"empty", CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 0}})
+    ADD_TEST(Functions, std::string("The_attribute_") + std::to_string(attribute) + "_of_" + kernel,
+             [one = std::tuple(kernel, attribute, value)](Functions &test) {
+               const auto &[name, asked, wanted] = one;
+               expect_answer(__FILE__, __LINE__,
+                             "cuFuncGetAttribute(&test.number, one.attribute, test.kernel(one.kernel))",
+                             driver().cuFuncGetAttribute(&test.number, asked, test.kernel(name)),
+                             CUDA_SUCCESS);
+               EXPECT_VALUE(test.number, wanted);
              });
   return true;
 }();

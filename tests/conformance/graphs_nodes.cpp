@@ -74,15 +74,23 @@ const SetCase set_cases[] = {
      CUDA_ERROR_INVALID_VALUE},
     {"of_a_value_that_exceeds_a_byte", [](CUDA_MEMSET_NODE_PARAMS &p) { p.value = 256; }, CUDA_SUCCESS},
 };
-[[maybe_unused]] const bool set_cases_added = [] {
-  for (const SetCase &each : set_cases)
-    ADD_TEST(Graphs, std::string("A_memset_node_") + each.name, [=](OnGraph &t) {
-      CUDA_MEMSET_NODE_PARAMS parameters = OnGraph::set_parameters(t.memory(), 5, 100);
+// Adds a test of each case: a node whose parameters the case changes.
+template <class Cases, class Make, class Add>
+void add_node_cases(const std::string &prefix, const Cases &cases, Make make, Add add) {
+  for (const auto &each : cases)
+    ADD_TEST(Graphs, prefix + each.name, [=](OnGraph &t) {
+      auto parameters = make(t);
       each.change(parameters);
-      const CUgraph g = t.graph();
-      EXPECT_ANSWER(driver().cuGraphAddMemsetNode(&t.node_out, g, nullptr, 0, &parameters, t.context),
-                    each.code);
+      add(t, t.graph(), parameters, each.code);
     });
+}
+[[maybe_unused]] const bool set_cases_added = [] {
+  add_node_cases(
+      "A_memset_node_", set_cases, [](OnGraph &t) { return OnGraph::set_parameters(t.memory(), 5, 100); },
+      [](OnGraph &t, CUgraph g, const CUDA_MEMSET_NODE_PARAMS &parameters, CUresult wanted) {
+        EXPECT_ANSWER(driver().cuGraphAddMemsetNode(&t.node_out, g, nullptr, 0, &parameters, t.context),
+                      wanted);
+      });
   return true;
 }();
 TEST_F(Graphs, A_memset_node_without_a_context_argument) {
@@ -134,14 +142,13 @@ const CopyCase copy_cases[] = {
      CUDA_SUCCESS},
 };
 [[maybe_unused]] const bool copy_cases_added = [] {
-  for (const CopyCase &each : copy_cases)
-    ADD_TEST(Graphs, std::string("A_memcpy_node_") + each.name, [=](OnGraph &t) {
-      CUDA_MEMCPY3D parameters = OnGraph::copy_parameters(t.memory(), t.pinned(), 64);
-      each.change(parameters);
-      const CUgraph g = t.graph();
-      EXPECT_ANSWER(driver().cuGraphAddMemcpyNode(&t.node_out, g, nullptr, 0, &parameters, t.context),
-                    each.code);
-    });
+  add_node_cases(
+      "A_memcpy_node_", copy_cases,
+      [](OnGraph &t) { return OnGraph::copy_parameters(t.memory(), t.pinned(), 64); },
+      [](OnGraph &t, CUgraph g, const CUDA_MEMCPY3D &parameters, CUresult wanted) {
+        EXPECT_ANSWER(driver().cuGraphAddMemcpyNode(&t.node_out, g, nullptr, 0, &parameters, t.context),
+                      wanted);
+      });
   return true;
 }();
 TEST_F(Graphs, A_memcpy_node_from_pageable_memory) {

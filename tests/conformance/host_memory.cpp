@@ -19,12 +19,20 @@ STATEMENT(HostMemory, Allocating_needs_a_place, driver().cuMemAllocHost(nullptr,
 STATEMENT(HostMemory, No_bytes_with_flags_are_accepted, driver().cuMemHostAlloc(&host, 0, 0), CUDA_SUCCESS)
 STATEMENT(HostMemory, Allocating_with_flags_needs_a_place, driver().cuMemHostAlloc(nullptr, 4096, 0),
           CUDA_ERROR_INVALID_VALUE)
-STATEMENT(HostMemory, The_flag_8_is_refused, driver().cuMemHostAlloc(&host, 4096, 8),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(HostMemory, The_flag_16_is_refused, driver().cuMemHostAlloc(&host, 4096, 16),
-          CUDA_ERROR_INVALID_VALUE)
-STATEMENT(HostMemory, All_flags_are_refused, driver().cuMemHostAlloc(&host, 4096, ~0u),
-          CUDA_ERROR_INVALID_VALUE)
+[[maybe_unused]] const bool flags_refused = [] {
+  const struct {
+    const char *name, *text;
+    unsigned flags;
+  } refused[] = {{"The_flag_8_is_refused", "8", 8},
+                 {"The_flag_16_is_refused", "16", 16},
+                 {"All_flags_are_refused", "~0u", ~0u}};
+  for (const auto &each : refused)
+    ADD_TEST(HostMemory, each.name, [each](OnDevice &test) {
+      expect_answer(__FILE__, __LINE__, std::string("cuMemHostAlloc(&host, 4096, ") + each.text + ")",
+                    driver().cuMemHostAlloc(&test.host, 4096, each.flags), CUDA_ERROR_INVALID_VALUE);
+    });
+  return true;
+}();
 
 // Frees the test's pinned memory and destroys its context.
 void end_context(OnDevice &test) {

@@ -2,6 +2,7 @@
 #include "images.hpp"
 
 #include <cstdio>
+#include <utility>
 
 #include "kernels.hpp"
 
@@ -82,6 +83,13 @@ CUresult WithImages::run(const std::string &instructions, unsigned long long obj
   const CUresult code = driver().cuCtxSynchronize();
   if (code == CUDA_SUCCESS) NEED(driver().cuMemcpyDtoH(&result_, out, sizeof result_));
   return code;
+}
+
+void WithImages::expect_extents(const std::string &instruction, unsigned long long made) {
+  for (const auto &[extent, wanted] : {std::pair("width", "16"), std::pair("height", "8")}) {
+    const std::string code = instruction + "." + extent + ".b32 i, [object]; cvt.rn.f32.u32 f0, i;";
+    EXPECT_EQ(answer("fetched(\"" + code + "\", made, 0, 0)", fetched(code, made, 0, 0)), wanted);
+  }
 }
 
 std::string WithImages::fetched_after(const std::string &instructions, unsigned long long object, float x,

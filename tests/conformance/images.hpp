@@ -34,6 +34,9 @@ class WithImages : public WithArrays {
   std::string fetched(const std::string &instructions, unsigned long long object, float x, float y,
                       const std::string &declarations = {});
 
+  // Expects that an object has 16 columns and 8 rows, by an instruction without its suffix.
+  void expect_extents(const std::string &instruction, unsigned long long made);
+
   // Returns the result of a kernel that is launched into a held stream, and runs after `meanwhile`.
   std::string fetched_after(const std::string &instructions, unsigned long long object, float x,
                             const std::function<void()> &meanwhile);

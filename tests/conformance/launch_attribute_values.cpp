@@ -57,96 +57,43 @@ class LaunchAttributeValues : public OnModule {
 
 struct Choice {
   int id;
-  std::vector<int> words;  // the first words of the value
+  std::vector<std::vector<int>> values;  // the first words of each
 };
 const Choice choices[] = {
-    {0, {0}},
-    {0, {1}},
-    {2, {0}},
-    {2, {1}},
-    {2, {2}},
-    {2, {-1}},
-    {3, {0}},
-    {3, {1}},
-    {3, {2}},
-    {3, {3}},
-    {3, {4}},
-    {3, {5}},
-    {3, {-1}},
-    {4, {1, 1, 1}},
-    {4, {2, 1, 1}},
-    {4, {4, 1, 1}},
-    {4, {8, 1, 1}},
-    {4, {16, 1, 1}},
-    {4, {3, 1, 1}},
-    {4, {1, 2, 1}},
-    {4, {1, 1, 2}},
-    {4, {32, 1, 1}},
-    {4, {0, 1, 1}},
-    {4, {1, 0, 1}},
-    {4, {1, 1, 0}},
-    {4, {-1, 1, 1}},
-    {5, {0}},
-    {5, {1}},
-    {5, {2}},
-    {5, {4}},
-    {5, {-1}},
-    {6, {0}},
-    {6, {1}},
-    {6, {2}},
-    {6, {-1}},
-    {7, {0, 0, 0, 0}},
-    {7, {0, 0, 1, 0}},
-    {8, {-100}},
-    {8, {-6}},
-    {8, {-5}},
-    {8, {-4}},
-    {8, {-1}},
-    {8, {0}},
-    {8, {1}},
-    {8, {100}},
-    // A map of two bytes: the default domain, and the remote one.
-    {9, {0x0000}},
-    {9, {0x0100}},
-    {9, {0x0001}},
-    {9, {0x0101}},
-    {9, {0x0202}},
-    {9, {0x0303}},
-    {9, {0x0400}},
-    {9, {0x0004}},
-    {9, {0xffff}},
-    {10, {0}},
-    {10, {1}},
-    {10, {3}},
-    {10, {-1}},
-    {11, {1, 1, 1}},
-    {11, {2, 1, 1}},
-    {11, {0, 0, 0}},
-    {11, {0, 1, 1}},
-    {12, {0, 0, 0}},
-    {12, {0, 0, 1}},
-    {13, {0}},
-    {13, {1}},
-    {13, {2}},
-    {13, {-1}},
-    {14, {-2}},
-    {14, {-1}},
-    {14, {0}},
-    {14, {1}},
-    {14, {50}},
-    {14, {100}},
-    {14, {101}},
-    {15, {0}},
-    {15, {1}},
-    {16, {0}},
-    {16, {1}},
-    {16, {2}},
-    {16, {-1}},
-    {17, {0}},
-    {17, {1}},
-    {18, {0}},
-    {99, {0}},
-    {-1, {0}},
+    {0, {{0}, {1}}},
+    {2, {{0}, {1}, {2}, {-1}}},
+    {3, {{0}, {1}, {2}, {3}, {4}, {5}, {-1}}},
+    {4,
+     {{1, 1, 1},
+      {2, 1, 1},
+      {4, 1, 1},
+      {8, 1, 1},
+      {16, 1, 1},
+      {3, 1, 1},
+      {1, 2, 1},
+      {1, 1, 2},
+      {32, 1, 1},
+      {0, 1, 1},
+      {1, 0, 1},
+      {1, 1, 0},
+      {-1, 1, 1}}},
+    {5, {{0}, {1}, {2}, {4}, {-1}}},
+    {6, {{0}, {1}, {2}, {-1}}},
+    {7, {{0, 0, 0, 0}, {0, 0, 1, 0}}},
+    {8, {{-100}, {-6}, {-5}, {-4}, {-1}, {0}, {1}, {100}}},
+    // Maps of two bytes: the default domain, and the remote one.
+    {9, {{0x0000}, {0x0100}, {0x0001}, {0x0101}, {0x0202}, {0x0303}, {0x0400}, {0x0004}, {0xffff}}},
+    {10, {{0}, {1}, {3}, {-1}}},
+    {11, {{1, 1, 1}, {2, 1, 1}, {0, 0, 0}, {0, 1, 1}}},
+    {12, {{0, 0, 0}, {0, 0, 1}}},
+    {13, {{0}, {1}, {2}, {-1}}},
+    {14, {{-2}, {-1}, {0}, {1}, {50}, {100}, {101}}},
+    {15, {{0}, {1}}},
+    {16, {{0}, {1}, {2}, {-1}}},
+    {17, {{0}, {1}}},
+    {18, {{0}}},
+    {99, {{0}}},
+    {-1, {{0}}},
 };
 
 CUlaunchAttribute attribute_of(int id, const std::vector<int> &first) {
@@ -163,15 +110,16 @@ std::string name_of(int id, const std::vector<int> &first) {
 }
 
 [[maybe_unused]] const bool choices_added = [] {
-  for (const auto &[id, first] : choices) {
-    const CUlaunchAttribute attribute = attribute_of(id, first);
-    ADD_TEST(LaunchAttributeValues, name_of(id, first) + "_of_a_launch",
-             [=](LaunchAttributeValues &t) { answer("cuLaunchKernelEx", t.launch({attribute})); });
-    // The value of a node that the device can update has an address.
-    if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) continue;
-    ADD_TEST(LaunchAttributeValues, name_of(id, first) + "_of_a_node",
-             [=](LaunchAttributeValues &t) { t.record_node(attribute); });
-  }
+  for (const auto &[id, values] : choices)
+    for (const std::vector<int> &first : values) {
+      const CUlaunchAttribute attribute = attribute_of(id, first);
+      ADD_TEST(LaunchAttributeValues, name_of(id, first) + "_of_a_launch",
+               [=](LaunchAttributeValues &t) { answer("cuLaunchKernelEx", t.launch({attribute})); });
+      // The value of a node that the device can update has an address.
+      if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) continue;
+      ADD_TEST(LaunchAttributeValues, name_of(id, first) + "_of_a_node",
+               [=](LaunchAttributeValues &t) { t.record_node(attribute); });
+    }
   return true;
 }();
 

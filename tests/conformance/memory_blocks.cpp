@@ -33,6 +33,19 @@ class MemoryBlocks : public OnPools {
     NEED(driver().cuMemFreeAsync(at, work));
     NEED(driver().cuStreamSynchronize(work));
   }
+  // Expects that freed memory of a pool, which has the lower addresses, is reused before later memory.
+  // `take_last` allocates after the free.
+  template <class Take>
+  void expect_lowest_address_first(CUmemoryPool from_pool, const Take &take_last) {
+    const CUstream work = stream();
+    const CUdeviceptr large = from(from_pool, 40 * kMiB, work);
+    CUdeviceptr small = 0;
+    EXPECT_VALUE(taken_by([&] { small = from(from_pool, 3 * kMiB, work); }), 0);
+    EXPECT_VALUE(taken_by([&] { free(large, work); }), -32);
+    const CUdeviceptr last = take_last(work);
+    EXPECT_VALUE(last == large, true);
+    EXPECT_VALUE(small - large, CUdeviceptr{40 * kMiB});
+  }
 
  private:
   long long free_memory() {
@@ -80,28 +93,22 @@ TEST_F(MemoryBlocks, Of_pools_hold_allocations_that_cross_their_boundaries) {
 TEST_F(MemoryBlocks, Of_pools_are_taken_for_the_lowest_free_addresses) {
   CUSHIM_IN_A_FRESH_PROCESS();
   const CUmemoryPool from_pool = pool();
-  const CUstream work = stream();
-  const CUdeviceptr large = from(from_pool, 40 * kMiB, work);
-  CUdeviceptr small = 0, last = 0;
-  EXPECT_VALUE(taken_by([&] { small = from(from_pool, 3 * kMiB, work); }), 0);
-  EXPECT_VALUE(taken_by([&] { free(large, work); }), -32);
-  EXPECT_VALUE(taken_by([&] { last = from(from_pool, 3 * kMiB, work); }), 32);
-  EXPECT_VALUE(last == large, true);
-  EXPECT_VALUE(small - large, CUdeviceptr{40 * kMiB});
+  expect_lowest_address_first(from_pool, [&](CUstream work) {
+    CUdeviceptr last = 0;
+    EXPECT_VALUE(taken_by([&] { last = from(from_pool, 3 * kMiB, work); }), 32);
+    return last;
+  });
 }
 TEST_F(MemoryBlocks, Of_pools_that_can_be_exported_are_the_same) {
   CUSHIM_IN_A_FRESH_PROCESS();
   CUmemPoolProps properties = properties_of(CU_MEM_LOCATION_TYPE_DEVICE);
   properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   const CUmemoryPool from_pool = pool(properties);
-  const CUstream work = stream();
-  const CUdeviceptr large = from(from_pool, 40 * kMiB, work);
-  CUdeviceptr small = 0, last = 0;
-  EXPECT_VALUE(taken_by([&] { small = from(from_pool, 3 * kMiB, work); }), 0);
-  EXPECT_VALUE(taken_by([&] { free(large, work); }), -32);
-  EXPECT_VALUE(taken_by([&] { last = from(from_pool, 40 * kMiB, work); }), 32);
-  EXPECT_VALUE(last == large, true);
-  EXPECT_VALUE(small - large, CUdeviceptr{40 * kMiB});
+  expect_lowest_address_first(from_pool, [&](CUstream work) {
+    CUdeviceptr last = 0;
+    EXPECT_VALUE(taken_by([&] { last = from(from_pool, 40 * kMiB, work); }), 32);
+    return last;
+  });
 }
 
 }  // namespace

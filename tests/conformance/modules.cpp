@@ -191,19 +191,19 @@ TEST_F(Modules, Kernels_are_counted_and_listed) {
 
 struct Variable {
   const char *name;
-  CUresult code;
   std::size_t size;
+  CUresult code = CUDA_SUCCESS;
 };
 const bool variables_told = [] {
-  for (const Variable &one : std::initializer_list<Variable>{{"number", CUDA_SUCCESS, 4},
-                                                             {"table", CUDA_SUCCESS, 24},
-                                                             {"internal", CUDA_SUCCESS, 4},
-                                                             {"constant", CUDA_SUCCESS, 4},
-                                                             {"pointer", CUDA_SUCCESS, 8},
-                                                             {"shared", CUDA_ERROR_NOT_FOUND, 0},
-                                                             {"dynamic", CUDA_ERROR_NOT_FOUND, 0},
-                                                             {"nothing", CUDA_ERROR_NOT_FOUND, 0},
-                                                             {"empty", CUDA_ERROR_INVALID_VALUE, 0}})
+  for (const Variable &one : std::initializer_list<Variable>{{"number", 4},
+                                                             {"table", 24},
+                                                             {"internal", 4},
+                                                             {"constant", 4},
+                                                             {"pointer", 8},
+                                                             {"shared", 0, CUDA_ERROR_NOT_FOUND},
+                                                             {"dynamic", 0, CUDA_ERROR_NOT_FOUND},
+                                                             {"nothing", 0, CUDA_ERROR_NOT_FOUND},
+                                                             {"empty", 0, CUDA_ERROR_INVALID_VALUE}})
     ADD_TEST(Modules, std::string("The_variable_") + one.name, [one](Modules &test) {
       test.size = 0;
       EXPECT_ANSWER(driver().cuModuleGetGlobal(&test.pointer, &test.size, test.module, one.name), one.code);

@@ -15,13 +15,15 @@ struct Attribute {
   CUpointer_attribute attribute;
   const char *name;
   bool comparable;  // the value is not an address, a handle or an id
+  // Result codes for device, managed, pinned, registered and pageable memory.
+  std::vector<int> codes = {0, 0, 0, 0, 1};
 };
 const Attribute attributes[] = {
     {CU_POINTER_ATTRIBUTE_CONTEXT, "context", false},
     {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "memory_type", true},
     {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, "device_pointer", false},
-    {CU_POINTER_ATTRIBUTE_HOST_POINTER, "host_pointer", false},
-    {CU_POINTER_ATTRIBUTE_P2P_TOKENS, "p2p_token_pair", false},
+    {CU_POINTER_ATTRIBUTE_HOST_POINTER, "host_pointer", false, {1, 0, 0, 0, 1}},
+    {CU_POINTER_ATTRIBUTE_P2P_TOKENS, "p2p_token_pair", false, {0, 0, 1, 1, 1}},
     {CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, "sync_memops", true},
     {CU_POINTER_ATTRIBUTE_BUFFER_ID, "buffer_id", false},
     {CU_POINTER_ATTRIBUTE_IS_MANAGED, "is_managed", true},
@@ -38,58 +40,25 @@ const Attribute attributes[] = {
     {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, "mapping_base", false},
     {CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "memory_block_id", false},
     {static_cast<CUpointer_attribute>(21), "is_hw_decompress_capable", true},  // unnamed before 12.8
-    {static_cast<CUpointer_attribute>(0), "attribute_0", true},
-    {static_cast<CUpointer_attribute>(1000), "attribute_1000", true},
-};
-
-// The result code of each attribute (rows) for device, managed, pinned, registered and pageable memory
-// (columns).
-const std::vector<Row> codes_of_attributes = {
-    {"context", {0, 0, 0, 0, 1}},
-    {"memory_type", {0, 0, 0, 0, 1}},
-    {"device_pointer", {0, 0, 0, 0, 1}},
-    {"host_pointer", {1, 0, 0, 0, 1}},
-    {"p2p_token_pair", {0, 0, 1, 1, 1}},
-    {"sync_memops", {0, 0, 0, 0, 1}},
-    {"buffer_id", {0, 0, 0, 0, 1}},
-    {"is_managed", {0, 0, 0, 0, 1}},
-    {"device_ordinal", {0, 0, 0, 0, 1}},
-    {"is_legacy_ipc_capable", {0, 0, 0, 0, 1}},
-    {"range_start", {0, 0, 0, 0, 1}},
-    {"range_size", {0, 0, 0, 0, 1}},
-    {"mapped", {0, 0, 0, 0, 1}},
-    {"allowed_handle_types", {0, 0, 0, 0, 1}},
-    {"is_gpu_direct_rdma_capable", {0, 0, 0, 0, 1}},
-    {"access_flags", {0, 0, 0, 0, 1}},
-    {"mempool_handle", {0, 0, 0, 0, 1}},
-    {"mapping_size", {0, 0, 0, 0, 1}},
-    {"mapping_base", {0, 0, 0, 0, 1}},
-    {"memory_block_id", {0, 0, 0, 0, 1}},
-    {"is_hw_decompress_capable", {0, 0, 0, 0, 1}},
-    {"attribute_0", {1, 1, 1, 1, 1}},
-    {"attribute_1000", {1, 1, 1, 1, 1}},
-
+    {static_cast<CUpointer_attribute>(0), "attribute_0", true, {1, 1, 1, 1, 1}},
+    {static_cast<CUpointer_attribute>(1000), "attribute_1000", true, {1, 1, 1, 1, 1}},
 };
 
 const bool codes = [] {
-  for (std::size_t a = 0; a < std::size(attributes); ++a)
-    for (std::size_t k = 0; k < kinds.size(); ++k) {
-      const Attribute attribute = attributes[a];
-      const Kind kind = kinds[k];
-      const CUresult expected = code(a < codes_of_attributes.size() ? codes_of_attributes[a].codes[k] : 0);
-      ADD_TEST(PointerAttributes,
-               std::string("The_") + attribute.name + "_of_" + name_of(kind) + "_memory_is_" +
-                   (expected == CUDA_SUCCESS ? "told" : "not_told"),
-               [=](OnDevice &test) {
-                 unsigned char value[64] = {};
-                 const CUdeviceptr at = memory_of(test, kind);
-                 expect_answer(__FILE__, __LINE__, std::string("cuPointerGetAttribute"),
-                               driver().cuPointerGetAttribute(value, attribute.attribute, at), expected);
-                 unsigned number = 0;
-                 std::memcpy(&number, value, sizeof number);
-                 if (attribute.comparable) RECORD_VALUE(number);
-               });
-    }
+  for_each_code(attributes, kinds, [](const Attribute &attribute, Kind kind, CUresult expected) {
+    ADD_TEST(PointerAttributes,
+             std::string("The_") + attribute.name + "_of_" + name_of(kind) + "_memory_is_" +
+                 (expected == CUDA_SUCCESS ? "told" : "not_told"),
+             [=](OnDevice &test) {
+               unsigned char value[64] = {};
+               const CUdeviceptr at = memory_of(test, kind);
+               expect_answer(__FILE__, __LINE__, std::string("cuPointerGetAttribute"),
+                             driver().cuPointerGetAttribute(value, attribute.attribute, at), expected);
+               unsigned number = 0;
+               std::memcpy(&number, value, sizeof number);
+               if (attribute.comparable) RECORD_VALUE(number);
+             });
+  });
   return true;
 }();
 
@@ -125,24 +94,28 @@ TEST_F(PointerAttributes, A_mapping_of_small_memory_is_one_page_of_the_device) {
   EXPECT_VALUE(at - start < (2 << 20), true);
 }
 
-TEST_F(PointerAttributes, The_memory_type_of_device_memory_is_device) {
-  unsigned type = 0;
-  EXPECT_ANSWER(driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory()),
-                CUDA_SUCCESS);
-  EXPECT_VALUE(type, unsigned{CU_MEMORYTYPE_DEVICE});
-}
-TEST_F(PointerAttributes, The_memory_type_of_pinned_memory_is_host) {
-  unsigned type = 0;
-  EXPECT_ANSWER(driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(pinned())),
-                CUDA_SUCCESS);
-  EXPECT_VALUE(type, unsigned{CU_MEMORYTYPE_HOST});
-}
-TEST_F(PointerAttributes, The_memory_type_of_managed_memory_is_device) {
-  unsigned type = 0;
-  EXPECT_ANSWER(driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, managed()),
-                CUDA_SUCCESS);
-  EXPECT_VALUE(type, unsigned{CU_MEMORYTYPE_DEVICE});
-}
+const bool memory_types = [] {
+  const struct {
+    const char *name, *address;
+    Kind kind;
+    unsigned type;
+  } all[] = {{"device_memory_is_device", "memory()", Kind::device, CU_MEMORYTYPE_DEVICE},
+             {"pinned_memory_is_host", "address_of(pinned())", Kind::pinned, CU_MEMORYTYPE_HOST},
+             {"managed_memory_is_device", "managed()", Kind::managed, CU_MEMORYTYPE_DEVICE}};
+  for (const auto &[name, address, kind, wanted] : all)
+    ADD_TEST(
+        PointerAttributes, std::string("The_memory_type_of_") + name,
+        [address = address, kind = kind, wanted = wanted](OnDevice &test) {
+          unsigned type = 0;
+          expect_answer(
+              __FILE__, __LINE__,
+              std::string("cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ") + address + ")",
+              driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory_of(test, kind)),
+              CUDA_SUCCESS);
+          EXPECT_VALUE(type, wanted);
+        });
+  return true;
+}();
 TEST_F(PointerAttributes, The_context_of_device_memory_is_the_one_it_was_made_in) {
   CUcontext of = nullptr;
   EXPECT_ANSWER(driver().cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, memory()), CUDA_SUCCESS);

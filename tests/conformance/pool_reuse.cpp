@@ -5,14 +5,32 @@
 namespace conformance {
 namespace {
 
+// Which frees an allocation may reuse.
+struct Policies {
+  int follow_events, opportunistic, internal;
+};
+
 class PoolReuse : public OnPools {
  public:
-  void set_policies(CUmemoryPool pool, int follow_events, int opportunistic, int internal) {
-    const int values[] = {follow_events, opportunistic, internal};
+  void set_policies(CUmemoryPool pool, const Policies &policies) {
+    const int values[] = {policies.follow_events, policies.opportunistic, policies.internal};
     for (int i = 0; i < 3; ++i) {
       int value = values[i];
       NEED(driver().cuMemPoolSetAttribute(pool, static_cast<CUmemPool_attribute>(1 + i), &value));
     }
+  }
+  // Creates a pool with these policies that keeps all of its memory.
+  CUmemoryPool pool_with(const Policies &policies) {
+    const CUmemoryPool made = pool();
+    keep_all(made);
+    set_policies(made, policies);
+    return made;
+  }
+  // Allocates 20 MiB in a stream, and synchronizes the stream.
+  static CUdeviceptr settled_from(CUmemoryPool pool, CUstream work) {
+    const CUdeviceptr made = from(pool, 20 * kMiB, work);
+    NEED(driver().cuStreamSynchronize(work));
+    return made;
   }
   // Returns whether the stream completes its work. Queries it, since a wait may be for a held stream.
   static bool becomes_idle(CUstream work) {
@@ -52,65 +70,68 @@ void query(PoolReuse &, CUstream freed_in, CUstream) {
 struct Reuse {
   const char *name;
   bool is_held;  // the stream that frees does not reach the free until the end
-  int follow_events, opportunistic, internal;
   Act act;
   bool is_reused, waits;  // the second allocation has the first one's address; its stream waits
 };
-const Reuse reuses[] = {
-    {"Without_policies_a_free_that_is_pending", true, 0, 0, 0, nothing, false, false},
-    {"Without_policies_a_free_that_is_waited_for", true, 0, 0, 0, wait_for_event, false, true},
-    {"Without_policies_a_free_that_is_synchronized", false, 0, 0, 0, synchronize, true, false},
-    {"Without_policies_a_free_that_is_queried", false, 0, 0, 0, query, false, false},
-    {"Without_policies_a_free_that_a_third_stream_synchronizes", false, 0, 0, 0, synchronize_a_third_stream,
-     true, false},
-    {"By_events_a_free_that_is_pending", true, 1, 0, 0, nothing, false, false},
-    {"By_events_a_free_that_is_waited_for", true, 1, 0, 0, wait_for_event, true, true},
-    {"By_events_a_free_that_is_waited_for_through_a_third_stream", true, 1, 0, 0, wait_for_a_third_stream,
-     true, true},
-    {"By_events_a_free_that_a_third_stream_synchronizes", false, 1, 0, 0, synchronize_a_third_stream, true,
-     false},
-    {"By_opportunity_a_free_that_is_pending", true, 0, 1, 0, nothing, false, false},
-    {"By_opportunity_a_free_that_is_waited_for", true, 0, 1, 0, wait_for_event, false, true},
-    {"By_opportunity_a_free_that_a_third_stream_synchronizes", false, 0, 1, 0, synchronize_a_third_stream,
-     true, false},
-    {"By_internal_dependencies_a_free_that_is_pending", true, 0, 0, 1, nothing, false, false},
-    {"By_internal_dependencies_a_free_that_is_waited_for", true, 0, 0, 1, wait_for_event, false, true},
-    {"By_all_policies_a_free_that_is_pending", true, 1, 1, 1, nothing, false, false},
+struct Reuses {
+  const char *name;
+  Policies policies;
+  std::vector<Reuse> frees;
+};
+const Reuses reuses[] = {
+    {"Without_policies",
+     {0, 0, 0},
+     {{"that_is_pending", true, nothing, false, false},
+      {"that_is_waited_for", true, wait_for_event, false, true},
+      {"that_is_synchronized", false, synchronize, true, false},
+      {"that_is_queried", false, query, false, false},
+      {"that_a_third_stream_synchronizes", false, synchronize_a_third_stream, true, false}}},
+    {"By_events",
+     {1, 0, 0},
+     {{"that_is_pending", true, nothing, false, false},
+      {"that_is_waited_for", true, wait_for_event, true, true},
+      {"that_is_waited_for_through_a_third_stream", true, wait_for_a_third_stream, true, true},
+      {"that_a_third_stream_synchronizes", false, synchronize_a_third_stream, true, false}}},
+    {"By_opportunity",
+     {0, 1, 0},
+     {{"that_is_pending", true, nothing, false, false},
+      {"that_is_waited_for", true, wait_for_event, false, true},
+      {"that_a_third_stream_synchronizes", false, synchronize_a_third_stream, true, false}}},
+    {"By_internal_dependencies",
+     {0, 0, 1},
+     {{"that_is_pending", true, nothing, false, false},
+      {"that_is_waited_for", true, wait_for_event, false, true}}},
+    {"By_all_policies", {1, 1, 1}, {{"that_is_pending", true, nothing, false, false}}},
 };
 const bool reused = [] {
-  for (const Reuse &each : reuses)
-    ADD_TEST(PoolReuse, each.name, [=](PoolReuse &test) {
-      const CUmemoryPool pool = test.pool();
-      test.keep_all(pool);
-      test.set_policies(pool, each.follow_events, each.opportunistic, each.internal);
-      const CUstream freed_in = test.stream(), wanted_in = test.stream();
-      const CUdeviceptr first = test.from(pool, 20 * kMiB, freed_in);
-      NEED(driver().cuStreamSynchronize(freed_in));
-      Hold held = hold(freed_in);
-      if (!each.is_held) held.release();
-      NEED(driver().cuMemFreeAsync(first, freed_in));
-      each.act(test, freed_in, wanted_in);
-      const CUdeviceptr second = test.from(pool, 20 * kMiB, wanted_in);
-      EXPECT_VALUE(second == first, each.is_reused);
-      EXPECT_VALUE(test.reserved(pool), (each.is_reused ? 32 : 64) * kMiB);
-      if (each.is_held) {
-        EXPECT_VALUE(test.becomes_idle(wanted_in), !each.waits);
-      }
-      held.release();
-      NEED(driver().cuStreamSynchronize(freed_in));
-      NEED(driver().cuStreamSynchronize(wanted_in));
-      NEED(driver().cuMemFree(second));
-    });
+  for (const Reuses &set : reuses)
+    for (const Reuse &each : set.frees)
+      ADD_TEST(PoolReuse, std::string(set.name) + "_a_free_" + each.name, [=](PoolReuse &test) {
+        const CUmemoryPool pool = test.pool_with(set.policies);
+        const CUstream freed_in = test.stream(), wanted_in = test.stream();
+        const CUdeviceptr first = test.settled_from(pool, freed_in);
+        Hold held = hold(freed_in);
+        if (!each.is_held) held.release();
+        NEED(driver().cuMemFreeAsync(first, freed_in));
+        each.act(test, freed_in, wanted_in);
+        const CUdeviceptr second = test.from(pool, 20 * kMiB, wanted_in);
+        EXPECT_VALUE(second == first, each.is_reused);
+        EXPECT_VALUE(test.reserved(pool), (each.is_reused ? 32 : 64) * kMiB);
+        if (each.is_held) {
+          EXPECT_VALUE(test.becomes_idle(wanted_in), !each.waits);
+        }
+        held.release();
+        NEED(driver().cuStreamSynchronize(freed_in));
+        NEED(driver().cuStreamSynchronize(wanted_in));
+        NEED(driver().cuMemFree(second));
+      });
   return true;
 }();
 
 TEST_F(PoolReuse, An_event_before_the_free_does_not_count) {
-  const CUmemoryPool pool = this->pool();
-  keep_all(pool);
-  set_policies(pool, 1, 0, 0);
+  const CUmemoryPool pool = pool_with({1, 0, 0});
   const CUstream freed_in = stream(), wanted_in = stream();
-  const CUdeviceptr first = from(pool, 20 * kMiB, freed_in);
-  NEED(driver().cuStreamSynchronize(freed_in));
+  const CUdeviceptr first = settled_from(pool, freed_in);
   Hold held = hold(freed_in);
   const CUevent before = event();
   NEED(driver().cuEventRecord(before, freed_in));
@@ -129,10 +150,9 @@ const bool full = [] {
              [=](PoolReuse &test) {
                const CUmemoryPool pool = test.pool_of_at_most(32 * kMiB);
                test.keep_all(pool);
-               test.set_policies(pool, 0, 0, internal);
+               test.set_policies(pool, {0, 0, internal});
                const CUstream freed_in = test.stream(), wanted_in = test.stream();
-               const CUdeviceptr first = test.from(pool, 20 * kMiB, freed_in);
-               NEED(driver().cuStreamSynchronize(freed_in));
+               const CUdeviceptr first = test.settled_from(pool, freed_in);
                Hold held = hold(freed_in);
                NEED(driver().cuMemFreeAsync(first, freed_in));
                CUdeviceptr second = 0;
@@ -148,12 +168,9 @@ const bool full = [] {
   return true;
 }();
 TEST_F(PoolReuse, In_the_same_stream_needs_no_policy) {
-  const CUmemoryPool pool = this->pool();
-  keep_all(pool);
-  set_policies(pool, 0, 0, 0);
+  const CUmemoryPool pool = pool_with({0, 0, 0});
   const CUstream work = stream();
-  const CUdeviceptr first = from(pool, 20 * kMiB, work);
-  NEED(driver().cuStreamSynchronize(work));
+  const CUdeviceptr first = settled_from(pool, work);
   Hold held = hold(work);
   NEED(driver().cuMemFreeAsync(first, work));
   const CUdeviceptr second = from(pool, 20 * kMiB, work);

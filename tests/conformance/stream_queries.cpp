@@ -25,77 +25,45 @@ struct Query {
   CUresult without_place = CUDA_ERROR_INVALID_VALUE;  // CUDA_SUCCESS: the call has no result pointer
 };
 
-#define PLACE(member) (place ? &t.member : nullptr)
+// Returns the answer of a query without a result.
+template <auto entry_of>
+CUresult ask(StreamQueries &, CUstream stream, bool) {
+  return entry_of(driver())(stream);
+}
+// Returns the answer of a query that writes to the member of the fixture. `more` follow the result pointer.
+template <auto entry_of, auto member, auto... more>
+CUresult ask_for(StreamQueries &t, CUstream stream, bool place) {
+  return entry_of(driver())(stream, place ? &(t.*member) : nullptr, more...);
+}
+template <auto entry_of>
+CUresult ask_with_sequence(StreamQueries &t, CUstream stream, bool place) {
+  return entry_of(driver())(stream, place ? &t.status : nullptr, &t.sequence);
+}
+
+using T = StreamQueries;
 const Query queries[] = {
-    {"cuStreamQuery", [](auto &, CUstream s, bool) { return exact::cuStreamQuery_v2000(driver())(s); },
-     CUDA_SUCCESS},
-    {"cuStreamQuery_ptsz",
-     [](auto &, CUstream s, bool) { return exact::cuStreamQuery_v7000_ptsz(driver())(s); }, CUDA_SUCCESS},
-    {"cuStreamSynchronize",
-     [](auto &, CUstream s, bool) { return exact::cuStreamSynchronize_v2000(driver())(s); }, CUDA_SUCCESS},
-    {"cuStreamSynchronize_ptsz",
-     [](auto &, CUstream s, bool) { return exact::cuStreamSynchronize_v7000_ptsz(driver())(s); },
-     CUDA_SUCCESS},
-    {"cuStreamGetFlags", [](auto &t, CUstream s,
-                            bool place) { return exact::cuStreamGetFlags_v5050(driver())(s, PLACE(flags)); }},
-    {"cuStreamGetFlags_ptsz",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetFlags_v7000_ptsz(driver())(s, PLACE(flags));
-     }},
-    {"cuStreamGetPriority",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetPriority_v5050(driver())(s, PLACE(number));
-     }},
-    {"cuStreamGetPriority_ptsz",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetPriority_v7000_ptsz(driver())(s, PLACE(number));
-     }},
-    {"cuStreamGetCtx",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetCtx_v9020(driver())(s, PLACE(context_out));
-     }},
-    {"cuStreamGetCtx_ptsz",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetCtx_v9020_ptsz(driver())(s, PLACE(context_out));
-     }},
-    {"cuStreamGetDevice",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetDevice_v12080(driver())(s, PLACE(found));
-     }},
-    {"cuStreamGetDevice_ptsz",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetDevice_v12080_ptsz(driver())(s, PLACE(found));
-     }},
-    {"cuStreamGetId",
-     [](auto &t, CUstream s, bool place) { return exact::cuStreamGetId_v12000(driver())(s, PLACE(id)); }},
-    {"cuStreamGetId_ptsz",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetId_v12000_ptsz(driver())(s, PLACE(id));
-     }},
-    {"cuStreamIsCapturing",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamIsCapturing_v10000(driver())(s, PLACE(status));
-     }},
-    {"cuStreamIsCapturing_ptsz",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamIsCapturing_v10000_ptsz(driver())(s, PLACE(status));
-     }},
-    {"cuStreamGetCaptureInfo_of_10010",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetCaptureInfo_v10010(driver())(s, PLACE(status), &t.sequence);
-     }},
+    {"cuStreamQuery", ask<exact::cuStreamQuery_v2000>, CUDA_SUCCESS},
+    {"cuStreamQuery_ptsz", ask<exact::cuStreamQuery_v7000_ptsz>, CUDA_SUCCESS},
+    {"cuStreamSynchronize", ask<exact::cuStreamSynchronize_v2000>, CUDA_SUCCESS},
+    {"cuStreamSynchronize_ptsz", ask<exact::cuStreamSynchronize_v7000_ptsz>, CUDA_SUCCESS},
+    {"cuStreamGetFlags", ask_for<exact::cuStreamGetFlags_v5050, &T::flags>},
+    {"cuStreamGetFlags_ptsz", ask_for<exact::cuStreamGetFlags_v7000_ptsz, &T::flags>},
+    {"cuStreamGetPriority", ask_for<exact::cuStreamGetPriority_v5050, &T::number>},
+    {"cuStreamGetPriority_ptsz", ask_for<exact::cuStreamGetPriority_v7000_ptsz, &T::number>},
+    {"cuStreamGetCtx", ask_for<exact::cuStreamGetCtx_v9020, &T::context_out>},
+    {"cuStreamGetCtx_ptsz", ask_for<exact::cuStreamGetCtx_v9020_ptsz, &T::context_out>},
+    {"cuStreamGetDevice", ask_for<exact::cuStreamGetDevice_v12080, &T::found>},
+    {"cuStreamGetDevice_ptsz", ask_for<exact::cuStreamGetDevice_v12080_ptsz, &T::found>},
+    {"cuStreamGetId", ask_for<exact::cuStreamGetId_v12000, &T::id>},
+    {"cuStreamGetId_ptsz", ask_for<exact::cuStreamGetId_v12000_ptsz, &T::id>},
+    {"cuStreamIsCapturing", ask_for<exact::cuStreamIsCapturing_v10000, &T::status>},
+    {"cuStreamIsCapturing_ptsz", ask_for<exact::cuStreamIsCapturing_v10000_ptsz, &T::status>},
+    {"cuStreamGetCaptureInfo_of_10010", ask_with_sequence<exact::cuStreamGetCaptureInfo_v10010>},
     {"cuStreamGetCaptureInfo_of_11030",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetCaptureInfo_v11030(driver())(s, PLACE(status), nullptr, nullptr, nullptr,
-                                                             nullptr);
-     }},
+     ask_for<exact::cuStreamGetCaptureInfo_v11030, &T::status, nullptr, nullptr, nullptr, nullptr>},
     {"cuStreamGetCaptureInfo_of_11030_ptsz",
-     [](auto &t, CUstream s, bool place) {
-       return exact::cuStreamGetCaptureInfo_v11030_ptsz(driver())(s, PLACE(status), nullptr, nullptr, nullptr,
-                                                                  nullptr);
-     }},
+     ask_for<exact::cuStreamGetCaptureInfo_v11030_ptsz, &T::status, nullptr, nullptr, nullptr, nullptr>},
 };
-#undef PLACE
 
 struct Kind {
   const char *name;
