@@ -34,13 +34,12 @@ const bool attributes_told = [] {
            {"empty", CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 0},
            {"empty", CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 0}})
     ADD_TEST(Functions, std::string("The_attribute_") + std::to_string(attribute) + "_of_" + kernel,
-             [one = std::tuple(kernel, attribute, value)](Functions &test) {
-               const auto &[name, asked, wanted] = one;
+             [kernel = kernel, attribute = attribute, value = value](Functions &test) {
                expect_answer(__FILE__, __LINE__,
                              "cuFuncGetAttribute(&test.number, one.attribute, test.kernel(one.kernel))",
-                             driver().cuFuncGetAttribute(&test.number, asked, test.kernel(name)),
+                             driver().cuFuncGetAttribute(&test.number, attribute, test.kernel(kernel)),
                              CUDA_SUCCESS);
-               EXPECT_VALUE(test.number, wanted);
+               EXPECT_VALUE(test.number, value);
              });
   return true;
 }();
