@@ -176,6 +176,7 @@ std::optional<Deviation> Answers::match(const GivenCall &call, const Thread &thr
 }
 
 std::optional<Deviation> Answers::give(const RecordedCall &recorded, const GivenCall &call) {
+  give_options(recorded, call);
   if (recorded.result != CUDA_SUCCESS) return std::nullopt;
   const auto index = static_cast<std::size_t>(&recorded - recording_.calls().data());
   const auto lacks = [&](std::string_view argument) {
@@ -192,7 +193,7 @@ std::optional<Deviation> Answers::give(const RecordedCall &recorded, const Given
   if (const auto argument = unrecorded_output(recorded); !argument.empty()) return lacks(argument);
   for (const Buffer &buffer : buffers_of(recorded.slot)) {
     const std::uint64_t to = argument_of(call.slot, call.words, buffer.argument);
-    if (!buffer.is_written() || to == 0) continue;
+    if (!buffer.is_written() || to == 0 || buffer.content == Content::option_values) continue;
     const bool is_given = buffer.content == Content::attribute_values
                               ? give_attribute_values(buffer, recorded, call)
                               : give_buffer(buffer, recorded, to);
@@ -233,6 +234,7 @@ bool Answers::give_rows(const Buffer &buffer, const RecordedCall &recorded, cons
     // An asynchronous copy is not recorded.
     const bool is_late = mock::traits_of(call.slot).queue == EntryTraits::Queue::stream;
     if (pointee.content != Pointee::Content::rows_written || is_late || pointee.rows.size() == 0) continue;
+    if (pointee.may_be_of_device && !pointee.rows.are_there()) continue;
     const Item *const item = pointee_item_of(recorded.after, buffer.argument, pointee.offset);
     if (item == nullptr || item->is_hash || item->bytes.size() != pointee.rows.size()) return false;
     pointee.rows.unpack(item->bytes);

@@ -56,6 +56,7 @@ class Answers {
   std::optional<Deviation> give(const RecordedCall &recorded, const GivenCall &call);
   bool give_buffer(const Buffer &buffer, const RecordedCall &recorded, std::uint64_t to);
   bool give_attribute_values(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call);
+  static void give_options(const RecordedCall &recorded, const GivenCall &call);
   bool give_rows(const Buffer &buffer, const RecordedCall &recorded, const GivenCall &call);
   void give_handles_made(const Buffer &buffer, const RecordedCall &recorded, char *structure);
   void translate(const trace::Type &type, char *value, std::string_view name, std::uint64_t time);

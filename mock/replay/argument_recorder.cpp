@@ -8,6 +8,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "attribute_values.hpp"
+#include "batches.hpp"
 #include "pointees.hpp"
 #include "process.hpp"
 
@@ -25,16 +26,6 @@ bool read_valid(void *to, std::uint64_t address, std::size_t size) {
   return true;
 }
 
-// Returns whether the memory of all rows exists, which the driver has not verified yet.
-bool are_there(const HostRows &rows) {
-  return rows.for_each_row([&](std::uint64_t row) {
-    char byte = 0;
-    for (std::uint64_t at = 0; at < rows.width; at += 4096)
-      if (!read(&byte, row + at, 1)) return false;
-    return rows.width == 0 || read(&byte, row + rows.width - 1, 1);
-  });
-}
-
 constexpr std::uint64_t kMostText = std::uint64_t{1} << 16;
 
 }  // namespace
@@ -47,9 +38,11 @@ void ArgumentRecorder::before(HostVisibleMemory &watched, KernelParameters &kern
     if (address == 0 || !buffer.is_read()) continue;
     if (buffer.is_data && buffer.content == Content::objects)
       copy_data(buffer, address, size_of(buffer, slot_, words_, read));
-    else if (buffer.direction == Buffer::Direction::both)
+    else if (buffer.direction == Buffer::Direction::both && buffer.content == Content::objects)
       copy(buffer, address, size_of(buffer, slot_, words_, read), read);
-    if (buffer.has_pointees) copy_pointees(buffer, address, nullptr);
+    if (buffer.content == Content::option_values) copy_options_read(buffer, address);
+    if (is_source_of_batch(slot_, buffer.argument)) copy_sources(buffer, address);
+    if (buffer.has_pointees) copy_pointees(buffer, address, nullptr, false);
   }
 }
 
@@ -79,35 +72,25 @@ void ArgumentRecorder::after(HostVisibleMemory &watched, KernelParameters &kerne
         break;
       }
       case Content::image:
-        // The headers of an image that the driver rejected may be wrong.
         if (has_succeeded) {
           const std::uint64_t size = size_of_image(address);
           copy_data(buffer, address, size);
+        } else {
+          copy_rejected_image(buffer, address);
         }
+        break;
+      case Content::option_values:
+        copy_options_written(buffer, address);
         break;
       case Content::kernel_parameters:
-        if (!has_succeeded) break;
-        if (const auto parameters = parameters_of(kernel_in_arguments(), address, kernels)) {
-          stream_.put(item_tag(buffer.argument, false));
-          stream_.put(parameters->size());
-          stream_.put(std::string_view(*parameters));
-        }
+        if (const auto parameters = parameters_of(kernel_in_arguments(), address, kernels, has_succeeded))
+          put_item(buffer, *parameters);
         break;
       case Content::launch_options:
-        if (has_succeeded) {
-          const std::string bytes = bytes_of_options(address);
-          stream_.put(item_tag(buffer.argument, false));
-          stream_.put(bytes.size());
-          stream_.put(std::string_view(bytes));
-        }
+        if (has_succeeded) put_item(buffer, bytes_of_options(address));
         break;
       case Content::attribute_values:
-        if (has_succeeded) {
-          const std::string values = pack(attribute_values(cushim_entry(slot_)->base, words_));
-          stream_.put(item_tag(buffer.argument, false));
-          stream_.put(values.size());
-          stream_.put(std::string_view(values));
-        }
+        if (has_succeeded) put_item(buffer, pack(attribute_values(cushim_entry(slot_)->base, words_)));
         break;
       case Content::objects: {
         const bool is_data_of_before = buffer.is_data && !buffer.is_written();
@@ -124,7 +107,7 @@ void ArgumentRecorder::after(HostVisibleMemory &watched, KernelParameters &kerne
         } else {
           copy(buffer, address, size, reader);
         }
-        if (buffer.has_pointees && has_succeeded) copy_pointees(buffer, address, &kernels);
+        if (buffer.has_pointees) copy_pointees(buffer, address, &kernels, has_succeeded);
         break;
       }
     }
@@ -246,16 +229,20 @@ HostVisibleMemory::CallOfProgram ArgumentRecorder::call_of_program(std::uint64_t
 }
 
 std::optional<std::string> ArgumentRecorder::parameters_of(CUfunction kernel, std::uint64_t address,
-                                                           KernelParameters &kernels) {
-  const auto sizes = kernel != nullptr ? kernels.sizes(kernel) : nullptr;
+                                                           KernelParameters &kernels, bool has_succeeded) {
+  if (kernel == nullptr) return std::nullopt;
+  // The kernel of a call that failed may be none.
+  const auto sizes = has_succeeded ? kernels.sizes(kernel) : kernels.known_sizes(kernel);
   if (sizes == nullptr) return std::nullopt;
+  const auto reader = has_succeeded ? read_valid : read;
   std::string all;
   for (std::size_t i = 0; i < sizes->size(); ++i) {
     const auto size = static_cast<std::uint32_t>((*sizes)[i]);
     std::uint64_t from = 0;
-    read_valid(&from, address + i * sizeof from, sizeof from);
+    if (!reader(&from, address + i * sizeof from, sizeof from)) return std::nullopt;
     all.append(reinterpret_cast<const char *>(&size), sizeof size);
-    all.append(reinterpret_cast<const char *>(from), size);
+    all.resize(all.size() + size);
+    if (!reader(all.data() + all.size() - size, from, size)) return std::nullopt;
   }
   return all;
 }
@@ -289,7 +276,8 @@ void ArgumentRecorder::put_pointee(const Buffer &buffer, std::uint64_t offset, b
   stream_.put(std::string_view(reinterpret_cast<const char *>(&sum), sizeof sum));
 }
 
-void ArgumentRecorder::copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels) {
+void ArgumentRecorder::copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels,
+                                     bool has_succeeded) {
   const bool is_before = kernels == nullptr;
   std::string object(buffer.element, '\0');
   const std::uint64_t size = size_of(buffer, slot_, words_, read);
@@ -301,22 +289,30 @@ void ArgumentRecorder::copy_pointees(const Buffer &buffer, std::uint64_t address
       const bool is_late = mock::traits_of(slot_).queue == mock::EntryTraits::Queue::stream;
       if (is_before != (pointee.content == Pointee::Content::rows_read)) continue;
       switch (pointee.content) {
-        case Pointee::Content::objects:
         case Pointee::Content::handles_made:
-          put_pointee(buffer, offset, false, {reinterpret_cast<const char *>(pointee.address), pointee.size});
+          if (!has_succeeded) break;
+          [[fallthrough]];
+        case Pointee::Content::objects: {
+          if (!has_succeeded && pointee.size > kHashedPiece) break;
+          std::string bytes(pointee.size, '\0');
+          const auto reader = has_succeeded ? read_valid : read;
+          if (bytes.empty() || reader(bytes.data(), pointee.address, bytes.size()))
+            put_pointee(buffer, offset, false, bytes);
           break;
+        }
         case Pointee::Content::kernel_parameters:
-          if (const auto parameters = parameters_of(pointee.kernel, pointee.address, *kernels))
+          if (const auto parameters = parameters_of(pointee.kernel, pointee.address, *kernels, has_succeeded))
             put_pointee(buffer, offset, false, *parameters);
           break;
         case Pointee::Content::launch_options:
-          put_pointee(buffer, offset, false, bytes_of_options(pointee.address));
+          if (has_succeeded) put_pointee(buffer, offset, false, bytes_of_options(pointee.address));
           break;
         case Pointee::Content::rows_read:
-          if (are_there(pointee.rows)) put_pointee(buffer, offset, true, pointee.rows.pack());
+          if (pointee.rows.are_there()) put_pointee(buffer, offset, true, pointee.rows.pack());
           break;
         case Pointee::Content::rows_written:
-          if (!is_late) put_pointee(buffer, offset, true, pointee.rows.pack());
+          if (!is_late && has_succeeded && (!pointee.may_be_of_device || pointee.rows.are_there()))
+            put_pointee(buffer, offset, true, pointee.rows.pack());
           break;
       }
     }

@@ -9,10 +9,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "buffers.hpp"
 #include "host_visible_memory.hpp"
 #include "kernel_parameters.hpp"
+#include "option_values.hpp"
 #include "recording_writer.hpp"
 #include "stream_contexts.hpp"
 
@@ -47,14 +49,25 @@ class ArgumentRecorder {
   std::uint64_t waited_context() const;
   // Returns the handle of the stream in this argument; the legacy or per-thread stream for 0.
   std::uint64_t stream_in(std::size_t argument) const;
+  // Copies what the values of options lead to, or what the call wrote there.
+  void copy_options_read(const Buffer &buffer, std::uint64_t address);
+  void copy_options_written(const Buffer &buffer, std::uint64_t address);
+  std::optional<std::vector<OptionValue>> options_of(const Buffer &buffer, std::uint64_t address) const;
+  // Copies the memory of the host that a batch of copies reads.
+  void copy_sources(const Buffer &buffer, std::uint64_t address);
+  void put_item(const Buffer &buffer, std::string_view bytes);
+  // Copies an image that the driver rejected.
+  void copy_rejected_image(const Buffer &buffer, std::uint64_t address);
   void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);
-  // Copies the memory that pointers in structures point to; before the call, only the program's data.
-  void copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels);
+  // Copies the memory that pointers in structures point to; before the call (`kernels` is null), only the
+  // program's data.
+  void copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels,
+                     bool has_succeeded);
   void put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data, std::string_view bytes);
   // Returns the parameters of the kernel that the call launches, as an item has them; nullopt if their sizes
   // are unknown.
   static std::optional<std::string> parameters_of(CUfunction kernel, std::uint64_t address,
-                                                  KernelParameters &kernels);
+                                                  KernelParameters &kernels, bool has_succeeded);
   CUfunction kernel_in_arguments() const;
   HostVisibleMemory::CallOfProgram call_of_program(std::uint64_t begin) const;
   void put_changes(const std::vector<HostVisibleMemory::Change> &changes);

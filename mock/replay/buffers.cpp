@@ -9,6 +9,7 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "attribute_values.hpp"
+#include "option_values.hpp"
 #include "pointees.hpp"
 
 namespace cushim::replay {
@@ -156,6 +157,15 @@ std::optional<Buffer> buffer_at(const EntryTraits &traits, const Row &row, std::
   if (parameter.name == "kernelParams") return Buffer{.content = Content::kernel_parameters};
   if (parameter.name == "data" && has_attribute_values(traits.base))
     return Buffer{.content = Content::attribute_values, .direction = Direction::out};
+  if (has_option_values(parameter.name)) {
+    Buffer buffer{.content = Content::option_values, .direction = Direction::both, .element = sizeof(void *)};
+    const bool are_of_code = parameter.name == "jitOptionsValues";
+    set_count(buffer, row,
+              *find(row, are_of_library(parameter.name) ? "numLibraryOptions"
+                         : are_of_code                  ? "numJitOptions"
+                                                        : "numOptions"));
+    return buffer;
+  }
   if (parameter.name == "extra") return Buffer{.content = Content::launch_options};
   if (const auto buffer = copied(traits, row, argument)) return buffer;
   switch (parameter.type->kind) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct Buffer {
     kernel_parameters,  // an array of pointers, one to each parameter
     launch_options,     // the argument `extra` of a launch
     attribute_values,   // an array of pointers, one to each value
+    option_values,      // of the compiler, a linker or a library, whose names the argument before has
   };
   enum class Direction : std::uint8_t { in, out, both };
 
@@ -84,5 +86,9 @@ std::uint64_t size_of(const Buffer &buffer, int slot, std::span<const std::uint6
 // Returns the size of a module's image; 0 if there is no image at the address. `address` becomes that of the
 // container if the image is a fat binary's wrapper. Trusts the headers, as the driver must.
 std::uint64_t size_of_image(std::uint64_t &address);
+
+// Returns the bytes of an image that the driver rejected, whose headers may be wrong: at most 1 MiB, and only
+// memory that exists.
+std::string bytes_of_rejected_image(std::uint64_t address);
 
 }  // namespace cushim::replay

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the declarations of memory that pointers in the structures of a call point to.
+// Writes the declarations of memory that pointers in the structures and options of a call point to.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include "cpp_text.hpp"
 #include "created_memory.hpp"
+#include "option_values.hpp"
 #include "pointees.hpp"
 #include "test_writer.hpp"
 
@@ -37,6 +42,7 @@ void CallWriter::put_pointees(const Buffer &buffer, const Item &structure, std::
 void CallWriter::put_rows(const Pointee &pointee, const Item *item, const std::string &name,
                           const std::string &object) {
   const auto known = variables_.address(pointee.address);
+  if (known && pointee.may_be_of_device && !variables_.is_host_accessible(pointee.address)) return;
   const std::uint64_t extent = pointee.rows.extent();
   if (extent > kMostTestData) throw ShrinkError("the rows of a copy have more than 4 MiB");
   const bool has_bytes = pointee.content == Pointee::Content::rows_read && item != nullptr &&
@@ -58,6 +64,46 @@ void CallWriter::put_rows(const Pointee &pointee, const Item *item, const std::s
   if (!known)
     declarations_ += "put(" + object + ", " + std::to_string(pointee.offset) +
                      ", static_cast<const void *>(" + name + ".data()));\n";
+}
+
+// Declares the array of the values of options, and the memory that they point to.
+std::string CallWriter::options(const Buffer &buffer, const std::string &variable) {
+  using OptionContent = OptionValue::Content;
+  const Item *const names_item = item_of(call_.after, buffer.argument - std::size_t{1}),
+                    *const item = item_of(call_.before, buffer.argument);
+  if (names_item == nullptr || item == nullptr) return "nullptr";
+  const auto recorded = unpack_options(item->bytes);
+  std::vector<std::uint64_t> words;
+  for (const RecordedOption &option : recorded) words.push_back(option.word);
+  std::vector<std::uint32_t> names(words.size());
+  if (names.empty() || names_item->bytes.size() < names.size() * sizeof names[0]) return "nullptr";
+  std::memcpy(names.data(), names_item->bytes.data(), names.size() * sizeof names[0]);
+  const auto values =
+      option_values(are_of_library(trace::row_of(call_.slot).parameters[buffer.argument].name), names, words);
+  std::string array;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const OptionValue &value = values[i];
+    std::string text = "reinterpret_cast<void *>(std::uintptr_t{" + unsigned_literal(value.word) + "})";
+    std::string name = variable + "_" + std::to_string(i);
+    const std::string size = std::to_string(std::max<std::uint64_t>(value.count, 1));
+    if (value.content == OptionContent::log) {
+      declarations_ += "static char " + name + "[" + size + "];\n";
+      text = name;
+    } else if (value.content == OptionContent::texts) {
+      declarations_ += "static const char *" + name + "[" + size + "] = {";
+      for (const std::string_view one : texts_of(recorded[i].rest)) declarations_ += text_literal(one) + ", ";
+      declarations_ += "};\n";
+      text = name;
+    } else if (value.content == OptionContent::addresses) {
+      this->words(recorded[i].rest, name);
+      text = name;
+    } else if (value.content == OptionContent::unknown) {
+      text = "nullptr";
+    }
+    array += (i == 0 ? "" : ", ") + text;
+  }
+  declarations_ += "void *" + variable + "[] = {" + array + "};\n";
+  return variable;
 }
 
 }  // namespace cushim::replay

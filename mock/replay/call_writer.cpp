@@ -6,7 +6,6 @@
 #include <cushim/detail/entry_traits.hpp>
 #include "bits.hpp"
 #include "call_text.hpp"
-#include "compiler_options.hpp"
 #include "cpp_text.hpp"
 #include "created_memory.hpp"
 #include "mapping.hpp"
@@ -36,7 +35,6 @@ std::string CallWriter::call() const {
 std::string CallWriter::argument(std::size_t index) {
   const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[index];
   const std::uint64_t word = call_.words[parameter.word];
-  if (is_option_of_the_compiler(parameter.name)) return parameter.type->pointee != nullptr ? "nullptr" : "0";
   const Buffer *const buffer = buffer_of(call_.slot, index);
   if (buffer == nullptr) return plain(index);
   if (word != 0) return behind(*buffer);
@@ -144,6 +142,8 @@ std::string CallWriter::behind(const Buffer &buffer) {
       return after != nullptr ? kernel_parameters(*after, name) : "nullptr";
     case Content::launch_options:
       return after != nullptr ? launch_options(*after, name) : "nullptr";
+    case Content::option_values:
+      return options(buffer, name);
     case Content::objects:
       break;
   }

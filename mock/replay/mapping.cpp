@@ -19,6 +19,9 @@ using Kind = Type::Kind;
 void do_nothing(void *) {}
 void CUDA_CB do_nothing_in_stream(CUstream, CUresult, void *) {}
 
+// An opaque object that differs in more bytes from each known one was not returned by a call.
+constexpr std::size_t kMostChanged = 8;
+
 // Null, and the legacy and per-thread streams.
 bool is_special(std::uint64_t handle) { return handle <= 2; }
 
@@ -49,6 +52,16 @@ const Mapping::Memory *Mapping::memory_at(std::uint64_t recorded) const {
   return recorded - base < memory.size ? &memory : nullptr;
 }
 
+const Mapping::Memory *Mapping::live_memory_at(std::uint64_t recorded) const {
+  const Memory *const memory = memory_at(recorded);
+  return memory != nullptr && !memory->is_ended ? memory : nullptr;
+}
+
+void Mapping::end_memory(std::uint64_t recorded, bool is_reservation) {
+  const auto found = memory_.find(recorded);
+  if (found != memory_.end() && found->second.is_reservation == is_reservation) found->second.is_ended = true;
+}
+
 std::optional<std::uint64_t> Mapping::address(std::uint64_t recorded) const {
   const auto next = memory_.upper_bound(recorded);
   if (next == memory_.begin()) return std::nullopt;
@@ -65,7 +78,7 @@ std::uint64_t Mapping::room_at(std::uint64_t recorded) const {
 }
 
 char *Mapping::host_memory(std::uint64_t recorded, std::uint64_t size) const {
-  const Memory *const memory = memory_at(recorded);
+  const Memory *const memory = live_memory_at(recorded);
   if (memory == nullptr || !memory->is_host_accessible || room_at(recorded) < size) return nullptr;
   return reinterpret_cast<char *>(*address(recorded));
 }
@@ -139,7 +152,34 @@ void Mapping::replace_words(std::span<char> bytes) const {
       std::memcpy(&bytes[at], &*replayed, sizeof *replayed);
 }
 
-std::optional<std::string> Mapping::replace(const Type &type, void *value, std::string_view name) const {
+void Mapping::add_opaque(std::string_view recorded, std::string_view replayed) {
+  opaque_.insert_or_assign(std::string(recorded), std::string(replayed));
+}
+
+bool Mapping::replace_opaque(std::span<char> object) const {
+  const std::string_view given(object.data(), object.size());
+  if (const auto known = opaque_.find(given); known != opaque_.end()) {
+    std::ranges::copy(known->second, object.begin());
+    return true;
+  }
+  const std::pair<const std::string, std::string> *nearest = nullptr;
+  std::size_t fewest = kMostChanged + 1;
+  for (const auto &known : opaque_) {
+    if (known.first.size() != given.size()) continue;
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < given.size(); ++i) changed += known.first[i] != given[i] ? 1 : 0;
+    if (changed >= fewest) continue;
+    fewest = changed;
+    nearest = &known;
+  }
+  if (nearest == nullptr) return false;
+  for (std::size_t i = 0; i < object.size(); ++i)
+    if (object[i] == nearest->first[i]) object[i] = nearest->second[i];
+  return true;
+}
+
+std::optional<std::string> Mapping::replace(const Type &type, void *value, std::string_view name,
+                                            bool accesses_memory) const {
   const std::uint64_t bits = bits_at(value, type.size);
   std::optional<std::uint64_t> replayed;
   switch (type.kind) {
@@ -150,7 +190,7 @@ std::optional<std::string> Mapping::replace(const Type &type, void *value, std::
       break;
     case Kind::address:
       if (is_number_name(name)) return std::nullopt;
-      if (std::uint64_t word = bits; auto reason = replace_address(word, name))
+      if (std::uint64_t word = bits; auto reason = replace_address(word, name, accesses_memory))
         return reason;
       else
         replayed = word;
@@ -167,10 +207,11 @@ std::optional<std::string> Mapping::replace(const Type &type, void *value, std::
         replayed = reinterpret_cast<std::uint64_t>(&do_nothing_in_stream);
       else
         replayed = any(bits);
+      if (!replayed && !accesses_memory) replayed = stand_ins_.of(bits);
       if (!replayed) return "what " + std::string(name) + " leads to was not recorded";
       break;
     case Kind::structure:
-      return replace_structure(type, static_cast<char *>(value));
+      return replace_structure(type, static_cast<char *>(value), accesses_memory);
     case Kind::batch_op:
       replace_words({static_cast<char *>(value), type.size});
       return std::nullopt;
@@ -181,21 +222,24 @@ std::optional<std::string> Mapping::replace(const Type &type, void *value, std::
   return std::nullopt;
 }
 
-std::optional<std::string> Mapping::replace_address(std::uint64_t &word, std::string_view name) const {
+std::optional<std::string> Mapping::replace_address(std::uint64_t &word, std::string_view name,
+                                                    bool accesses_memory) const {
   if (word == 0) return std::nullopt;
   std::optional<std::uint64_t> replayed = any(word);
   if (!replayed) replayed = address(word);
+  if (!replayed && !accesses_memory) replayed = stand_ins_.of(word);
   if (!replayed) return "the memory of " + std::string(name) + " is unknown";
   word = *replayed;
   return std::nullopt;
 }
 
-std::optional<std::string> Mapping::replace_structure(const Type &type, char *value) const {
+std::optional<std::string> Mapping::replace_structure(const Type &type, char *value,
+                                                      bool accesses_memory) const {
   // Unions are not described; of arrays only the first element is.
   std::vector<bool> is_described(type.size);
   for (const Field &field : *type.fields) {
     std::fill_n(is_described.begin() + static_cast<std::ptrdiff_t>(field.offset), field.type->size, true);
-    if (auto reason = replace(*field.type, value + field.offset, field.name)) return reason;
+    if (auto reason = replace(*field.type, value + field.offset, field.name, accesses_memory)) return reason;
   }
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= type.size; at += sizeof(std::uint64_t))
     if (!is_described[at]) replace_words({value + at, sizeof(std::uint64_t)});

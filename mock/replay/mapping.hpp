@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "stand_ins.hpp"
 #include "type.hpp"
 
 namespace cushim::replay {
@@ -25,14 +26,20 @@ class Mapping {
     std::uint64_t replayed = 0;       // its address in the replay
     bool is_host_accessible = false;  // pinned, registered or managed
     bool is_reservation = false;      // of addresses, parts of which may be mapped
+    bool is_ended = false;            // freed: the program may have other memory there
   };
 
   // Memory that was allocated or mapped at this recorded address. Forgets freed memory that was there.
   void add_memory(std::uint64_t recorded, const Memory &memory);
   // Returns the address in the replay; nullopt if the recorded one is in no memory.
   std::optional<std::uint64_t> address(std::uint64_t recorded) const;
-  // Returns the memory with this recorded address; null if there is none.
+  // The memory at this recorded address was freed, or the reservation if the call frees one. Calls may still
+  // name it.
+  void end_memory(std::uint64_t recorded, bool is_reservation);
+  // Returns the memory with this recorded address, which may have been freed; null if there is none.
   const Memory *memory_at(std::uint64_t recorded) const;
+  // Returns the memory with this recorded address that was not freed; null if there is none.
+  const Memory *live_memory_at(std::uint64_t recorded) const;
 
   // Returns the number of bytes from this recorded address to the end of its memory; 0 if it is in none.
   std::uint64_t room_at(std::uint64_t recorded) const;
@@ -70,15 +77,26 @@ class Mapping {
   bool is_ended_part(std::string_view kind, std::uint64_t recorded) const;
 
   // Replaces what a value contains: handles, addresses of known memory, host functions. Returns the reason if
-  // something in it is unknown.
-  std::optional<std::string> replace(const trace::Type &type, void *value, std::string_view name) const;
+  // something in it is unknown. Of calls that do not access memory, addresses of unknown memory are replaced
+  // by stand-ins.
+  std::optional<std::string> replace(const trace::Type &type, void *value, std::string_view name,
+                                     bool accesses_memory) const;
   // As replace(), for an address of a device.
-  std::optional<std::string> replace_address(std::uint64_t &word, std::string_view name) const;
+  std::optional<std::string> replace_address(std::uint64_t &word, std::string_view name,
+                                             bool accesses_memory) const;
   // Replaces words that are addresses of known memory or handles, in bytes of unknown type.
   void replace_words(std::span<char> bytes) const;
 
+  // An object that only the driver can interpret (CUdevResource), as the recorded and the played call
+  // returned it.
+  void add_opaque(std::string_view recorded, std::string_view replayed);
+  // Replaces such an object by that of the replay. Of an object that the program has changed, only the bytes
+  // that it did not change are replaced. Returns false if no call returned it.
+  bool replace_opaque(std::span<char> object) const;
+
  private:
-  std::optional<std::string> replace_structure(const trace::Type &type, char *value) const;
+  std::optional<std::string> replace_structure(const trace::Type &type, char *value,
+                                               bool accesses_memory) const;
   std::optional<std::uint64_t> any(std::uint64_t recorded) const;
 
   std::map<std::uint64_t, Memory> memory_;
@@ -93,7 +111,9 @@ class Mapping {
   std::unordered_map<std::uint64_t, std::vector<Known>> handles_;  // by recorded handle
   std::map<Handle, std::set<Handle>> parts_;
   std::set<Handle> ended_parts_;
+  std::map<std::string, std::string, std::less<>> opaque_;  // recorded, replayed
   std::uint64_t ended_graphs_ = 0;
+  mutable StandIns stand_ins_;
 };
 
 // Returns whether the name of a parameter or field of an address type tells that it is a number.

@@ -12,11 +12,13 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "attribute_values.hpp"
+#include "batches.hpp"
+#include "bits.hpp"
 #include "call_text.hpp"
-#include "compiler_options.hpp"
 #include "created_memory.hpp"
 #include "invoke.hpp"
 #include "recording_format.hpp"
+#include "unions.hpp"
 #include "write_host_memory.hpp"
 
 namespace cushim::replay {
@@ -33,48 +35,28 @@ constexpr std::size_t kSlack = 256;
 // The alignment that tensor maps need: no other structure of a call needs a higher one.
 constexpr std::size_t kAlignment = 64;
 
-// Replaces the arrays in unions, which no table describes: operands of a batch of copies, and resources of
-// textures and surfaces. `recorded` is the object as it was recorded. Returns the reason if something in it
-// is unknown.
-std::optional<std::string> replace_arrays(const trace::Type &type, const char *recorded, char *object,
-                                          const Mapping &mapping) {
-  const auto replace = [&](std::string_view kind, std::size_t offset) -> std::optional<std::string> {
-    std::uint64_t handle = 0;
-    std::memcpy(&handle, recorded + offset, sizeof handle);
-    const auto replayed = mapping.handle(kind, handle);
-    if (handle != 0 && !replayed) return "its " + std::string(kind) + " is unknown";
-    if (replayed) std::memcpy(object + offset, &*replayed, sizeof *replayed);
-    return std::nullopt;
-  };
-  if (&type == &trace::type_of<CUDA_RESOURCE_DESC>()) {
-    CUDA_RESOURCE_DESC resource;
-    std::memcpy(&resource, recorded, sizeof resource);
-    if (resource.resType == CU_RESOURCE_TYPE_ARRAY)
-      return replace("array", offsetof(CUDA_RESOURCE_DESC, res.array.hArray));
-    if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
-      return replace("mipmapped array", offsetof(CUDA_RESOURCE_DESC, res.mipmap.hMipmappedArray));
-  }
-#if CUDA_VERSION >= 12080
-  if (&type == &trace::type_of<CUDA_MEMCPY3D_BATCH_OP>()) {
-    CUDA_MEMCPY3D_BATCH_OP copy;
-    std::memcpy(&copy, recorded, sizeof copy);
-    for (const bool is_source : {true, false}) {
-      const CUmemcpy3DOperand &operand = is_source ? copy.src : copy.dst;
-      const std::string name = is_source ? "src" : "dst";
-      if (operand.type == CU_MEMCPY_OPERAND_TYPE_POINTER && operand.op.ptr.ptr != 0 &&
-          mapping.memory_at(operand.op.ptr.ptr) == nullptr)
-        return "the memory of " + name + " is unknown";
-      if (operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY) continue;
-      constexpr std::size_t kSource = offsetof(CUDA_MEMCPY3D_BATCH_OP, src.op.array.array),
-                            kDestination = offsetof(CUDA_MEMCPY3D_BATCH_OP, dst.op.array.array);
-      if (auto reason = replace("array", is_source ? kSource : kDestination)) return reason;
-    }
-  }
+}  // namespace
+
+bool is_opaque([[maybe_unused]] const trace::Type &type) {
+#if CUDA_VERSION >= 12040
+  return &type == &trace::type_of<CUdevResource>();
+#else
+  return false;
 #endif
-  return std::nullopt;
 }
 
-}  // namespace
+bool PlayedCall::replace_opaque(std::span<char> object) const {
+  if (mapping_.replace_opaque(object)) return true;
+    // The driver finds no address in a resource that a program has made, unless the program copied one.
+#if CUDA_VERSION >= 12040
+  constexpr std::size_t kBegin = offsetof(CUdevResource, _internal_padding),
+                        kEnd = kBegin + sizeof CUdevResource::_internal_padding;
+  const auto padding = object.subspan(kBegin, kEnd - kBegin);
+  return std::ranges::all_of(padding, [](char byte) { return byte == 0; });
+#else
+  return false;
+#endif
+}
 
 char *HostMemory::allocate(std::uint64_t size) {
   std::uint64_t whole = 0;
@@ -129,9 +111,6 @@ std::optional<std::string> PlayedCall::prepare_argument(const ReplayedEntry::Arg
   std::uint64_t &word = words_[argument.word];
   const trace::Parameter &parameter = *argument.parameter;
   switch (argument.kind) {
-    case ArgumentKind::option:
-      word = 0;
-      return std::nullopt;
     case ArgumentKind::exported:
       if (word != 0) set(argument.index, allocate(0));
       return std::nullopt;
@@ -142,14 +121,17 @@ std::optional<std::string> PlayedCall::prepare_argument(const ReplayedEntry::Arg
     case ArgumentKind::buffer:
       return word != 0 ? provide(*argument.buffer, word) : std::nullopt;
     case ArgumentKind::registered:
-      if (word != 0) set(argument.index, kept_.allocate_like(word, size_of_created_memory(call_)));
+      if (mapping_.live_memory_at(word) != nullptr)  // which makes the call fail
+        word = *mapping_.address(word);
+      else if (word != 0)
+        set(argument.index, kept_.allocate_like(word, size_of_created_memory(call_)));
       return std::nullopt;
     case ArgumentKind::address:
-      return mapping_.replace_address(word, parameter.name);
+      return mapping_.replace_address(word, parameter.name, accesses_memory());
     case ArgumentKind::other:
       break;
   }
-  return mapping_.replace(*parameter.type, &word, parameter.name);
+  return mapping_.replace(*parameter.type, &word, parameter.name, accesses_memory());
 }
 
 void PlayedCall::set_host_function() {
@@ -223,6 +205,8 @@ std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64
         return "the values that it wrote are damaged";
       set(buffer.argument, make_attribute_values(after->bytes));
       return std::nullopt;
+    case Content::option_values:
+      return provide_options(buffer);
     case Content::objects:
       break;
   }
@@ -234,7 +218,13 @@ std::optional<std::string> PlayedCall::provide_data(const Buffer &buffer, std::u
                                                     std::uint64_t size) {
   const Item *const item = item_of(call_.before, buffer.argument);
   const bool has_bytes = item != nullptr && !item->is_hash;
-  if (const Mapping::Memory *const memory = mapping_.memory_at(address)) {
+  const Mapping::Memory *memory = mapping_.live_memory_at(address);
+  const bool is_device_address =
+      trace::row_of(call_.slot).parameters[buffer.argument].type->kind == Kind::address;
+  // A call that failed because its memory had been freed.
+  if (memory == nullptr && is_device_address && call_.result != CUDA_SUCCESS)
+    memory = mapping_.memory_at(address);
+  if (memory != nullptr) {
     char *const to = reinterpret_cast<char *>(*mapping_.address(address));
     set(buffer.argument, to);
     if (!buffer.is_read() || !memory->is_host_accessible || size == 0) return std::nullopt;
@@ -264,10 +254,22 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
     if (entry_.sets_parameters) mapping_.replace_words({to, size});
     return std::nullopt;
   }
+  const bool is_operand =
+      is_source_of_batch(call_.slot, buffer.argument) || is_destination_of_batch(call_.slot, buffer.argument);
   for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element) {
     if (auto reason = provide_pointees(buffer, to + at, at)) return reason;
-    if (auto reason = mapping_.replace(*buffer.type, to + at, name)) return reason;
-    if (auto reason = replace_arrays(*buffer.type, item->bytes.data() + at, to + at, mapping_)) return reason;
+    if (is_operand && accesses_memory() &&
+        mapping_.live_memory_at(bits_at(to + at, buffer.element)) == nullptr) {
+      if (auto reason = provide_operand(buffer, at, to + at)) return reason;
+      continue;
+    }
+    if (is_opaque(*buffer.type)) {
+      if (!replace_opaque({to + at, buffer.element}))
+        return "no recorded call returned its resource of a device";
+      continue;
+    }
+    if (auto reason = mapping_.replace(*buffer.type, to + at, name, accesses_memory())) return reason;
+    if (auto reason = replace_unions(*buffer.type, item->bytes.data() + at, to + at, mapping_)) return reason;
     replace_node(*buffer.type, to + at);
   }
   set_pointers();
@@ -299,6 +301,14 @@ void PlayedCall::add_memory() {
                                         .is_reservation = memory->is_reservation});
 }
 
+void PlayedCall::end_memory() {
+  const EntryTraits &traits = mock::traits_of(call_.slot);
+  // Earlier work in the stream, or a graph, may still use it.
+  if (traits.object == Object::stream_ordered_memory) return;
+  const std::size_t subject = mock::position(traits.subject, trace::row_of(call_.slot).parameters.size());
+  mapping_.end_memory(argument_of(call_.slot, call_.words, subject), traits.object == Object::address_range);
+}
+
 void PlayedCall::follow_parts() {
   const trace::Row &row = trace::row_of(call_.slot);
   const EntryTraits &traits = mock::traits_of(call_.slot);
@@ -307,6 +317,8 @@ void PlayedCall::follow_parts() {
       mapping_.end_all_parts();
     else if (traits.object == Object::graph)
       mapping_.end_graph();
+    else if (mock::is_memory(traits.object) || traits.object == Object::address_range)
+      end_memory();
     else if (traits.object == Object::module || traits.object == Object::library)
       mapping_.end_parts(row.parameters[0].type->name, argument_of(call_.slot, call_.words, 0));
     return;

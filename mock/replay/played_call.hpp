@@ -11,12 +11,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "buffers.hpp"
 #include "compare.hpp"
 #include "mapping.hpp"
+#include "option_values.hpp"
 #include "played_functions.hpp"
 #include "pointees.hpp"
 #include "replayed_entry.hpp"
@@ -62,6 +64,9 @@ struct Replay {
   std::function<void(std::uint64_t)> wait_for{};
 };
 
+// Returns whether only the driver can interpret objects of the type, which may contain its addresses.
+bool is_opaque(const trace::Type &type);
+
 class PlayedCall {
  public:
   // No other call may use the scratch memory while this exists.
@@ -93,10 +98,20 @@ class PlayedCall {
   void close_exported() const;
   std::optional<std::string> provide(const Buffer &buffer, std::uint64_t address);
   std::optional<std::string> provide_data(const Buffer &buffer, std::uint64_t address, std::uint64_t size);
+  // Provides the memory of the host that an operand of a batch of copies is, and writes its address.
+  std::optional<std::string> provide_operand(const Buffer &buffer, std::uint64_t offset, char *address);
   std::optional<std::string> provide_objects(const Buffer &buffer, std::uint64_t size);
   // Returns an array of pointers to the parameters that an item has; null if it is damaged.
   char *make_parameters(std::string_view item);
   char *make_launch_options(std::string_view bytes);
+  // Returns whether the call may access the memory whose addresses it gets.
+  bool accesses_memory() const noexcept { return call_.result == CUDA_SUCCESS && !entry_.only_names_memory; }
+  std::optional<std::vector<OptionValue>> recorded_options(const Buffer &buffer) const;
+  std::optional<std::string> provide_options(const Buffer &buffer);
+  char *make_texts(std::string_view rest, std::uint64_t count);
+  char *make_addresses(std::string_view rest);
+  std::optional<Unequal> compare_options(const Buffer &buffer, const Item &item) const;
+  std::optional<Difference> compare_options_of_failure() const;
   // Returns an array of pointers to memory for each value.
   char *make_attribute_values(std::string_view item);
   // Provides the memory that pointers in a structure point to, and sets the pointers to null so that
@@ -123,6 +138,11 @@ class PlayedCall {
   // Adds the handle of a function, kernel or reference that the call found in a module or library, or ends
   // those of a module, library or context that the call ended.
   void follow_parts();
+  // Ends the memory that the call freed.
+  void end_memory();
+  // Replaces an opaque object that the call reads. Returns false if no call returned it and the driver may
+  // find addresses of the recorded process in it.
+  bool replace_opaque(std::span<char> object) const;
   std::optional<Difference> compare_completed_copies() const;
   std::optional<Unequal> compare_attribute_values(std::string_view item);
   std::optional<Difference> compare_buffer(const Buffer &buffer, const Item &item, bool compares_values);

@@ -22,7 +22,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
     return Difference{.what = "result",
                       .recorded = trace::result_name(call_.result),
                       .replayed = trace::result_name(result)};
-  if (result != CUDA_SUCCESS) return std::nullopt;
+  if (result != CUDA_SUCCESS) return compares_values ? compare_options_of_failure() : std::nullopt;
   if (entry_.exports_handle) close_exported();
   if (entry_.creates_memory) add_memory();
   if (entry_.changes_parts) follow_parts();
@@ -84,6 +84,11 @@ std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const
     if (!compares_values || text == item.bytes) return std::nullopt;
     return difference('"' + std::string(item.bytes) + '"', '"' + text + '"');
   }
+  if (buffer.content == Content::option_values) {
+    auto unequal = compare_options(buffer, item);
+    if (!compares_values || !unequal) return std::nullopt;
+    return difference(unequal->recorded, unequal->replayed);
+  }
   if (buffer.content == Content::attribute_values) {
     auto unequal = compare_attribute_values(item.bytes);
     if (!compares_values || !unequal) return std::nullopt;
@@ -101,14 +106,17 @@ std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const
         traits.lifetime == EntryTraits::Lifetime::creates &&
         mock::position(traits.subject, trace::row_of(call_.slot).parameters.size()) == buffer.argument;
     for (std::uint64_t at = 0; at + buffer.element <= std::min<std::uint64_t>(size, item.bytes.size());
-         at += buffer.element)
+         at += buffer.element) {
+      if (is_opaque(*buffer.type))
+        mapping_.add_opaque(item.bytes.substr(at, buffer.element), {replayed + at, buffer.element});
       if (auto unequal =
               compare(*buffer.type, item.bytes.data() + at, replayed + at, parameter.name, creates, mapping_);
           unequal && compares_values)
         return difference(unequal->recorded, unequal->replayed);
+    }
     return std::nullopt;
   }
-  const Mapping::Memory *const memory = mapping_.memory_at(call_.words[parameter.word]);
+  const Mapping::Memory *const memory = mapping_.live_memory_at(call_.words[parameter.word]);
   if (!compares_values || (memory != nullptr && !memory->is_host_accessible)) return std::nullopt;
   const std::string_view bytes(replayed, size);
   if (auto unequal = compare_data(item, bytes)) return difference(unequal->recorded, unequal->replayed);

@@ -5,10 +5,13 @@
 #include <cstring>
 
 #include "attribute_values.hpp"
+#include "batches.hpp"
+#include "bits.hpp"
 #include "compare.hpp"
 #include "created_memory.hpp"
 #include "played_call.hpp"
 #include "recording_format.hpp"
+#include "unions.hpp"
 #include "write_host_memory.hpp"
 
 namespace cushim::replay {
@@ -85,6 +88,10 @@ std::optional<std::string> PlayedCall::provide_pointees(const Buffer &buffer, ch
     const bool is_before = pointee.content == Content::rows_read;
     const Item *const item =
         pointee_item_of(is_before ? call_.before : call_.after, buffer.argument, offset + pointee.offset);
+    // A call that failed may name other memory than that which it would copy.
+    const bool lacks_rows = pointee.is_data() && item == nullptr && call_.result != CUDA_SUCCESS;
+    if (lacks_rows && (pointee.may_be_of_device || mapping_.live_memory_at(pointee.address) == nullptr))
+      continue;
     char *to = nullptr;
     if (auto reason = provide_pointee(pointee, item, to)) return reason;
     std::memset(structure + pointee.offset, 0, sizeof(const char *));
@@ -98,11 +105,14 @@ std::optional<std::string> PlayedCall::provide_pointee(const Pointee &pointee, c
   if (pointee.is_data()) {
     HostRows rows = pointee.rows;
     const std::uint64_t extent = rows.extent();
-    // An asynchronous copy uses the memory after the call.
-    if (mapping_.memory_at(pointee.address) != nullptr && mapping_.room_at(pointee.address) >= extent)
+    const Mapping::Memory *const memory = mapping_.live_memory_at(pointee.address);
+    if (memory != nullptr && mapping_.room_at(pointee.address) >= extent) {
       to = reinterpret_cast<char *>(*mapping_.address(pointee.address));
-    else
+      if (!memory->is_host_accessible) return std::nullopt;
+    } else {
+      // An asynchronous copy uses the memory after the call.
       to = kept_.allocate(extent);
+    }
     rows.address = reinterpret_cast<std::uint64_t>(to);
     if (pointee.content == Content::rows_written) {
       if (item != nullptr) rows_.push_back({rows, item});
@@ -122,7 +132,9 @@ std::optional<std::string> PlayedCall::provide_pointee(const Pointee &pointee, c
     to = allocate(item->bytes.size());
     std::ranges::copy(item->bytes, to);
     for (std::uint64_t at = 0; at + pointee.type->size <= item->bytes.size(); at += pointee.type->size)
-      if (auto reason = mapping_.replace(*pointee.type, to + at, "")) return reason;
+      if (auto reason = mapping_.replace(*pointee.type, to + at, "", accesses_memory());
+          reason || (reason = replace_unions(*pointee.type, item->bytes.data() + at, to + at, mapping_)))
+        return reason;
   }
   if (to == nullptr) return "what its structure leads to is damaged";
   return std::nullopt;
@@ -156,6 +168,23 @@ constexpr NodeHandle kNodeHandles[] = {
 
 }  // namespace
 #endif
+
+std::optional<std::string> PlayedCall::provide_operand(const Buffer &buffer, std::uint64_t offset,
+                                                       char *address) {
+  const Item *const sizes = item_of(call_.after, kSizesOfBatch);
+  if (sizes == nullptr || sizes->bytes.size() < offset + sizeof(std::uint64_t))
+    return "what it read was not recorded";
+  const std::uint64_t size = bits_at(sizes->bytes.data() + offset, sizeof size);
+  char *const to = kept_.allocate(size);
+  if (is_source_of_batch(call_.slot, buffer.argument)) {
+    const Item *const item = pointee_item_of(call_.before, buffer.argument, offset);
+    if (item == nullptr || item->is_hash || item->bytes.size() != size)
+      return "the memory that it read was not recorded";
+    std::ranges::copy(item->bytes, to);
+  }
+  std::memcpy(address, static_cast<const void *>(&to), sizeof to);
+  return std::nullopt;
+}
 
 void PlayedCall::replace_node(const trace::Type &type, char *object) {
 #if CUDA_VERSION >= 12020

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "bits.hpp"
+#include "process.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -52,18 +53,30 @@ HostRows with_slices(HostRows rows, const Copy &copy, std::uint64_t z, std::uint
   return rows;
 }
 
-// Adds the rows at an end of a copy, if it is in host memory.
-void add_rows(std::vector<Pointee> &all, CUmemorytype type, Content content, std::size_t offset,
-              const HostRows &rows, const void *address) {
-  if (type == CU_MEMORYTYPE_HOST) add(all, {.content = content, .offset = offset, .rows = rows}, address);
+// Adds the rows at an end of a copy, if it is in host memory, or at an address that may be of the host.
+struct Pointed {
+  std::size_t offset = 0;  // of the pointer in the structure
+  const void *address = nullptr;
+};
+void add_rows(std::vector<Pointee> &all, CUmemorytype type, Content content, const HostRows &rows,
+              Pointed host, Pointed unified) {
+  if (type == CU_MEMORYTYPE_HOST)
+    add(all, {.content = content, .offset = host.offset, .rows = rows}, host.address);
+  else if (type == CU_MEMORYTYPE_UNIFIED)
+    add(all, {.content = content, .offset = unified.offset, .rows = rows, .may_be_of_device = true},
+        unified.address);
 }
 
 std::vector<Pointee> pointees_of(const CUDA_MEMCPY2D &copy) {
   std::vector<Pointee> all;
-  add_rows(all, copy.srcMemoryType, Content::rows_read, offsetof(CUDA_MEMCPY2D, srcHost),
-           rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch), copy.srcHost);
-  add_rows(all, copy.dstMemoryType, Content::rows_written, offsetof(CUDA_MEMCPY2D, dstHost),
-           rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch), copy.dstHost);
+  add_rows(all, copy.srcMemoryType, Content::rows_read,
+           rows_of(copy, copy.srcXInBytes, copy.srcY, copy.srcPitch),
+           {offsetof(CUDA_MEMCPY2D, srcHost), copy.srcHost},
+           {offsetof(CUDA_MEMCPY2D, srcDevice), reinterpret_cast<const void *>(copy.srcDevice)});
+  add_rows(all, copy.dstMemoryType, Content::rows_written,
+           rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch),
+           {offsetof(CUDA_MEMCPY2D, dstHost), copy.dstHost},
+           {offsetof(CUDA_MEMCPY2D, dstDevice), reinterpret_cast<const void *>(copy.dstDevice)});
   return all;
 }
 
@@ -74,10 +87,37 @@ std::vector<Pointee> pointees_of_3d(const Copy &copy) {
   const HostRows target =
       with_slices(rows_of(copy, copy.dstXInBytes, copy.dstY, copy.dstPitch), copy, copy.dstZ, copy.dstHeight);
   std::vector<Pointee> all;
-  add_rows(all, copy.srcMemoryType, Content::rows_read, offsetof(Copy, srcHost), source, copy.srcHost);
-  add_rows(all, copy.dstMemoryType, Content::rows_written, offsetof(Copy, dstHost), target, copy.dstHost);
+  add_rows(all, copy.srcMemoryType, Content::rows_read, source, {offsetof(Copy, srcHost), copy.srcHost},
+           {offsetof(Copy, srcDevice), reinterpret_cast<const void *>(copy.srcDevice)});
+  add_rows(all, copy.dstMemoryType, Content::rows_written, target, {offsetof(Copy, dstHost), copy.dstHost},
+           {offsetof(Copy, dstDevice), reinterpret_cast<const void *>(copy.dstDevice)});
   return all;
 }
+
+#if CUDA_VERSION >= 12080
+// Between memory only: the rows of an array have elements of other sizes.
+std::vector<Pointee> pointees_of(const CUDA_MEMCPY3D_BATCH_OP &copy) {
+  std::vector<Pointee> all;
+  if (copy.src.type != CU_MEMCPY_OPERAND_TYPE_POINTER || copy.dst.type != CU_MEMCPY_OPERAND_TYPE_POINTER)
+    return all;
+  for (const bool is_source : {true, false}) {
+    const auto &memory = is_source ? copy.src.op.ptr : copy.dst.op.ptr;
+    const std::uint64_t pitch = memory.rowLength != 0 ? memory.rowLength : copy.extent.width;
+    add(all,
+        {.content = is_source ? Content::rows_read : Content::rows_written,
+         .offset = is_source ? offsetof(CUDA_MEMCPY3D_BATCH_OP, src.op.ptr.ptr)
+                             : offsetof(CUDA_MEMCPY3D_BATCH_OP, dst.op.ptr.ptr),
+         .rows = {.width = copy.extent.width,
+                  .rows = copy.extent.height,
+                  .slices = copy.extent.depth,
+                  .pitch = pitch,
+                  .slice_pitch = pitch * (memory.layerHeight != 0 ? memory.layerHeight : copy.extent.height)},
+         .may_be_of_device = true},
+        reinterpret_cast<const void *>(memory.ptr));
+  }
+  return all;
+}
+#endif
 
 std::vector<Pointee> pointees_of(const CUDA_KERNEL_NODE_PARAMS_v1 &node, CUfunction kernel) {
   std::vector<Pointee> all;
@@ -183,6 +223,18 @@ std::uint64_t HostRows::extent() const {
   return extent;
 }
 
+bool HostRows::are_there() const {
+  const auto is_there = [](std::uint64_t address) {
+    char byte = 0;
+    return trace::copy_if_there(&byte, address, 1) == 1;
+  };
+  return for_each_row([&](std::uint64_t row) {
+    for (std::uint64_t at = 0; at < width; at += 4096)
+      if (!is_there(row + at)) return false;
+    return width == 0 || is_there(row + width - 1);
+  });
+}
+
 std::string HostRows::pack() const {
   std::string bytes;
   bytes.reserve(size());
@@ -211,6 +263,9 @@ std::vector<Pointee> pointees_of(const trace::Type &type, const void *object) {
     return pointees_of(copied<CUDA_BATCH_MEM_OP_NODE_PARAMS>(object));
   if (is<SignalNode>(type)) return pointees_of(copied<SignalNode>(object));
   if (is<WaitNode>(type)) return pointees_of(copied<WaitNode>(object));
+#if CUDA_VERSION >= 12080
+  if (is<CUDA_MEMCPY3D_BATCH_OP>(type)) return pointees_of(copied<CUDA_MEMCPY3D_BATCH_OP>(object));
+#endif
 #if CUDA_VERSION >= 12020
   if (is<CUgraphNodeParams>(type)) return pointees_of_any(copied<CUgraphNodeParams>(object));
 #endif
@@ -235,6 +290,9 @@ bool has_pointees(const trace::Type &type) {
 #endif
 #if CUDA_VERSION >= 12020
   if (is<CUgraphNodeParams>(type)) return true;
+#endif
+#if CUDA_VERSION >= 12080
+  if (is<CUDA_MEMCPY3D_BATCH_OP>(type)) return true;
 #endif
   if (is<SignalNode>(type) || is<WaitNode>(type)) return true;
   return is<CUDA_MEMCPY2D>(type) || is<CUDA_MEMCPY3D>(type) || is<CUDA_MEMCPY3D_PEER>(type) ||

@@ -34,6 +34,8 @@ struct HostRows {
         if (!visit(address + first + slice * slice_pitch + row * pitch)) return false;
     return true;
   }
+  // Returns whether the memory of all rows exists. A driver has not verified it yet.
+  bool are_there() const;
   // Returns the bytes of all rows, one after the other.
   std::string pack() const;
   // Writes the bytes of all rows.
@@ -57,6 +59,7 @@ struct Pointee {
   const trace::Type *type = nullptr;  // of an object
   CUfunction kernel = nullptr;        // whose parameters they are
   HostRows rows{};
+  bool may_be_of_device = false;  // the rows may be in memory that the host cannot access
 
   bool is_data() const noexcept { return content == Content::rows_read || content == Content::rows_written; }
 };

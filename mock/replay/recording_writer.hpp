@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "option_values.hpp"
 #include "pending_copies.hpp"
 #include "recording_format.hpp"
 
@@ -60,6 +61,8 @@ class ThreadStream {
   std::uint64_t sequence = 0;  // of the thread's last event
   std::int64_t time = 0;       // of the begin of its last call
   PendingCopies pending;
+  // By argument: the options of the thread's call, as they were before it.
+  std::map<std::uint8_t, std::vector<OptionValue>> options;
 
  private:
   void make_room(std::size_t size);

@@ -5,7 +5,6 @@
 
 #include <cushim/detail/entry_traits.hpp>
 #include "by_slot.hpp"
-#include "compiler_options.hpp"
 #include "created_memory.hpp"
 #include "mapping.hpp"
 
@@ -29,7 +28,6 @@ bool is_passed_as_recorded(TypeKind kind) {
 ArgumentKind kind_of_argument(int slot, std::size_t index, const ReplayedEntry &entry) {
   const trace::Parameter &parameter = trace::row_of(slot).parameters[index];
   const mock::EntryTraits &traits = mock::traits_of(slot);
-  if (is_option_of_the_compiler(parameter.name)) return ArgumentKind::option;
   if (index == 0 && entry.exports_handle) return ArgumentKind::exported;
   if (parameter.name == "pid") return ArgumentKind::process;
   if (buffer_of(slot, index) != nullptr) return ArgumentKind::buffer;
@@ -49,6 +47,7 @@ ReplayedEntry make_entry(int slot) {
       .adds_host_node = base == "cuGraphAddHostNode",
       .sets_parameters = base == "cuParamSetv",
       .creates_memory = may_create_memory(slot),
+      .only_names_memory = traits.is_query || base.starts_with("cuTensorMap"),
       .has_varying_values =
           base == "cuMemGetInfo" || base == "cuGetProcAddress" || base == "cuGetExportTable",
       .polls = traits.wait == mock::EntryTraits::Wait::polls,

@@ -16,7 +16,6 @@ struct ReplayedEntry {
   // How the replay makes an argument of the recorded one.
   struct Argument {
     enum class Kind : std::uint8_t {
-      option,      // null: options of the compiler are not replayed
       exported,    // memory for a handle for other processes
       process,     // a process id
       buffer,      // host memory
@@ -39,6 +38,7 @@ struct ReplayedEntry {
   bool sets_parameters = false;     // of a kernel, in bytes of unknown type
   bool creates_memory = false;      // or finds memory of a module
   bool changes_parts = false;       // of modules and libraries: finds them, or ends them
+  bool only_names_memory = false;   // does not access the memory whose addresses it gets
   bool has_varying_values = false;  // which differ from run to run
   bool polls = false;
   bool gets_context = false, is_export_table = false;

@@ -75,6 +75,7 @@ class CallWriter {
   std::string image(const Item &item, const std::string &variable);
   std::string kernel_parameters(const Item &item, const std::string &variable);
   std::string launch_options(const Item &item, const std::string &variable);
+  std::string options(const Buffer &buffer, const std::string &variable);
   std::string bytes(const Item &item, const std::string &variable);
   void words(std::string_view bytes, const std::string &variable);
   void fill(const trace::Type &type, const char *bytes, const std::string &object, std::size_t offset,
