@@ -16,6 +16,7 @@
 #include "pointees.hpp"
 #include "process.hpp"
 #include "recording_format.hpp"
+#include "replayed_entry.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -194,6 +195,7 @@ std::optional<Deviation> Answers::give(const RecordedCall &recorded, const Given
   for (const Buffer &buffer : buffers_of(recorded.slot)) {
     const std::uint64_t to = argument_of(call.slot, call.words, buffer.argument);
     if (!buffer.is_written() || to == 0 || buffer.content == Content::option_values) continue;
+    if (replayed_entry(recorded.slot).exports_handle) continue;  // a file descriptor of the recorded process
     const bool is_given = buffer.content == Content::attribute_values
                               ? give_attribute_values(buffer, recorded, call)
                               : give_buffer(buffer, recorded, to);

@@ -74,6 +74,10 @@ std::uint64_t size_of_pool_attribute(std::uint64_t attribute) {
   return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES ? 4 : 8;
 }
 
+std::uint64_t size_of_shareable_handle(std::uint64_t type) {
+  return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? sizeof(int) : 8;
+}
+
 // The memory that a void * points to; nullopt if it is unknown.
 std::optional<Buffer> untyped(const EntryTraits &traits, const Row &row, std::size_t argument) {
   const std::string_view name = row.parameters[argument].name;
@@ -86,6 +90,12 @@ std::optional<Buffer> untyped(const EntryTraits &traits, const Row &row, std::si
                   .element = 8,
                   .size_of_attribute = is_pool ? size_of_pool_attribute : size_of_pointer_attribute};
     buffer.count = static_cast<std::uint8_t>(*find(row, is_pool ? "attr" : "attribute"));
+    return buffer;
+  }
+  if (traits.base == "cuMemExportToShareableHandle" || traits.base == "cuMemPoolExportToShareableHandle") {
+    if (argument != 0) return std::nullopt;
+    Buffer buffer{.direction = Direction::out, .element = 8, .size_of_attribute = size_of_shareable_handle};
+    buffer.count = static_cast<std::uint8_t>(*find(row, "handleType"));
     return buffer;
   }
   for (const Untyped &one : kUntyped) {

@@ -87,6 +87,9 @@ class Mapping {
   // Replaces words that are addresses of known memory or handles, in bytes of unknown type.
   void replace_words(std::span<char> bytes) const;
 
+  // No address stands for this recorded one, which a call makes that may not be played.
+  void forbid_stand_in(std::uint64_t recorded, std::uint64_t size) { forbidden_[recorded] = size; }
+
   // An object that only the driver can interpret (CUdevResource), as the recorded and the played call
   // returned it.
   void add_opaque(std::string_view recorded, std::string_view replayed);
@@ -113,7 +116,9 @@ class Mapping {
   std::set<Handle> ended_parts_;
   std::map<std::string, std::string, std::less<>> opaque_;  // recorded, replayed
   std::uint64_t ended_graphs_ = 0;
+  std::optional<std::uint64_t> stand_in(std::uint64_t recorded) const;
   mutable StandIns stand_ins_;
+  std::map<std::uint64_t, std::uint64_t> forbidden_;  // size by address
 };
 
 // Returns whether the name of a parameter or field of an address type tells that it is a number.

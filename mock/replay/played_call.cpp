@@ -63,11 +63,14 @@ char *HostMemory::allocate(std::uint64_t size) {
   if (__builtin_add_overflow(size, std::uint64_t{kSlack + kAlignment}, &whole)) throw std::bad_alloc();
   char *memory = nullptr;
   if (whole > kChunk / 4) {
-    memory = others_.emplace_back(std::make_unique<char[]>(whole)).get();
+    // Large memory takes no pages before it is used.
+    memory = others_.emplace_back(static_cast<char *>(std::calloc(whole, 1))).get();
+    if (memory == nullptr) throw std::bad_alloc();
   } else {
     if (chunk_ == nullptr || kChunk - used_ < whole) {
       if (chunk_ != nullptr) others_.push_back(std::move(chunk_));
-      chunk_.reset(new char[kChunk]);
+      chunk_.reset(static_cast<char *>(std::calloc(kChunk, 1)));
+      if (chunk_ == nullptr) throw std::bad_alloc();
       used_ = 0;
     }
     memory = chunk_.get() + used_;
@@ -97,6 +100,8 @@ std::optional<std::string> PlayedCall::prepare() {
   try {
     for (const ReplayedEntry::Argument &argument : entry_.arguments)
       if (auto reason = prepare_argument(argument)) return reason;
+    if (entry_.imports_handle)
+      if (auto reason = replace_imported()) return reason;
     set_host_memory();
     if (entry_.adds_host_node) lacks_ = kLacksHostNode;
     if (entry_.enqueues_host_function) set_host_function();
@@ -200,6 +205,11 @@ std::optional<std::string> PlayedCall::provide(const Buffer &buffer, std::uint64
       set(buffer.argument, allocate(sizeof(void *)));
       return std::nullopt;
     case Content::attribute_values:
+      if (after == nullptr && call_.result != CUDA_SUCCESS) {
+        set(buffer.argument,
+            make_unread_values(count_of_attribute_values(cushim_entry(call_.slot)->base, words_)));
+        return std::nullopt;
+      }
       if (after == nullptr) return "the values that it wrote were not recorded";
       if (unpack(after->bytes).size() != count_of_attribute_values(cushim_entry(call_.slot)->base, words_))
         return "the values that it wrote are damaged";
@@ -257,6 +267,7 @@ std::optional<std::string> PlayedCall::provide_objects(const Buffer &buffer, std
   const bool is_operand =
       is_source_of_batch(call_.slot, buffer.argument) || is_destination_of_batch(call_.slot, buffer.argument);
   for (std::uint64_t at = 0; at + buffer.element <= size; at += buffer.element) {
+    if (call_.result == CUDA_SUCCESS) clear_unused_operands(*buffer.type, to + at);
     if (auto reason = provide_pointees(buffer, to + at, at)) return reason;
     if (is_operand && accesses_memory() &&
         mapping_.live_memory_at(bits_at(to + at, buffer.element)) == nullptr) {
@@ -336,11 +347,37 @@ void PlayedCall::follow_parts() {
                       argument_of(call_.slot, call_.words, 1));
 }
 
-void PlayedCall::close_exported() const {
+void PlayedCall::keep_exported() const {
   if (static_cast<std::uint32_t>(words_[2]) != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return;
-  int descriptor = -1;
-  std::memcpy(&descriptor, reinterpret_cast<const void *>(words_[0]), sizeof descriptor);
-  close(descriptor);
+  const Item *const item = item_of(call_.after, 0);
+  const auto descriptor = static_cast<int>(bits_at(reinterpret_cast<const char *>(words_[0]), sizeof(int)));
+  if (item != nullptr && item->bytes.size() >= sizeof(int))
+    replay_.descriptors.add(static_cast<int>(bits_at(item->bytes.data(), sizeof(int))), descriptor);
+  else
+    close(descriptor);
+}
+
+int PlayedCall::recorded_descriptor() const {
+  if (cushim_entry(call_.slot)->base != std::string_view("cuImportExternalMemory"))
+    return static_cast<int>(call_.words[1]);
+  const Item *const item = item_of(call_.after, 1);
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
+  if (item == nullptr || item->bytes.size() < sizeof description) return -1;
+  std::memcpy(&description, item->bytes.data(), sizeof description);
+  return description.type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ? description.handle.fd : -1;
+}
+
+std::optional<std::string> PlayedCall::replace_imported() {
+  const auto descriptor = replay_.descriptors.find(recorded_descriptor());
+  const bool is_external = cushim_entry(call_.slot)->base == std::string_view("cuImportExternalMemory");
+  if (!descriptor && words_[1] == 0) return std::nullopt;
+  if (!descriptor) return is_external ? kLacksOtherInterface : "it needs an object of another process";
+  if (is_external)
+    std::memcpy(reinterpret_cast<char *>(words_[1]) + offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, handle.fd),
+                &*descriptor, sizeof *descriptor);
+  else
+    words_[1] = static_cast<std::uint64_t>(*descriptor);
+  return std::nullopt;
 }
 
 }  // namespace cushim::replay

@@ -7,6 +7,7 @@
 #include <cushim/replay/recording.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 
 #include "buffers.hpp"
 #include "compare.hpp"
+#include "descriptors.hpp"
 #include "mapping.hpp"
 #include "option_values.hpp"
 #include "played_functions.hpp"
@@ -36,9 +38,12 @@ class HostMemory {
   void reset();
 
  private:
-  std::unique_ptr<char[]> chunk_;  // for small pieces
-  std::size_t used_ = 0;           // of the chunk
-  std::vector<std::unique_ptr<char[]>> others_;
+  struct Free {
+    void operator()(char *memory) const noexcept { std::free(memory); }
+  };
+  std::unique_ptr<char[], Free> chunk_;  // for small pieces
+  std::size_t used_ = 0;                 // of the chunk
+  std::vector<std::unique_ptr<char[], Free>> others_;
 };
 
 // Memory that the calls of a thread use one after the other.
@@ -60,6 +65,7 @@ struct Replay {
   HostMemory kept{};
   RecordedFunctions recorded_functions{};
   PlayedFunctions functions{};
+  Descriptors descriptors{};
   // Waits until all calls have begun that began before this count of begins and ends.
   std::function<void(std::uint64_t)> wait_for{};
 };
@@ -94,8 +100,11 @@ class PlayedCall {
 
  private:
   std::optional<std::string> prepare_argument(const ReplayedEntry::Argument &argument);
-  // Closes the file descriptor that the call exported: no other process can get it.
-  void close_exported() const;
+  // Keeps the file descriptor that the call exported.
+  void keep_exported() const;
+  // Replaces the file descriptor that the call imports. Returns the reason if this process did not export it.
+  std::optional<std::string> replace_imported();
+  int recorded_descriptor() const;
   std::optional<std::string> provide(const Buffer &buffer, std::uint64_t address);
   std::optional<std::string> provide_data(const Buffer &buffer, std::uint64_t address, std::uint64_t size);
   // Provides the memory of the host that an operand of a batch of copies is, and writes its address.
@@ -114,6 +123,8 @@ class PlayedCall {
   std::optional<Difference> compare_options_of_failure() const;
   // Returns an array of pointers to memory for each value.
   char *make_attribute_values(std::string_view item);
+  // The same for a call that failed, whose values are not compared.
+  char *make_unread_values(std::uint64_t count);
   // Provides the memory that pointers in a structure point to, and sets the pointers to null so that
   // Mapping::replace() ignores them. `offset` is that of the structure in the argument's memory.
   std::optional<std::string> provide_pointees(const Buffer &buffer, char *structure, std::uint64_t offset);

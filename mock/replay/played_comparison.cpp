@@ -23,7 +23,10 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
                       .recorded = trace::result_name(call_.result),
                       .replayed = trace::result_name(result)};
   if (result != CUDA_SUCCESS) return compares_values ? compare_options_of_failure() : std::nullopt;
-  if (entry_.exports_handle) close_exported();
+  if (entry_.exports_handle) keep_exported();
+  // The call now owns it.
+  if (entry_.imports_handle && cushim_entry(call_.slot)->base == std::string_view("cuImportExternalMemory"))
+    replay_.descriptors.release(recorded_descriptor());
   if (entry_.creates_memory) add_memory();
   if (entry_.changes_parts) follow_parts();
   std::optional<Difference> first;
@@ -47,6 +50,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
 
 std::optional<Difference> PlayedCall::compare_buffer(const Buffer &buffer, const Item &item,
                                                      bool compares_values) {
+  if (entry_.exports_handle) return std::nullopt;  // a file descriptor
   const trace::Parameter &parameter = trace::row_of(call_.slot).parameters[buffer.argument];
   const auto difference = [&](std::string recorded, std::string replayed) {
     return Difference{.what = std::string(parameter.name),

@@ -59,6 +59,14 @@ char *PlayedCall::make_attribute_values(std::string_view item) {
   return array;
 }
 
+char *PlayedCall::make_unread_values(std::uint64_t count) {
+  constexpr std::uint64_t kMost = 256, kSize = 4096;
+  char *const array = allocate(std::min(count, kMost) * sizeof(char *)), *const value = allocate(kSize);
+  for (std::uint64_t i = 0; i < std::min(count, kMost); ++i)
+    std::memcpy(array + i * sizeof value, static_cast<const void *>(&value), sizeof value);
+  return array;
+}
+
 std::optional<Unequal> PlayedCall::compare_attribute_values(std::string_view item) {
   const std::string_view base = cushim_entry(call_.slot)->base;
   const auto recorded = unpack(item);

@@ -35,6 +35,7 @@ class Player : public std::enable_shared_from_this<Player> {
       std::iota(played_.begin(), played_.end(), std::size_t{0});
     }
     replay_.recorded_process = recording.process();
+    if (options_.calls) find_memory();
     if (recording.has_export_tables()) find_contexts();
     if (recording.has_host_functions()) find_host_functions();
     if (options_.on_one_thread) {
@@ -189,6 +190,13 @@ class Player : public std::enable_shared_from_this<Player> {
                                                                : contexts_.begin()->second;
     const auto next = seen.lower_bound(call);
     return replay_.mapping.handle("context", next != seen.end() ? next->second : std::prev(next)->second);
+  }
+
+  // Calls that are left out make the memory of others.
+  void find_memory() {
+    for (const RecordedCall &call : calls_)
+      if (const auto memory = memory_created_by(call))
+        replay_.mapping.forbid_stand_in(memory->address, memory->size);
   }
 
   void find_host_functions() {

@@ -38,10 +38,8 @@ void add_array(std::vector<Pointee> &all, std::size_t offset, const T *array, st
 
 template <class Copy>
 HostRows rows_of(const Copy &copy, std::uint64_t x, std::uint64_t y, std::uint64_t pitch) {
-  return {.first = y * pitch + x,
-          .width = copy.WidthInBytes,
-          .rows = copy.Height,
-          .pitch = pitch != 0 ? pitch : copy.WidthInBytes + x};
+  const std::uint64_t distance = pitch != 0 ? pitch : copy.WidthInBytes + x;
+  return {.first = y * distance + x, .width = copy.WidthInBytes, .rows = copy.Height, .pitch = distance};
 }
 
 // Sets the members that only copies of three dimensions have.
@@ -53,18 +51,20 @@ HostRows with_slices(HostRows rows, const Copy &copy, std::uint64_t z, std::uint
   return rows;
 }
 
-// Adds the rows at an end of a copy, if it is in host memory, or at an address that may be of the host.
 struct Pointed {
   std::size_t offset = 0;  // of the pointer in the structure
   const void *address = nullptr;
 };
+
+// Adds the rows at an end of a copy, if it is in host memory, or at an address of a device that may be that
+// of memory of the host.
 void add_rows(std::vector<Pointee> &all, CUmemorytype type, Content content, const HostRows &rows,
-              Pointed host, Pointed unified) {
+              Pointed host, Pointed device) {
   if (type == CU_MEMORYTYPE_HOST)
     add(all, {.content = content, .offset = host.offset, .rows = rows}, host.address);
-  else if (type == CU_MEMORYTYPE_UNIFIED)
-    add(all, {.content = content, .offset = unified.offset, .rows = rows, .may_be_of_device = true},
-        unified.address);
+  else if (type == CU_MEMORYTYPE_UNIFIED || (type == CU_MEMORYTYPE_DEVICE && content == Content::rows_read))
+    add(all, {.content = content, .offset = device.offset, .rows = rows, .may_be_of_device = true},
+        device.address);
 }
 
 std::vector<Pointee> pointees_of(const CUDA_MEMCPY2D &copy) {

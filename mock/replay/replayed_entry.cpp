@@ -15,9 +15,7 @@ using ArgumentKind = ReplayedEntry::Argument::Kind;
 using TypeKind = trace::Type::Kind;
 
 bool needs_another_process(std::string_view base) {
-  for (const char *name : {"cuIpcOpen", "cuMemImport", "cuMemPoolImport"})
-    if (base.starts_with(name)) return true;
-  return false;
+  return base.starts_with("cuIpcOpen") || base == "cuMemPoolImportPointer";
 }
 
 bool is_passed_as_recorded(TypeKind kind) {
@@ -43,18 +41,21 @@ ReplayedEntry make_entry(int slot) {
   const std::string_view base = traits.base;
   ReplayedEntry entry{
       .exports_handle = base == "cuMemExportToShareableHandle" || base == "cuMemPoolExportToShareableHandle",
+      .imports_handle = base == "cuMemImportFromShareableHandle" ||
+                        base == "cuMemPoolImportFromShareableHandle" || base == "cuImportExternalMemory",
       .enqueues_host_function = base == "cuLaunchHostFunc" || base == "cuStreamAddCallback",
       .adds_host_node = base == "cuGraphAddHostNode",
       .sets_parameters = base == "cuParamSetv",
       .creates_memory = may_create_memory(slot),
-      .only_names_memory = traits.is_query || base.starts_with("cuTensorMap"),
-      .has_varying_values =
-          base == "cuMemGetInfo" || base == "cuGetProcAddress" || base == "cuGetExportTable",
+      .only_names_memory =
+          traits.is_query || base.starts_with("cuTensorMap") || base.starts_with("cuTexRefSetAddress"),
+      .has_varying_values = base == "cuMemGetInfo" || base == "cuGetProcAddress" ||
+                            base == "cuGetExportTable" || base == "cuLogsCurrent",
       .polls = traits.wait == mock::EntryTraits::Wait::polls,
       .gets_context = base == "cuCtxGetCurrent",
       .is_export_table = base == "cuGetExportTable"};
   if (needs_another_process(base)) entry.why_not = "it needs an object of another process";
-  if (base.starts_with("cuImportExternal")) entry.why_not = "it needs a file descriptor of another interface";
+  if (base == "cuImportExternalSemaphore") entry.why_not = kLacksOtherInterface;
   const bool finds_part = row.parameters.size() >= 2 && row.parameters[0].type->pointee != nullptr &&
                           row.parameters[0].type->pointee->kind == TypeKind::handle &&
                           row.parameters[1].type->kind == TypeKind::handle;
@@ -64,6 +65,7 @@ ReplayedEntry make_entry(int slot) {
     const ArgumentKind kind = kind_of_argument(slot, i, entry);
     const bool is_number = kind == ArgumentKind::other && is_passed_as_recorded(parameter.type->kind);
     if (is_number || (kind == ArgumentKind::address && is_number_name(parameter.name))) continue;
+    if (entry.imports_handle && i == 1 && buffer_of(slot, i) == nullptr) continue;  // replaced by its number
     entry.arguments.push_back({.kind = kind,
                                .index = static_cast<std::uint8_t>(i),
                                .word = parameter.word,

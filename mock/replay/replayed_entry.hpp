@@ -12,6 +12,8 @@
 
 namespace cushim::replay {
 
+inline constexpr const char *kLacksOtherInterface = "it needs a file descriptor of another interface";
+
 struct ReplayedEntry {
   // How the replay makes an argument of the recorded one.
   struct Argument {
@@ -33,6 +35,7 @@ struct ReplayedEntry {
   std::vector<Argument> arguments{};  // without numbers, which are passed as they were recorded
   const char *why_not = nullptr;      // why its calls are not replayed; null: they are
   bool exports_handle = false;        // writes a handle for other processes to its first argument
+  bool imports_handle = false;        // its second argument is such a handle, or a structure that has one
   bool enqueues_host_function = false;
   bool adds_host_node = false;
   bool sets_parameters = false;     // of a kernel, in bytes of unknown type

@@ -74,4 +74,26 @@ std::optional<std::string> replace_unions(const trace::Type &type, const char *r
   return std::nullopt;
 }
 
+void clear_unused_operands(const trace::Type &type, char *object) {
+  const auto clear = [&](auto copy) {
+    std::memcpy(&copy, object, sizeof copy);
+    const auto is_device = [](CUmemorytype memory) {
+      return memory == CU_MEMORYTYPE_DEVICE || memory == CU_MEMORYTYPE_UNIFIED;
+    };
+    if (copy.srcMemoryType != CU_MEMORYTYPE_HOST) copy.srcHost = nullptr;
+    if (copy.srcMemoryType != CU_MEMORYTYPE_ARRAY) copy.srcArray = nullptr;
+    if (!is_device(copy.srcMemoryType)) copy.srcDevice = 0;
+    if (copy.dstMemoryType != CU_MEMORYTYPE_HOST) copy.dstHost = nullptr;
+    if (copy.dstMemoryType != CU_MEMORYTYPE_ARRAY) copy.dstArray = nullptr;
+    if (!is_device(copy.dstMemoryType)) copy.dstDevice = 0;
+    std::memcpy(object, &copy, sizeof copy);
+  };
+  if (&type == &trace::type_of<CUDA_MEMCPY2D>())
+    clear(CUDA_MEMCPY2D{});
+  else if (&type == &trace::type_of<CUDA_MEMCPY3D>())
+    clear(CUDA_MEMCPY3D{});
+  else if (&type == &trace::type_of<CUDA_MEMCPY3D_PEER>())
+    clear(CUDA_MEMCPY3D_PEER{});
+}
+
 }  // namespace cushim::replay

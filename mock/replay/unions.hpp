@@ -14,4 +14,7 @@ namespace cushim::replay {
 std::optional<std::string> replace_unions(const trace::Type &type, const char *recorded, char *object,
                                           const Mapping &mapping);
 
+// Sets the members of a copy that its memory types do not name to 0. A program may leave anything there.
+void clear_unused_operands(const trace::Type &type, char *object);
+
 }  // namespace cushim::replay

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects that a recorded program names in structures and unions, finds in arrays of the driver, or maps.
 #include <cushim/exact.hpp>
+#include <cushim/mock/hook.hpp>
 
 #include <cstring>
 
@@ -166,6 +167,79 @@ TEST_F(PlayedObjects, Launches_may_have_the_address_of_an_empty_array_of_attribu
     EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
   });
 }
+
+#if CUDA_VERSION >= 12050
+// A driver that writes a number of its process into the bytes of resources which only it can interpret, as
+// the real driver writes addresses there. It counts resources that do not have its number.
+class StampedResources {
+ public:
+  StampedResources(Driver &driver, unsigned char stamp)
+      : gets_(hook::replace<&cuDeviceGetDevResource>(
+            driver,
+            [stamp](const auto &next, CUdevice device, CUdevResource *resource, CUdevResourceType type) {
+              const CUresult result = next(device, resource, type);
+              if (result == CUDA_SUCCESS) stamp_of(*resource) = stamp;
+              return result;
+            })),
+        splits_(hook::replace<&cuDevSmResourceSplitByCount>(
+            driver,
+            [this, stamp](const auto &next, CUdevResource *result, unsigned *groups,
+                          const CUdevResource *input, CUdevResource *rest, unsigned flags, unsigned least) {
+              CUdevResource own = *input;
+              if (stamp_of(own) != stamp) ++foreign_;
+              stamp_of(own) = 0;
+              return next(result, groups, &own, rest, flags, least);
+            })) {}
+  int foreign() const { return foreign_; }
+
+ private:
+  static unsigned char &stamp_of(CUdevResource &resource) {
+    return resource._internal_padding[sizeof resource._internal_padding - 1];
+  }
+  int foreign_ = 0;
+  hook::Hook gets_, splits_;
+};
+
+TEST_F(PlayedObjects, Resources_of_a_device_are_those_that_the_calls_of_the_replay_return) {
+  const auto program = [](Driver &driver, CUresult changed_by_program) {
+    make_context(driver);
+    CUdevResource all{}, groups[2]{}, rest{};
+    unsigned count = 2;
+    EXPECT_EQ(driver.cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuDevSmResourceSplitByCount(groups, &count, &all, &rest, 0, 8), CUDA_SUCCESS);
+    all.sm.smCount -= 1;
+    EXPECT_EQ(driver.cuDevSmResourceSplitByCount(groups, &count, &all, &rest, 0, 8), changed_by_program);
+    CUdevResource none{};
+    EXPECT_NE(driver.cuDevSmResourceSplitByCount(groups, &count, &none, &rest, 0, 8), CUDA_SUCCESS);
+  };
+  {
+    const sim::Machine machine;
+    StampedResources stamps(machine.driver(), 1);
+    const replay::Recorder recorder(machine.driver(), file_, RecordData::full);
+    program(machine.driver(), CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  }
+  const Recording recording = Recording::read(file_);
+  const sim::Machine machine;
+  StampedResources stamps(machine.driver(), 2);
+  const Report report = play(recording, machine.driver());
+  EXPECT_EQ(report.replayed, recording.calls().size());
+  EXPECT_TRUE(report.differences.empty());
+  EXPECT_EQ(stamps.foreign(), 1) << "the one that no call returned";
+}
+
+TEST_F(PlayedObjects, A_call_with_a_resource_of_unknown_origin_is_not_made) {
+  const Recording recording = recording_of([](Driver &driver) {
+    CUdevResource made{};
+    unsigned count = 1;
+    std::memset(&made, 0x41, sizeof made);
+    made.type = CU_DEV_RESOURCE_TYPE_SM;
+    EXPECT_NE(driver.cuDevSmResourceSplitByCount(nullptr, &count, &made, nullptr, 0, 8), CUDA_SUCCESS);
+  });
+  const Report report = play_elsewhere(recording);
+  ASSERT_EQ(report.not_replayed.size(), 1U);
+  EXPECT_EQ(report.not_replayed[0].reason, "no recorded call returned its resource of a device");
+}
+#endif
 
 TEST_F(PlayedObjects, Addresses_of_a_reservation_are_known_after_a_part_of_it_was_mapped) {
   expect_equal([](Driver &driver) {

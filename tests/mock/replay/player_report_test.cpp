@@ -40,14 +40,16 @@ TEST_F(Player, Imports_of_external_semaphores_are_reported_with_the_calls_that_n
   EXPECT_THAT(report.not_replayed[1].reason, HasSubstr("is unknown"));
 }
 
-TEST_F(Player, Handles_for_other_processes_are_exported_and_imports_are_reported) {
+TEST_F(Player, Imports_of_a_descriptor_of_another_process_are_reported) {
   const Recording recording = recording_of([](Driver &driver) {
+    const sim::Machine other;
     const CUmemPoolProps properties = pool_of_device(0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     CUmemoryPool pool = nullptr, imported = nullptr;
     int descriptor = -1;
-    EXPECT_EQ(driver.cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuMemPoolExportToShareableHandle(&descriptor, pool,
-                                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+    make_context(other.driver());
+    EXPECT_EQ(other.driver().cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+    EXPECT_EQ(other.driver().cuMemPoolExportToShareableHandle(&descriptor, pool,
+                                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
               CUDA_SUCCESS);
     driver.cuMemPoolImportFromShareableHandle(
         &imported, reinterpret_cast<void *>(static_cast<std::intptr_t>(descriptor)),
@@ -59,30 +61,6 @@ TEST_F(Player, Handles_for_other_processes_are_exported_and_imports_are_reported
   ASSERT_EQ(report.not_replayed.size(), 1U);
   EXPECT_EQ(report.not_replayed[0].symbol, "cuMemPoolImportFromShareableHandle");
 }
-
-#if CUDA_VERSION >= 12080
-TEST_F(Player, Batches_of_copies_of_pageable_memory_are_not_made) {
-  const Recording recording = recording_of([](Driver &driver) {
-    char from[16] = {};
-    CUdeviceptr to = 0;
-    std::size_t failed = 0;
-    CUstream stream = nullptr;
-    driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-    driver.cuMemAlloc(&to, sizeof from);
-    CUDA_MEMCPY3D_BATCH_OP copy{};
-    copy.src.type = copy.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
-    copy.src.op.ptr.ptr = reinterpret_cast<CUdeviceptr>(from);
-    copy.dst.op.ptr.ptr = to;
-    copy.extent = {sizeof from, 1, 1};
-    copy.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    EXPECT_EQ(exact::cuMemcpy3DBatchAsync_v12080(driver)(1, &copy, &failed, 0, stream), CUDA_SUCCESS);
-    driver.cuStreamSynchronize(stream);
-  });
-  const Report report = play_elsewhere(recording);
-  ASSERT_EQ(report.not_replayed.size(), 1U);
-  EXPECT_EQ(report.not_replayed[0].reason, "the memory of src is unknown");
-}
-#endif
 
 TEST_F(Player, The_first_call_with_another_result_is_named) {
   const Recording recording = recording_of([](Driver &driver) {
