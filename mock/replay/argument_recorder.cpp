@@ -42,7 +42,7 @@ void ArgumentRecorder::before(HostVisibleMemory &watched, KernelParameters &kern
       copy(buffer, address, size_of(buffer, slot_, words_, read), read);
     if (buffer.content == Content::option_values) copy_options_read(buffer, address);
     if (is_source_of_batch(slot_, buffer.argument)) copy_sources(buffer, address);
-    if (buffer.has_pointees) copy_pointees(buffer, address, nullptr, CUDA_SUCCESS);
+    if (buffer.has_pointees) copy_pointees(buffer, address, nullptr, false);
   }
 }
 
@@ -83,7 +83,7 @@ void ArgumentRecorder::after(HostVisibleMemory &watched, KernelParameters &kerne
         copy_options_written(buffer, address);
         break;
       case Content::kernel_parameters:
-        if (const auto parameters = parameters_of(kernel_in_arguments(), address, kernels, result))
+        if (const auto parameters = parameters_of(kernel_in_arguments(), address, kernels, has_succeeded))
           put_item(buffer, *parameters);
         break;
       case Content::launch_options:
@@ -107,7 +107,7 @@ void ArgumentRecorder::after(HostVisibleMemory &watched, KernelParameters &kerne
         } else {
           copy(buffer, address, size, reader);
         }
-        if (buffer.has_pointees) copy_pointees(buffer, address, &kernels, result);
+        if (buffer.has_pointees) copy_pointees(buffer, address, &kernels, has_succeeded);
         break;
       }
     }
@@ -229,12 +229,10 @@ HostVisibleMemory::CallOfProgram ArgumentRecorder::call_of_program(std::uint64_t
 }
 
 std::optional<std::string> ArgumentRecorder::parameters_of(CUfunction kernel, std::uint64_t address,
-                                                           KernelParameters &kernels, CUresult result) {
+                                                           KernelParameters &kernels, bool has_succeeded) {
   if (kernel == nullptr) return std::nullopt;
-  const bool has_succeeded = result == CUDA_SUCCESS;
-  // The kernel of a call that failed with another code may be none.
-  const bool is_kernel = has_succeeded || result == CUDA_ERROR_INVALID_VALUE;
-  const auto sizes = is_kernel ? kernels.sizes(kernel) : kernels.known_sizes(kernel);
+  // The kernel of a call that failed may be none: the driver is not asked about it.
+  const auto sizes = has_succeeded ? kernels.sizes(kernel) : kernels.known_sizes(kernel);
   if (sizes == nullptr) return std::nullopt;
   const auto reader = has_succeeded ? read_valid : read;
   std::string all;
@@ -279,8 +277,7 @@ void ArgumentRecorder::put_pointee(const Buffer &buffer, std::uint64_t offset, b
 }
 
 void ArgumentRecorder::copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels,
-                                     CUresult result) {
-  const bool has_succeeded = result == CUDA_SUCCESS;
+                                     bool has_succeeded) {
   const bool is_before = kernels == nullptr;
   std::string object(buffer.element, '\0');
   const std::uint64_t size = size_of(buffer, slot_, words_, read);
@@ -304,7 +301,7 @@ void ArgumentRecorder::copy_pointees(const Buffer &buffer, std::uint64_t address
           break;
         }
         case Pointee::Content::kernel_parameters:
-          if (const auto parameters = parameters_of(pointee.kernel, pointee.address, *kernels, result))
+          if (const auto parameters = parameters_of(pointee.kernel, pointee.address, *kernels, has_succeeded))
             put_pointee(buffer, offset, false, *parameters);
           break;
         case Pointee::Content::launch_options:

@@ -61,12 +61,13 @@ class ArgumentRecorder {
   void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);
   // Copies the memory that pointers in structures point to; before the call (`kernels` is null), only the
   // program's data.
-  void copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels, CUresult result);
+  void copy_pointees(const Buffer &buffer, std::uint64_t address, KernelParameters *kernels,
+                     bool has_succeeded);
   void put_pointee(const Buffer &buffer, std::uint64_t offset, bool is_data, std::string_view bytes);
   // Returns the parameters of the kernel that the call launches, as an item has them; nullopt if their sizes
-  // are unknown. `result` is that of the call.
+  // are unknown.
   static std::optional<std::string> parameters_of(CUfunction kernel, std::uint64_t address,
-                                                  KernelParameters &kernels, CUresult result);
+                                                  KernelParameters &kernels, bool has_succeeded);
   CUfunction kernel_in_arguments() const;
   HostVisibleMemory::CallOfProgram call_of_program(std::uint64_t begin) const;
   void put_changes(const std::vector<HostVisibleMemory::Change> &changes);

@@ -160,12 +160,14 @@ TEST_F(PlayedAddresses, A_process_that_imports_what_it_has_exported_gets_its_own
   });
 }
 
-TEST_F(PlayedAddresses, A_launch_that_failed_is_made_with_its_parameters) {
+TEST_F(PlayedAddresses, A_failed_launch_of_a_kernel_that_was_launched_before_is_made_again) {
   expect_equal([](Driver &driver) {
     const CUfunction kernel = kernel_of(driver, kAdd, "add");
     CUdeviceptr memory = 0;
     unsigned add = 1;
     void *parameters[] = {&memory, &add};
+    EXPECT_EQ(driver.cuMemAlloc(&memory, 4), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuLaunchKernel(kernel, 1, 1, 1, 5000, 1, 1, 0, nullptr, parameters, nullptr),
               CUDA_ERROR_INVALID_VALUE);
   });
