@@ -19,7 +19,7 @@ using Kind = Type::Kind;
 std::optional<Unequal> compare_handles(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed,
                                        bool creates, Mapping &mapping) {
   const auto expected = mapping.handle_of_kind(kind, recorded);
-  if (recorded <= 2 || replayed == 0) {
+  if (is_special(kind, recorded) || replayed == 0) {
     if (recorded == replayed) return std::nullopt;
   } else if (!creates && expected == replayed) {
     return std::nullopt;
@@ -79,14 +79,17 @@ std::optional<Unequal> compare(const Type &type, const char *recorded, const cha
       return compare_addresses(before, now, creates, mapping);
     case Kind::pointer:
       // Host functions and their data are replaced, and the image of a linker is anywhere.
-      if (name == "fn" || name == "userData" || name == "cubinOut") return std::nullopt;
+      if (name == "fn" || name == "userData" || name == "cubinOut" || name == "accessDescs")
+        return std::nullopt;
       return compare_addresses(before, now, creates, mapping);
     case Kind::enumeration:
     case Kind::signed_number:
     case Kind::unsigned_number:
-      if (before == now && before < 4096) return std::nullopt;
-      // A conditional handle is a number. Small ones are too common to be replaced.
-      if (name == "pHandle_out" && before >= 4096) return compare_handles("", before, now, true, mapping);
+      // A conditional handle is a number. Kernels get it as a parameter, in which small ones are not found.
+      if (name == "pHandle_out") {
+        mapping.add_handle("", before, now);
+        return compare_handles(kConditionalHandle, before, now, true, mapping);
+      }
       return is_id(name) ? std::nullopt : compare_numbers(type, before, now);
     case Kind::structure:
       for (const Field &field : *type.fields)

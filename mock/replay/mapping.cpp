@@ -22,10 +22,14 @@ void CUDA_CB do_nothing_in_stream(CUstream, CUresult, void *) {}
 // An opaque object that differs in more bytes from each known one was not returned by a call.
 constexpr std::size_t kMostChanged = 8;
 
-// Null, and the legacy and per-thread streams.
-bool is_special(std::uint64_t handle) { return handle <= 2; }
+// Smaller handles without a type (textures, surfaces) are not looked for in bytes of unknown type.
+constexpr std::uint64_t kLeastFoundHandle = 4096;
 
 }  // namespace
+
+bool is_special(std::string_view kind, std::uint64_t handle) {
+  return handle == 0 || (handle <= 2 && kind == mock::noun_of<CUstream>);
+}
 
 bool is_number_name(std::string_view name) {
   for (const char *part : {"lags", "ize", "ytes", "ount", "ffset", "Id", "id_out", "value", "maximum"})
@@ -84,7 +88,7 @@ char *Mapping::host_memory(std::uint64_t recorded, std::uint64_t size) const {
 }
 
 void Mapping::add_handle(std::string_view kind, std::uint64_t recorded, std::uint64_t replayed) {
-  if (is_special(recorded)) return;
+  if (is_special(kind, recorded)) return;
   if (!ended_parts_.empty()) ended_parts_.erase({std::string(kind), recorded});
   std::vector<Known> &all = handles_[recorded];
   const auto known = std::ranges::find(all, kind, &Known::kind);
@@ -146,9 +150,22 @@ std::optional<std::uint64_t> Mapping::any(std::uint64_t recorded) const {
   return handle("", recorded);
 }
 
+void Mapping::replace_parameter(std::span<char> bytes) const {
+  if (bytes.size() == sizeof(std::uint64_t)) {
+    const std::uint64_t word = bits_at(bytes.data(), sizeof word);
+    if (const auto replayed = textures_.contains(word) ? handle("", word) : std::nullopt) {
+      std::memcpy(bytes.data(), &*replayed, sizeof *replayed);
+      return;
+    }
+  }
+  replace_words(bytes);
+}
+
 void Mapping::replace_words(std::span<char> bytes) const {
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t))
-    if (const auto replayed = any(bits_at(&bytes[at], sizeof(std::uint64_t))))
+    if (const std::uint64_t word = bits_at(&bytes[at], sizeof word); word < kLeastFoundHandle)
+      continue;
+    else if (const auto replayed = any(word))
       std::memcpy(&bytes[at], &*replayed, sizeof *replayed);
 }
 
@@ -191,7 +208,7 @@ std::optional<std::string> Mapping::replace(const Type &type, void *value, std::
   std::optional<std::uint64_t> replayed;
   switch (type.kind) {
     case Kind::handle:
-      if (is_special(bits)) return std::nullopt;
+      if (is_special(type.name, bits)) return std::nullopt;
       replayed = handle(type.name, bits);
       if (!replayed) return std::string("its ") + type.name + " is unknown";
       break;

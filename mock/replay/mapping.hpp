@@ -19,6 +19,9 @@
 
 namespace cushim::replay {
 
+// The kind of the handles of conditional nodes, which have no type of their own.
+inline constexpr const char *kConditionalHandle = "conditional handle";
+
 class Mapping {
  public:
   struct Memory {
@@ -84,6 +87,11 @@ class Mapping {
   // As replace(), for an address of a device.
   std::optional<std::string> replace_address(std::uint64_t &word, std::string_view name,
                                              bool accesses_memory) const;
+  // A texture or surface object exists, or does not exist any more. Its handle may be a small number.
+  void add_texture(std::uint64_t recorded) { textures_.insert(recorded); }
+  void end_texture(std::uint64_t recorded) { textures_.erase(recorded); }
+  // Replaces a parameter of a kernel: as replace_words(), or, if it has 8 bytes, the handle of a texture.
+  void replace_parameter(std::span<char> bytes) const;
   // Replaces words that are addresses of known memory or handles, in bytes of unknown type.
   void replace_words(std::span<char> bytes) const;
 
@@ -114,12 +122,16 @@ class Mapping {
   std::unordered_map<std::uint64_t, std::vector<Known>> handles_;  // by recorded handle
   std::map<Handle, std::set<Handle>> parts_;
   std::set<Handle> ended_parts_;
+  std::set<std::uint64_t> textures_;                        // recorded handles
   std::map<std::string, std::string, std::less<>> opaque_;  // recorded, replayed
   std::uint64_t ended_graphs_ = 0;
   std::optional<std::uint64_t> stand_in(std::uint64_t recorded) const;
   mutable StandIns stand_ins_;
   std::map<std::uint64_t, std::uint64_t> forbidden_;  // size by address
 };
+
+// Returns whether a handle means the same in each process: null, the legacy and the per-thread stream.
+bool is_special(std::string_view kind, std::uint64_t handle);
 
 // Returns whether the name of a parameter or field of an address type tells that it is a number.
 bool is_number_name(std::string_view name);

@@ -312,6 +312,30 @@ void PlayedCall::add_memory() {
                                         .is_reservation = memory->is_reservation});
 }
 
+void PlayedCall::add_memory_of_node() {
+  const std::string_view base = cushim_entry(call_.slot)->base;
+  const bool is_own = base == "cuGraphAddMemAllocNode";
+  if (!is_own && base != "cuGraphAddNode") return;
+  const std::size_t argument = trace::row_of(call_.slot).parameters.size() - 1;
+  const Item *const item = item_of(call_.after, argument);
+  const char *const replayed = reinterpret_cast<const char *>(argument_of(call_.slot, words_, argument));
+  CUDA_MEM_ALLOC_NODE_PARAMS_v1 before{}, now{};
+  std::size_t at = 0;
+#if CUDA_VERSION >= 12020
+  if (!is_own) {
+    at = offsetof(CUgraphNodeParams, alloc);
+    CUgraphNodeType type{};
+    if (item == nullptr || item->bytes.size() < sizeof type) return;
+    std::memcpy(&type, item->bytes.data(), sizeof type);
+    if (type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) return;
+  }
+#endif
+  if (item == nullptr || item->bytes.size() < at + sizeof before) return;
+  std::memcpy(&before, item->bytes.data() + at, sizeof before);
+  std::memcpy(&now, replayed + at, sizeof now);
+  if (before.dptr != 0) mapping_.add_memory(before.dptr, {.size = before.bytesize, .replayed = now.dptr});
+}
+
 void PlayedCall::end_memory() {
   const EntryTraits &traits = mock::traits_of(call_.slot);
   // Earlier work in the stream, or a graph, may still use it.
@@ -328,13 +352,21 @@ void PlayedCall::follow_parts() {
       mapping_.end_all_parts();
     else if (traits.object == Object::graph)
       mapping_.end_graph();
+    else if (traits.object == Object::texture_object || traits.object == Object::surface_object)
+      mapping_.end_texture(argument_of(call_.slot, call_.words, 0));
     else if (mock::is_memory(traits.object) || traits.object == Object::address_range)
       end_memory();
-    else if (traits.object == Object::module || traits.object == Object::library)
+    else if (traits.object == Object::module || traits.object == Object::library ||
+             traits.object == Object::mipmapped_array)
       mapping_.end_parts(row.parameters[0].type->name, argument_of(call_.slot, call_.words, 0));
     return;
   }
-  // cuModuleGetFunction(found, module, name), cuLibraryGetModule(found, library)
+  if (traits.object == Object::texture_object || traits.object == Object::surface_object) {
+    if (const Item *const made = item_of(call_.after, 0); made != nullptr && traits.begins_lifetime())
+      mapping_.add_texture(trace::bits_of(made->bytes));
+    return;
+  }
+  // cuModuleGetFunction(found, module, name), cuMipmappedArrayGetLevel(found, array, level)
   if (row.parameters.size() < 2 || traits.begins_lifetime()) return;
   const trace::Type *const found = row.parameters[0].type->pointee;
   const trace::Type &whole = *row.parameters[1].type;
@@ -342,7 +374,7 @@ void PlayedCall::follow_parts() {
   if (found == nullptr || found->kind != Kind::handle || whole.kind != Kind::handle || item == nullptr)
     return;
   const std::string_view kind = whole.name;
-  if (kind == "module" || kind == "library" || kind == "kernel")
+  if (kind == "module" || kind == "library" || kind == "kernel" || kind == "mipmapped array")
     mapping_.add_part(found->name, trace::bits_of(item->bytes), kind,
                       argument_of(call_.slot, call_.words, 1));
 }

@@ -149,6 +149,8 @@ class PlayedCall {
   // Adds the handle of a function, kernel or reference that the call found in a module or library, or ends
   // those of a module, library or context that the call ended.
   void follow_parts();
+  // Adds the memory of the allocation node that the call added to a graph.
+  void add_memory_of_node();
   // Ends the memory that the call freed.
   void end_memory();
   // Replaces an opaque object that the call reads. Returns false if no call returned it and the driver may

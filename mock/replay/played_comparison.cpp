@@ -28,6 +28,7 @@ std::optional<Difference> PlayedCall::finish(CUresult result, bool compares_valu
   if (entry_.imports_handle && cushim_entry(call_.slot)->base == std::string_view("cuImportExternalMemory"))
     replay_.descriptors.release(recorded_descriptor());
   if (entry_.creates_memory) add_memory();
+  if (entry_.adds_node) add_memory_of_node();
   if (entry_.changes_parts) follow_parts();
   std::optional<Difference> first;
   for (const Buffer &buffer : buffers_of(call_.slot)) {

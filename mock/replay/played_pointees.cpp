@@ -28,7 +28,7 @@ char *PlayedCall::make_parameters(std::string_view rest) {
     if (rest.size() < size) return nullptr;
     char *const to = allocate(size);
     std::ranges::copy(rest.substr(0, size), to);
-    mapping_.replace_words({to, size});
+    mapping_.replace_parameter({to, size});
     pointers.push_back(to);
     rest.remove_prefix(size);
   }
@@ -171,6 +171,7 @@ constexpr NodeHandle kNodeHandles[] = {
     {CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, "context", offsetof(CUgraphNodeParams, memOp.ctx)},
 #if CUDA_VERSION >= 12030
     {CU_GRAPH_NODE_TYPE_CONDITIONAL, "context", offsetof(CUgraphNodeParams, conditional.ctx)},
+    {CU_GRAPH_NODE_TYPE_CONDITIONAL, kConditionalHandle, offsetof(CUgraphNodeParams, conditional.handle)},
 #endif
 };
 

@@ -45,6 +45,7 @@ ReplayedEntry make_entry(int slot) {
                         base == "cuMemPoolImportFromShareableHandle" || base == "cuImportExternalMemory",
       .enqueues_host_function = base == "cuLaunchHostFunc" || base == "cuStreamAddCallback",
       .adds_host_node = base == "cuGraphAddHostNode",
+      .adds_node = base == "cuGraphAddMemAllocNode" || base == "cuGraphAddNode",
       .sets_parameters = base == "cuParamSetv",
       .creates_memory = may_create_memory(slot),
       .only_names_memory =

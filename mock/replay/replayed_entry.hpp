@@ -38,6 +38,7 @@ struct ReplayedEntry {
   bool imports_handle = false;        // its second argument is such a handle, or a structure that has one
   bool enqueues_host_function = false;
   bool adds_host_node = false;
+  bool adds_node = false;           // which may allocate memory
   bool sets_parameters = false;     // of a kernel, in bytes of unknown type
   bool creates_memory = false;      // or finds memory of a module
   bool changes_parts = false;       // of modules and libraries: finds them, or ends them
