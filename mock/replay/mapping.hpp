@@ -72,6 +72,8 @@ class Mapping {
   // The parts of a module or library, and their parts, or all parts have ended.
   void end_parts(std::string_view whole, std::uint64_t of);
   void end_all_parts();
+  // An object with this handle was destroyed. Another one may get it without a call that creates it.
+  void end_handle(std::string_view kind, std::uint64_t recorded) { ended_parts_.emplace(kind, recorded); }
   // A graph has ended: drivers use its handle and those of its nodes again, and programs find nodes of
   // captured and cloned graphs that no call created.
   void end_graph() noexcept { ++ended_graphs_; }

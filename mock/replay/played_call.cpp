@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "played_call.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -348,6 +346,8 @@ void PlayedCall::follow_parts() {
   const trace::Row &row = trace::row_of(call_.slot);
   const EntryTraits &traits = mock::traits_of(call_.slot);
   if (traits.ends_lifetime()) {
+    if (traits.lifetime == EntryTraits::Lifetime::destroys && row.parameters[0].type->kind == Kind::handle)
+      mapping_.end_handle(row.parameters[0].type->name, argument_of(call_.slot, call_.words, 0));
     if (traits.object == Object::context || traits.object == Object::primary_context)
       mapping_.end_all_parts();
     else if (traits.object == Object::graph)
@@ -377,39 +377,6 @@ void PlayedCall::follow_parts() {
   if (kind == "module" || kind == "library" || kind == "kernel" || kind == "mipmapped array")
     mapping_.add_part(found->name, trace::bits_of(item->bytes), kind,
                       argument_of(call_.slot, call_.words, 1));
-}
-
-void PlayedCall::keep_exported() const {
-  if (static_cast<std::uint32_t>(words_[2]) != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return;
-  const Item *const item = item_of(call_.after, 0);
-  const auto descriptor = static_cast<int>(bits_at(reinterpret_cast<const char *>(words_[0]), sizeof(int)));
-  if (item != nullptr && item->bytes.size() >= sizeof(int))
-    replay_.descriptors.add(static_cast<int>(bits_at(item->bytes.data(), sizeof(int))), descriptor);
-  else
-    close(descriptor);
-}
-
-int PlayedCall::recorded_descriptor() const {
-  if (cushim_entry(call_.slot)->base != std::string_view("cuImportExternalMemory"))
-    return static_cast<int>(call_.words[1]);
-  const Item *const item = item_of(call_.after, 1);
-  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
-  if (item == nullptr || item->bytes.size() < sizeof description) return -1;
-  std::memcpy(&description, item->bytes.data(), sizeof description);
-  return description.type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ? description.handle.fd : -1;
-}
-
-std::optional<std::string> PlayedCall::replace_imported() {
-  const auto descriptor = replay_.descriptors.find(recorded_descriptor());
-  const bool is_external = cushim_entry(call_.slot)->base == std::string_view("cuImportExternalMemory");
-  if (!descriptor && words_[1] == 0) return std::nullopt;
-  if (!descriptor) return is_external ? kLacksOtherInterface : "it needs an object of another process";
-  if (is_external)
-    std::memcpy(reinterpret_cast<char *>(words_[1]) + offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, handle.fd),
-                &*descriptor, sizeof *descriptor);
-  else
-    words_[1] = static_cast<std::uint64_t>(*descriptor);
-  return std::nullopt;
 }
 
 }  // namespace cushim::replay

@@ -60,7 +60,9 @@ ReplayedEntry make_entry(int slot) {
   const bool finds_part = row.parameters.size() >= 2 && row.parameters[0].type->pointee != nullptr &&
                           row.parameters[0].type->pointee->kind == TypeKind::handle &&
                           row.parameters[1].type->kind == TypeKind::handle;
-  entry.changes_parts = finds_part || traits.ends_lifetime();
+  const bool is_texture =
+      traits.object == mock::Object::texture_object || traits.object == mock::Object::surface_object;
+  entry.changes_parts = finds_part || is_texture || traits.ends_lifetime();
   for (std::size_t i = 0; i < row.parameters.size(); ++i) {
     const trace::Parameter &parameter = row.parameters[i];
     const ArgumentKind kind = kind_of_argument(slot, i, entry);

@@ -282,6 +282,53 @@ TEST_F(PlayedObjects, Ids_of_physical_memory_are_not_compared) {
   });
 }
 
+TEST(Mapping, Small_handles_of_textures_are_replaced_in_parameters_but_not_in_other_bytes) {
+  cushim::replay::Mapping mapping;
+  std::uint64_t other = 0x5000;
+  const auto replace = [&](std::uint64_t word) {
+    mapping.replace_parameter({reinterpret_cast<char *>(&word), sizeof word});
+    return word;
+  };
+  mapping.add_handle("", 1, 0x4000);
+  EXPECT_EQ(replace(1), 1U) << "no texture exists";
+  mapping.add_texture(1);
+  EXPECT_EQ(replace(1), 0x4000U);
+  EXPECT_EQ(replace(2), 2U);
+  std::uint64_t words[] = {1, 0x6000};
+  mapping.add_handle("", 0x6000, other);
+  mapping.replace_parameter({reinterpret_cast<char *>(words), sizeof words});
+  EXPECT_EQ(words[0], 1U);
+  EXPECT_EQ(words[1], other);
+  mapping.end_texture(1);
+  EXPECT_EQ(replace(1), 1U);
+}
+
+TEST_F(PlayedObjects, Memory_of_a_node_of_a_graph_is_that_of_the_replay) {
+  expect_equal(Recording::read(record([](Driver &driver) {
+    make_context(driver);
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr, set = nullptr, end = nullptr;
+    CUgraphExec executable = nullptr;
+    CUcontext context = nullptr;
+    CUDA_MEM_ALLOC_NODE_PARAMS memory{};
+    memory.poolProps = pool_of_device();
+    memory.bytesize = 4096;
+    EXPECT_EQ(driver.cuCtxGetCurrent(&context), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &memory), CUDA_SUCCESS);
+    CUDA_MEMSET_NODE_PARAMS values{};
+    values.dst = memory.dptr + 1024;
+    values.elementSize = 1;
+    values.width = 64;
+    values.height = 1;
+    EXPECT_EQ(driver.cuGraphAddMemsetNode(&set, graph, &node, 1, &values, context), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddMemFreeNode(&end, graph, &set, 1, memory.dptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphInstantiate(&executable, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(executable, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  })));
+}
+
 TEST(Mapping, A_node_may_have_the_handle_of_a_node_of_an_ended_graph) {
   using cushim::replay::compare;
   cushim::replay::Mapping mapping;
