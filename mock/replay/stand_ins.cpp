@@ -13,9 +13,7 @@ constexpr std::uint64_t kLeastAddress = 65536, kMostAddress = std::uint64_t{1} <
 
 }  // namespace
 
-StandIns::~StandIns() {
-  for (const auto &[recorded, region] : regions_) munmap(region.mapped, kMapped);
-}
+void StandIns::Unmap::operator()(void *mapped) const { munmap(mapped, kMapped); }
 
 std::uint64_t StandIns::of(std::uint64_t recorded) {
   if (recorded < kLeastAddress || recorded >= kMostAddress) return recorded;
@@ -27,7 +25,8 @@ std::uint64_t StandIns::of(std::uint64_t recorded) {
     if (mapped == MAP_FAILED) return recorded;
     // The same alignment as that of the recorded address.
     const auto address = reinterpret_cast<std::uint64_t>(mapped);
-    found = regions_.emplace(begin, Region{mapped, address + (kRegion - address % kRegion) % kRegion}).first;
+    const std::uint64_t aligned = address + (kRegion - address % kRegion) % kRegion;
+    found = regions_.emplace(begin, Region{std::unique_ptr<void, Unmap>(mapped), aligned}).first;
   }
   return found->second.begin + (recorded - begin);
 }

@@ -5,23 +5,22 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 
 namespace cushim::replay {
 
 class StandIns {
  public:
-  StandIns() = default;
-  StandIns(const StandIns &) = delete;
-  StandIns &operator=(const StandIns &) = delete;
-  ~StandIns();
-
   // Returns the address that stands for a recorded one: the same in each call, and at the same distance from
   // those that stand for addresses near it. Returns numbers that are no addresses of a process as they are.
   std::uint64_t of(std::uint64_t recorded);
 
  private:
+  struct Unmap {
+    void operator()(void *mapped) const;
+  };
   struct Region {
-    void *mapped = nullptr;
+    std::unique_ptr<void, Unmap> mapped{};
     std::uint64_t begin = 0;  // aligned
   };
   std::map<std::uint64_t, Region> regions_;  // by the begin of the recorded region
