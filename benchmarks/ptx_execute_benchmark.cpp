@@ -23,7 +23,7 @@ constexpr std::string_view header = R"(.version 9.0
 .visible .entry empty() { ret; }
 )";
 // The beginning of a product of two matrices.
-constexpr std::string_view product = R"(
+constexpr std::string_view product_text = R"(
 .visible .entry product(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u32 pn) {
   .reg .pred %p<3>; .reg .f32 %f<8>; .reg .b32 %r<40>; .reg .b64 %rd<13>;
   .shared .align 4 .b8 tile_a[1024];
@@ -48,7 +48,7 @@ TILE:
 
 std::string source() {
   std::string text{header};
-  text.append(testing::kVectorAdd).append(product);
+  text.append(testing::kVectorAdd).append(product_text);
   for (int k = 0; k < 16; ++k)
     text += "  ld.shared.f32 %f4, [%r17+" + std::to_string(64 * k) + "]; ld.shared.f32 %f5, [%r15+" +
             std::to_string(4 * k) + "]; fma.rn.f32 %f1, %f5, %f4, %f1;\n";
