@@ -231,7 +231,7 @@ CUresult get_access(Call &call, CUmemAccess_flags *flags, CUmemoryPool handle, C
     is_open = pool.kind == MemoryKind::managed ? pool.open_to.contains(&device) : pool.is_open_to(&device);
   } else {
     // Any node: measured on an H200, driver 580.
-    require(is_host(*location) || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA);
+    require(is_host(*location) || location->type == kHostNodeLocation);
     is_open = pool.kind == MemoryKind::pinned;
   }
   *flags = is_open ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
