@@ -30,7 +30,8 @@ void add(std::vector<Pointee> &all, Pointee pointee, const void *address) {
   if (pointee.address != 0) all.push_back(pointee);
 }
 
-// Adds the elements of an array that a structure points to.
+// Adds the elements of an array that a structure points to. Also of an empty one: the pointer may be any
+// address.
 template <class T>
 void add_array(std::vector<Pointee> &all, std::size_t offset, const T *array, std::size_t count) {
   add(all, {.offset = offset, .size = count * sizeof *array, .type = &trace::type_of<T>()}, array);
@@ -133,15 +134,13 @@ std::vector<Pointee> pointees_of(const CUDA_KERNEL_NODE_PARAMS_v1 &node, CUfunct
 
 std::vector<Pointee> pointees_of(const CUlaunchConfig &config) {
   std::vector<Pointee> all;
-  // Also without attributes: the pointer may be an address that no call reads.
   add_array(all, offsetof(CUlaunchConfig, attrs), config.attrs, config.numAttrs);
   return all;
 }
 
 std::vector<Pointee> pointees_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS &node) {
   std::vector<Pointee> all;
-  if (node.count != 0)
-    add_array(all, offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray), node.paramArray, node.count);
+  add_array(all, offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray), node.paramArray, node.count);
   return all;
 }
 
@@ -149,7 +148,6 @@ std::vector<Pointee> pointees_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS &node) {
 template <class Node, class Parameters>
 std::vector<Pointee> pointees_of_semaphores(const Node &node) {
   std::vector<Pointee> all;
-  if (node.numExtSems == 0) return all;
   add_array(all, offsetof(Node, extSemArray), node.extSemArray, node.numExtSems);
   add_array(all, offsetof(Node, paramsArray), node.paramsArray, node.numExtSems);
   return all;
