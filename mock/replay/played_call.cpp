@@ -14,6 +14,7 @@
 #include "bits.hpp"
 #include "call_text.hpp"
 #include "created_memory.hpp"
+#include "host_visible_memory.hpp"
 #include "invoke.hpp"
 #include "recording_format.hpp"
 #include "unions.hpp"
@@ -304,6 +305,10 @@ void PlayedCall::add_memory() {
     if (replayed == 0) return;
     std::memcpy(&replayed, reinterpret_cast<const void *>(replayed), sizeof replayed);
   }
+  // Its first bytes are recorded if they are not 0.
+  if (mock::traits_of(call_.slot).object == mock::Object::pinned_memory &&
+      memory->size <= HostVisibleMemory::kMostSize)
+    std::memset(reinterpret_cast<void *>(replayed), 0, memory->size);
   mapping_.add_memory(memory->address, {.size = memory->size,
                                         .replayed = replayed,
                                         .is_host_accessible = memory->is_host_accessible,

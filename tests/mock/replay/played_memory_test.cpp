@@ -46,6 +46,24 @@ TEST_F(Player, The_destination_of_an_asynchronous_copy_is_compared_after_it_was_
   }
 }
 
+// A real driver reuses pinned memory that was freed, with its bytes.
+TEST_F(Player, New_pinned_memory_has_the_bytes_that_it_had_in_the_recorded_process) {
+  const Recording recording = recording_of([](Driver &driver) {
+    unsigned *const memory = pinned(driver);
+    std::memset(memory, 0, 4096);
+    driver.cuMemsetD8(reinterpret_cast<CUdeviceptr>(memory), 1, 16);
+    driver.cuCtxSynchronize();
+  });
+  const sim::Machine machine;
+  auto reuses = hook::replace<&cuMemHostAlloc>(
+      machine.driver(), [](const auto &next, void **memory, std::size_t size, unsigned flags) {
+        const CUresult result = next(memory, size, flags);
+        std::memset(*memory, 3, size);
+        return result;
+      });
+  EXPECT_TRUE(play(recording, machine.driver()).differences.empty());
+}
+
 TEST_F(Player, Copies_of_rows_of_pageable_memory_are_made_with_their_bytes) {
   const Recording recording = recording_of([](Driver &driver) {
     CUdeviceptr memory = 0;
