@@ -134,6 +134,8 @@ void ArgumentRecorder::copy_completed(std::uint64_t begin) {
   const std::string_view base = cushim_entry(slot_)->base;
   // Captured copies run in launches of the graph, not in the stream.
   if (mock::traits_of(slot_).ends_capture) stream_.pending.clear();
+  const HostRange created = host_memory_created_by(slot_, words_);
+  stream_.pending.forget(created.address, created.size);
   if (base == "cuEventRecord") stream_.pending.record(words_[0], stream_in(1), begin);
   std::vector<PendingCopy> completed;
   if (base == "cuStreamSynchronize" || base == "cuStreamQuery")

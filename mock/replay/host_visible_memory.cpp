@@ -61,17 +61,20 @@ bool HostVisibleMemory::ignores(int slot) const {
   return !is_host_accessible(traits.object) || !traits.begins_lifetime();
 }
 
-void HostVisibleMemory::create(const CallOfProgram &call) {
-  const EntryTraits &traits = mock::traits_of(call.slot);
-  const std::size_t subject = subject_of(call.slot);
-  std::uint64_t base = argument_of(call.slot, call.words, subject);
-  if (buffer_of(call.slot, subject) != nullptr && base != 0)
+HostRange host_memory_created_by(int slot, std::span<const std::uint64_t> words) {
+  const EntryTraits &traits = mock::traits_of(slot);
+  if (!is_host_accessible(traits.object) || !traits.begins_lifetime()) return {};
+  const std::size_t subject = subject_of(slot);
+  std::uint64_t base = argument_of(slot, words, subject);
+  if (buffer_of(slot, subject) != nullptr && base != 0)
     base = bits_at(reinterpret_cast<const void *>(base), sizeof base);
-  const std::uint64_t size =
-      traits.bytes == mock::kNoArgument
-          ? 0
-          : argument_of(call.slot, call.words,
-                        mock::position(traits.bytes, trace::row_of(call.slot).parameters.size()));
+  if (traits.bytes == mock::kNoArgument) return {.address = base};
+  const std::size_t bytes = mock::position(traits.bytes, trace::row_of(slot).parameters.size());
+  return {.address = base, .size = argument_of(slot, words, bytes)};
+}
+
+void HostVisibleMemory::create(const CallOfProgram &call) {
+  const auto [base, size] = host_memory_created_by(call.slot, call.words);
   if (base == 0 || size == 0 || size > kMostSize) return;
   const std::lock_guard lock(mutex_);
   forget(base);
@@ -282,7 +285,7 @@ bool HostVisibleMemory::waits_for(const CallOfProgram &call, const Use &use, con
 std::vector<HostVisibleMemory::Change> HostVisibleMemory::after(const CallOfProgram &call) {
   std::vector<Change> changes;
   const EntryTraits &traits = mock::traits_of(call.slot);
-  if (is_host_accessible(traits.object) && traits.begins_lifetime()) create(call);
+  create(call);
   const std::string_view base = base_of(call.slot);
   const std::lock_guard lock(mutex_);
   if (traits.ends_lifetime() && mock::is_memory(traits.object))

@@ -17,6 +17,13 @@
 
 namespace cushim::replay {
 
+struct HostRange {
+  std::uint64_t address = 0, size = 0;  // 0 if there is none
+};
+
+// Returns the pinned, registered or managed memory that a call, which succeeded, has made.
+HostRange host_memory_created_by(int slot, std::span<const std::uint64_t> words);
+
 // Thread-safe.
 class HostVisibleMemory {
  public:

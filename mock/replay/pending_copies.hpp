@@ -24,11 +24,15 @@ class PendingCopies {
   // Replaces copies to the same memory, of which nothing will remain. Forgets the oldest copy if there are
   // too many.
   void add(const PendingCopy &copy) {
-    std::erase_if(copies_, [&](const PendingCopy &other) {
-      return other.address < copy.address + copy.size && copy.address < other.address + other.size;
-    });
+    forget(copy.address, copy.size);
     if (copies_.size() == kMost) copies_.erase(copies_.begin());
     copies_.push_back(copy);
+  }
+  // Removes the copies to a range, which is other memory now.
+  void forget(std::uint64_t address, std::uint64_t size) {
+    std::erase_if(copies_, [&](const PendingCopy &copy) {
+      return copy.address < address + size && address < copy.address + copy.size;
+    });
   }
   // Removes the copies of a stream that were enqueued before a call, by its RecordedCall::begin, and returns
   // them.

@@ -46,6 +46,22 @@ TEST_F(Player, The_destination_of_an_asynchronous_copy_is_compared_after_it_was_
   }
 }
 
+TEST_F(Player, The_destination_of_a_copy_is_not_compared_when_it_is_other_memory) {
+  expect_equal([](Driver &driver) {
+    const CUstream stream = Player::stream(driver);
+    CUdeviceptr memory = 0;
+    driver.cuMemAlloc(&memory, 16);
+    driver.cuMemsetD8(memory, 5, 16);
+    unsigned *const freed = pinned(driver);
+    driver.cuMemcpyDtoHAsync(freed, memory, 16, stream);
+    driver.cuMemFreeHost(freed);
+    unsigned *const reused = pinned(driver);
+    ASSERT_EQ(reused, freed);
+    reused[0] = 1;
+    driver.cuCtxSynchronize();
+  });
+}
+
 // A real driver reuses pinned memory that was freed, with its bytes.
 TEST_F(Player, New_pinned_memory_has_the_bytes_that_it_had_in_the_recorded_process) {
   const Recording recording = recording_of([](Driver &driver) {
