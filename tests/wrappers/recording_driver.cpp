@@ -338,16 +338,12 @@ void Recording::behave() {
   });
   on<Entry::cuLinkDestroy_v5050>([this](CUlinkState link) { return give_back(words("link", link)); });
 #if CUDA_VERSION >= 12000
-  on<Entry::cuLibraryLoadData_v12000>([this](CUlibrary *library, const void *, CUjit_option *, void **,
-                                             unsigned, CUlibraryOption *, void **, unsigned) {
+  const auto load = [this](CUlibrary *library, auto...) {
     *library = acquire<CUlibrary>("library");
     return CUDA_SUCCESS;
-  });
-  on<Entry::cuLibraryLoadFromFile_v12000>([this](CUlibrary *library, const char *, CUjit_option *, void **,
-                                                 unsigned, CUlibraryOption *, void **, unsigned) {
-    *library = acquire<CUlibrary>("library");
-    return CUDA_SUCCESS;
-  });
+  };
+  on<Entry::cuLibraryLoadData_v12000>(load);
+  on<Entry::cuLibraryLoadFromFile_v12000>(load);
   on<Entry::cuLibraryUnload_v12000>(
       [this](CUlibrary library) { return give_back(words("library", library)); });
   on<Entry::cuLibraryGetKernel_v12000>([](CUkernel *kernel, CUlibrary, const char *) {
