@@ -32,6 +32,9 @@ def files():
 # Fuzzer inputs: arbitrary bytes, at most 16 kilobytes each.
 INPUT = re.compile(r"tests/fuzz/corpus/.*")
 
+SOURCE = re.compile(r".*\.(c|h|cpp|hpp|cu)")
+MOST_LINES = 400
+
 # Compressed test data, and pictures of pages.
 BINARY = re.compile(r"tests/.*/data/.*\.zst|docs/evidence/.*\.png")
 
@@ -83,6 +86,8 @@ def violations(name):
         yield 1, "the first two lines do not contain the SPDX licence identifier"
     if text and not text.endswith("\n"):
         yield len(lines), "the file does not end with a newline"
+    if SOURCE.fullmatch(name) and len(lines) > MOST_LINES:
+        yield MOST_LINES, "the file is too long: split it by its subjects; tables are .inc files"
     if INTERNAL_MACRO in text and not MAY_NAME_INTERNAL_MACRO.fullmatch(name):
         yield text[:text.index(INTERNAL_MACRO)].count("\n") + 1, f"only the generator and mock/libcuda may name {INTERNAL_MACRO}"
     if name.endswith(".md"):
