@@ -139,10 +139,11 @@ std::optional<std::string> PlayedCall::provide_pointee(const Pointee &pointee, c
   } else {
     to = allocate(item->bytes.size());
     std::ranges::copy(item->bytes, to);
-    for (std::uint64_t at = 0; at + pointee.type->size <= item->bytes.size(); at += pointee.type->size)
-      if (auto reason = mapping_.replace(*pointee.type, to + at, "", accesses_memory());
-          reason || (reason = replace_unions(*pointee.type, item->bytes.data() + at, to + at, mapping_)))
+    for (std::uint64_t at = 0; at + pointee.type->size <= item->bytes.size(); at += pointee.type->size) {
+      if (auto reason = mapping_.replace(*pointee.type, to + at, "", accesses_memory())) return reason;
+      if (auto reason = replace_unions(*pointee.type, item->bytes.data() + at, to + at, mapping_))
         return reason;
+    }
   }
   if (to == nullptr) return "what its structure leads to is damaged";
   return std::nullopt;

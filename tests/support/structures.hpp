@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstring>
 
 namespace cushim::test {
 
@@ -103,14 +104,19 @@ inline CUDA_MEMCPY3D copy_of_box(const CopyEnd &to, const CopyEnd &from, std::si
 
 // ---- Stream memory operations ----
 
+// All other bytes are 0: a driver that reads a value of 64 bits finds the word.
 inline CUstreamBatchMemOpParams write_of_word(CUdeviceptr address, unsigned value, unsigned flags = 0) {
-  CUstreamBatchMemOpParams operation{};
-  operation.writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_32, address, {value}, flags, 0};
+  CUstreamBatchMemOpParams operation;
+  std::memset(&operation, 0, sizeof operation);
+  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operation.writeValue.address = address;
+  operation.writeValue.value64 = value;
+  operation.writeValue.flags = flags;
   return operation;
 }
 inline CUstreamBatchMemOpParams wait_for_word(CUdeviceptr address, unsigned value, unsigned flags) {
-  CUstreamBatchMemOpParams operation{};
-  operation.waitValue = {CU_STREAM_MEM_OP_WAIT_VALUE_32, address, {value}, flags, 0};
+  CUstreamBatchMemOpParams operation = write_of_word(address, value, flags);
+  operation.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
   return operation;
 }
 
