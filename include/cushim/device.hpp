@@ -2,7 +2,7 @@
 // Devices: enumeration, attributes and properties.
 #pragma once
 
-#include <cushim/detail/reference.hpp>
+#include <cushim/detail/handle.hpp>
 #include <cushim/device_attribute.hpp>
 
 #include <array>

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cushim/detail/handle.hpp>
+#include <cushim/detail/owner.hpp>
 #include <cushim/device_ptr.hpp>
 #include <cushim/memory_access.hpp>
 
