@@ -17,9 +17,7 @@ namespace {
 
 using Content = Buffer::Content;
 
-bool read(void *to, std::uint64_t address, std::size_t size) {
-  return trace::copy_if_there(to, address, size) == size;
-}
+constexpr auto &read = trace::copy_all_if_there;
 
 bool read_valid(void *to, std::uint64_t address, std::size_t size) {
   std::memcpy(to, reinterpret_cast<const void *>(address), size);
@@ -193,9 +191,7 @@ void ArgumentRecorder::copy_text(const Buffer &buffer, std::uint64_t address, st
     text.append(piece.data(), length);
     if (length < wanted) break;
   }
-  stream_.put(item_tag(buffer.argument, false));
-  stream_.put(text.size());
-  stream_.put(std::string_view(text));
+  put_item(buffer, text);
 }
 
 CUfunction ArgumentRecorder::kernel_in_arguments() const {
@@ -273,6 +269,18 @@ void ArgumentRecorder::put_pointee(const Buffer &buffer, std::uint64_t offset, b
   stream_.put(bytes.size());
   stream_.put(std::uint64_t{buffer.argument});
   stream_.put(offset);
+  put_bytes(bytes, is_hash);
+}
+
+void ArgumentRecorder::put_item(const Buffer &buffer, std::string_view bytes, bool is_data) {
+  if (is_data && data_ == RecordData::none) return;
+  const bool is_hash = is_data && data_ == RecordData::hashes;
+  stream_.put(item_tag(buffer.argument, is_hash));
+  stream_.put(bytes.size());
+  put_bytes(bytes, is_hash);
+}
+
+void ArgumentRecorder::put_bytes(std::string_view bytes, bool is_hash) {
   if (!is_hash) return stream_.put(bytes);
   const std::uint64_t sum = hash_of_data(bytes);
   stream_.put(std::string_view(reinterpret_cast<const char *>(&sum), sizeof sum));

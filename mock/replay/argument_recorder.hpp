@@ -55,7 +55,9 @@ class ArgumentRecorder {
   std::optional<std::vector<OptionValue>> options_of(const Buffer &buffer, std::uint64_t address) const;
   // Copies the memory of the host that a batch of copies reads.
   void copy_sources(const Buffer &buffer, std::uint64_t address);
-  void put_item(const Buffer &buffer, std::string_view bytes);
+  void put_item(const Buffer &buffer, std::string_view bytes, bool is_data = false);
+  // Writes bytes of an item, or only their hash.
+  void put_bytes(std::string_view bytes, bool is_hash);
   // Copies an image that the driver rejected.
   void copy_rejected_image(const Buffer &buffer, std::uint64_t address);
   void copy_text(const Buffer &buffer, std::uint64_t address, std::uint64_t most);

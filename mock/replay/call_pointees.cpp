@@ -69,17 +69,10 @@ void CallWriter::put_rows(const Pointee &pointee, const Item *item, const std::s
 // Declares the array of the values of options, and the memory that they point to.
 std::string CallWriter::options(const Buffer &buffer, const std::string &variable) {
   using OptionContent = OptionValue::Content;
-  const Item *const names_item = item_of(call_.after, buffer.argument - std::size_t{1}),
-                    *const item = item_of(call_.before, buffer.argument);
-  if (names_item == nullptr || item == nullptr) return "nullptr";
-  const auto recorded = unpack_options(item->bytes);
-  std::vector<std::uint64_t> words;
-  for (const RecordedOption &option : recorded) words.push_back(option.word);
-  std::vector<std::uint32_t> names(words.size());
-  if (names.empty() || names_item->bytes.size() < names.size() * sizeof names[0]) return "nullptr";
-  std::memcpy(names.data(), names_item->bytes.data(), names.size() * sizeof names[0]);
-  const auto values =
-      option_values(are_of_library(trace::row_of(call_.slot).parameters[buffer.argument].name), names, words);
+  const auto known = recorded_option_values(call_, buffer.argument);
+  if (!known) return "nullptr";
+  const std::vector<OptionValue> &values = *known;
+  const auto recorded = unpack_options(item_of(call_.before, buffer.argument)->bytes);
   std::string array;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const OptionValue &value = values[i];

@@ -78,7 +78,8 @@ std::optional<Unequal> compare(const Type &type, const char *recorded, const cha
       if (is_number_name(name)) return compare_numbers(type, before, now);
       return compare_addresses(before, now, creates, mapping);
     case Kind::pointer:
-      // Host functions and their data are replaced, and the image of a linker is anywhere.
+      // Host functions and their data are replaced, so are arrays of access descriptions, and the image of a
+      // linker is anywhere.
       if (name == "fn" || name == "userData" || name == "cubinOut" || name == "accessDescs")
         return std::nullopt;
       return compare_addresses(before, now, creates, mapping);

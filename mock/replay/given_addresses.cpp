@@ -39,7 +39,7 @@ std::vector<CUstreamBatchMemOpParams> operations_of(int slot, std::span<const st
   if (base_of(slot) != "cuStreamBatchMemOp") return operations;
   operations.resize(std::min<std::uint64_t>(words[1] & 0xffffffff, 256));
   const std::size_t size = operations.size() * sizeof operations[0];
-  if (trace::copy_if_there(operations.data(), words[2], size) != size) operations.clear();
+  if (!trace::copy_all_if_there(operations.data(), words[2], size)) operations.clear();
   return operations;
 }
 
@@ -80,7 +80,7 @@ std::vector<std::uint64_t> addresses_copied_from(int slot, std::span<const std::
     if (buffer.is_data && buffer.is_async && buffer.is_read()) sources.push_back(address);
     if (!buffer.has_pointees || buffer.has_count || address == 0) continue;
     std::string structure(buffer.element, '\0');
-    if (trace::copy_if_there(structure.data(), address, structure.size()) != structure.size()) continue;
+    if (!trace::copy_all_if_there(structure.data(), address, structure.size())) continue;
     for (const Pointee &pointee : pointees_of(*buffer.type, structure.data()))
       if (pointee.content == Pointee::Content::rows_read) sources.push_back(pointee.address);
   }

@@ -121,7 +121,7 @@ std::map<std::uint64_t, bool> HostVisibleMemory::memory_used_by(const CallOfProg
 
 void HostVisibleMemory::add_if_changed(Memory &memory, std::vector<Change> &changes) {
   std::string bytes(memory.size, '\0');
-  if (trace::copy_if_there(bytes.data(), memory.base, bytes.size()) != bytes.size()) return;
+  if (!trace::copy_all_if_there(bytes.data(), memory.base, bytes.size())) return;
   const std::uint64_t hash = hash_of_data(bytes);
   if (hash == memory.hash) return;
   memory.hash = hash;
@@ -327,7 +327,7 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::copy() {
   for (const auto &[base, memory] : memory_) {
     if (copied + memory.size > kMostCopied) continue;
     std::string bytes(memory.size, '\0');
-    if (trace::copy_if_there(bytes.data(), base, bytes.size()) != bytes.size()) continue;
+    if (!trace::copy_all_if_there(bytes.data(), base, bytes.size())) continue;
     copied += memory.size;
     all.push_back({base, std::move(bytes)});
   }
@@ -340,7 +340,7 @@ std::vector<HostVisibleMemory::Change> HostVisibleMemory::changes_since(const st
   std::vector<Change> changes;
   for (const auto &[address, before, item] : copy) {
     std::string now(before.size(), '\0');
-    if (trace::copy_if_there(now.data(), address, now.size()) != now.size() || now == before) continue;
+    if (!trace::copy_all_if_there(now.data(), address, now.size()) || now == before) continue;
     std::size_t begin = 0, end = 0;  // of the current range
     for (std::size_t at = 0; at < now.size(); ++at) {
       if (now[at] == before[at]) continue;

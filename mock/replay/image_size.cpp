@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include <cushim/detail/fat_binary.hpp>
 #include "buffers.hpp"
@@ -19,14 +20,17 @@ T read(std::uint64_t address) {
   return value;
 }
 
-std::uint64_t size_of_elf(std::uint64_t address) {
-  const auto header = read<Elf64_Ehdr>(address);
-  std::uint64_t end = std::max(header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize,
-                               header.e_phoff + std::uint64_t{header.e_phnum} * header.e_phentsize);
-  for (unsigned i = 0; i < header.e_shnum && header.e_shentsize == sizeof(Elf64_Shdr); ++i) {
-    const auto section = read<Elf64_Shdr>(address + header.e_shoff + i * sizeof(Elf64_Shdr));
-    if (section.sh_type != SHT_NOBITS) end = std::max(end, section.sh_offset + section.sh_size);
-  }
+// Returns where the last section or table ends. read(object, address) returns whether the object exists;
+// sections whose headers do not exist are left out.
+template <class Read>
+std::uint64_t size_of_elf(std::uint64_t address, const Elf64_Ehdr &header, Read read) {
+  std::uint64_t end = std::max({std::uint64_t{sizeof header},
+                                header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize,
+                                header.e_phoff + std::uint64_t{header.e_phnum} * header.e_phentsize});
+  Elf64_Shdr section;
+  for (unsigned i = 0; i < header.e_shnum && header.e_shentsize == sizeof section; ++i)
+    if (read(section, address + header.e_shoff + i * sizeof section) && section.sh_type != SHT_NOBITS)
+      end = std::max(end, section.sh_offset + section.sh_size);
   return end;
 }
 
@@ -39,7 +43,10 @@ std::uint64_t size_of_image(std::uint64_t &address) {
                         sizeof magic) == 0;
   };
   if (std::strncmp(reinterpret_cast<const char *>(address), ELFMAG, SELFMAG) == 0)
-    return size_of_elf(address);
+    return size_of_elf(address, read<Elf64_Ehdr>(address), [](auto &object, std::uint64_t at) {
+      object = read<std::remove_reference_t<decltype(object)>>(at);
+      return true;
+    });
   if (read<char>(address) == 0) return 0;
   if (begins_with(fat_binary::kWrapperMagic)) {
     address = reinterpret_cast<std::uint64_t>(read<fat_binary::Wrapper>(address).data);
@@ -55,7 +62,7 @@ std::uint64_t size_of_image(std::uint64_t &address) {
 std::string bytes_of_rejected_image(std::uint64_t address) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 20, kPiece = 4096;
   const auto object_at = [](auto &object, std::uint64_t at) {
-    return trace::copy_if_there(&object, at, sizeof object) == sizeof object;
+    return trace::copy_all_if_there(&object, at, sizeof object);
   };
   std::uint32_t magic = 0;
   if (!object_at(magic, address)) magic = 0;
@@ -70,13 +77,7 @@ std::string bytes_of_rejected_image(std::uint64_t address) {
     size = container.header_size + container.size;
     is_text = false;
   } else if (Elf64_Ehdr header; std::memcmp(&magic, ELFMAG, SELFMAG) == 0 && object_at(header, address)) {
-    size = std::max({std::uint64_t{sizeof header},
-                     header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize,
-                     header.e_phoff + std::uint64_t{header.e_phnum} * header.e_phentsize});
-    Elf64_Shdr section;
-    for (unsigned i = 0; i < header.e_shnum && header.e_shentsize == sizeof section; ++i)
-      if (object_at(section, address + header.e_shoff + i * sizeof section) && section.sh_type != SHT_NOBITS)
-        size = std::max(size, section.sh_offset + section.sh_size);
+    size = size_of_elf(address, header, object_at);
     is_text = false;
   }
   std::string bytes;
@@ -84,7 +85,7 @@ std::string bytes_of_rejected_image(std::uint64_t address) {
     const std::uint64_t at = address + bytes.size(), begin = bytes.size();
     const std::uint64_t wanted = std::min(std::min(size, kMost) - begin, kPiece - at % kPiece);
     bytes.resize(begin + wanted);
-    if (trace::copy_if_there(bytes.data() + begin, at, wanted) != wanted) {
+    if (!trace::copy_all_if_there(bytes.data() + begin, at, wanted)) {
       bytes.resize(begin);
       break;
     }

@@ -9,6 +9,7 @@
 
 #include "attribute_values.hpp"
 #include "bits.hpp"
+#include "created_memory.hpp"
 
 namespace cushim::replay {
 namespace {
@@ -144,6 +145,19 @@ std::vector<RecordedOption> unpack_options(std::string_view item) {
     values.push_back({bits_at(value.data(), sizeof(std::uint64_t)), value.substr(sizeof(std::uint64_t))});
   }
   return values;
+}
+
+std::optional<std::vector<OptionValue>> recorded_option_values(const RecordedCall &call,
+                                                               std::size_t argument) {
+  const Item *const names_item = item_of(call.after, argument - 1), *const item =
+                                                                        item_of(call.before, argument);
+  if (names_item == nullptr || item == nullptr) return std::nullopt;
+  std::vector<std::uint64_t> words;
+  for (const RecordedOption &option : unpack_options(item->bytes)) words.push_back(option.word);
+  std::vector<std::uint32_t> names(names_item->bytes.size() / sizeof(std::uint32_t));
+  if (words.empty() || words.size() != names.size()) return std::nullopt;
+  std::memcpy(names.data(), names_item->bytes.data(), words.size() * sizeof names[0]);
+  return option_values(are_of_library(trace::row_of(call.slot).parameters[argument].name), names, words);
 }
 
 std::vector<std::string_view> texts_of(std::string_view rest) {

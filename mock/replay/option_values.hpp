@@ -3,6 +3,8 @@
 // which point to memory.
 #pragma once
 
+#include <cushim/replay/recording.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -60,6 +62,11 @@ struct RecordedOption {
 };
 // Returns the values of an item. Ends where the item is damaged.
 std::vector<RecordedOption> unpack_options(std::string_view item);
+
+// Returns the values that a recorded call read from an argument; nullopt if they were not recorded or are
+// damaged.
+std::optional<std::vector<OptionValue>> recorded_option_values(const RecordedCall &call,
+                                                               std::size_t argument);
 
 // Returns the texts of an array.
 std::vector<std::string_view> texts_of(std::string_view rest);

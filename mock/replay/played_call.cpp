@@ -46,8 +46,8 @@ bool is_opaque([[maybe_unused]] const trace::Type &type) {
 
 bool PlayedCall::replace_opaque(std::span<char> object) const {
   if (mapping_.replace_opaque(object)) return true;
-    // The driver finds no address in a resource that a program has made, unless the program copied one.
 #if CUDA_VERSION >= 12040
+  // The driver finds no address in a resource that a program has made, unless the program copied one.
   constexpr std::size_t kBegin = offsetof(CUdevResource, _internal_padding),
                         kEnd = kBegin + sizeof CUdevResource::_internal_padding;
   const auto padding = object.subspan(kBegin, kEnd - kBegin);

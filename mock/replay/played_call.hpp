@@ -115,7 +115,6 @@ class PlayedCall {
   char *make_launch_options(std::string_view bytes);
   // Returns whether the call may access the memory whose addresses it gets.
   bool accesses_memory() const noexcept { return call_.result == CUDA_SUCCESS && !entry_.only_names_memory; }
-  std::optional<std::vector<OptionValue>> recorded_options(const Buffer &buffer) const;
   std::optional<std::string> provide_options(const Buffer &buffer);
   char *make_texts(std::string_view rest, std::uint64_t count);
   char *make_addresses(std::string_view rest);

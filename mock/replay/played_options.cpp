@@ -15,26 +15,13 @@
 namespace cushim::replay {
 using Content = OptionValue::Content;
 
-std::optional<std::vector<OptionValue>> PlayedCall::recorded_options(const Buffer &buffer) const {
-  const Item *const names_item = item_of(call_.after, buffer.argument - std::size_t{1}),
-                    *const item = item_of(call_.before, buffer.argument);
-  if (names_item == nullptr || item == nullptr) return std::nullopt;
-  std::vector<std::uint64_t> words;
-  for (const RecordedOption &option : unpack_options(item->bytes)) words.push_back(option.word);
-  std::vector<std::uint32_t> names(names_item->bytes.size() / sizeof(std::uint32_t));
-  if (words.empty() || words.size() != names.size()) return std::nullopt;
-  std::memcpy(names.data(), names_item->bytes.data(), words.size() * sizeof names[0]);
-  return option_values(are_of_library(trace::row_of(call_.slot).parameters[buffer.argument].name), names,
-                       words);
-}
-
 std::optional<std::string> PlayedCall::provide_options(const Buffer &buffer) {
   const std::size_t count = size_of_buffer(buffer) / buffer.element, names = buffer.argument - std::size_t{1};
   if (count == 0) {
     set(buffer.argument, kept_.allocate(0));
     return std::nullopt;
   }
-  const auto values = recorded_options(buffer);
+  const auto values = recorded_option_values(call_, buffer.argument);
   if (!values || values->size() != count) return "its options were not recorded";
   const auto recorded = unpack_options(item_of(call_.before, buffer.argument)->bytes);
   // Linkers use the arrays until they are destroyed.
@@ -85,7 +72,7 @@ char *PlayedCall::make_addresses(std::string_view rest) {
 }
 
 std::optional<Unequal> PlayedCall::compare_options(const Buffer &buffer, const Item &item) const {
-  const auto values = recorded_options(buffer);
+  const auto values = recorded_option_values(call_, buffer.argument);
   const auto written = unpack_options(item.bytes);
   const char *const array = reinterpret_cast<const char *>(argument_of(call_.slot, words_, buffer.argument));
   // Not if an option was left out.

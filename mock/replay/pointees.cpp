@@ -224,7 +224,7 @@ std::uint64_t HostRows::extent() const {
 bool HostRows::are_there() const {
   const auto is_there = [](std::uint64_t address) {
     char byte = 0;
-    return trace::copy_if_there(&byte, address, 1) == 1;
+    return trace::copy_all_if_there(&byte, address, 1);
   };
   return for_each_row([&](std::uint64_t row) {
     for (std::uint64_t at = 0; at < width; at += 4096)

@@ -13,9 +13,7 @@
 namespace cushim::replay {
 namespace {
 
-bool read(void *to, std::uint64_t address, std::size_t size) {
-  return trace::copy_if_there(to, address, size) == size;
-}
+constexpr auto &read = trace::copy_all_if_there;
 
 template <class T>
 std::optional<std::vector<T>> array_at(std::uint64_t address, std::uint64_t count) {
@@ -25,12 +23,6 @@ std::optional<std::vector<T>> array_at(std::uint64_t address, std::uint64_t coun
 }
 
 }  // namespace
-
-void ArgumentRecorder::put_item(const Buffer &buffer, std::string_view bytes) {
-  stream_.put(item_tag(buffer.argument, false));
-  stream_.put(bytes.size());
-  stream_.put(bytes);
-}
 
 std::optional<std::vector<OptionValue>> ArgumentRecorder::options_of(const Buffer &buffer,
                                                                      std::uint64_t address) const {
@@ -77,12 +69,7 @@ void ArgumentRecorder::copy_sources(const Buffer &buffer, std::uint64_t address)
 void ArgumentRecorder::copy_rejected_image(const Buffer &buffer, std::uint64_t address) {
   if (data_ == RecordData::none) return;
   const std::string bytes = bytes_of_rejected_image(address);
-  if (bytes.empty()) return;
-  if (data_ == RecordData::full) return put_item(buffer, bytes);
-  const std::uint64_t sum = hash_of_data(bytes);
-  stream_.put(item_tag(buffer.argument, true));
-  stream_.put(bytes.size());
-  stream_.put(std::string_view(reinterpret_cast<const char *>(&sum), sizeof sum));
+  if (!bytes.empty()) put_item(buffer, bytes, true);
 }
 
 }  // namespace cushim::replay

@@ -54,7 +54,7 @@ class ValueWriter {
 
  private:
   bool copy(void *to, std::uint64_t address, std::size_t size) const {
-    if (!is_valid_) return copy_if_there(to, address, size) == size;
+    if (!is_valid_) return copy_all_if_there(to, address, size);
     std::memcpy(to, reinterpret_cast<const void *>(address), size);
     return true;
   }
