@@ -66,10 +66,10 @@ inline constexpr CUresult kNeeds32BitAddresses = CUDA_ERROR_INVALID_CONTEXT;
 
 class Service;
 
-// Registers CUresult function(Call &, arguments...) as the implementation of the ABI variants of an entry
-// point that have exactly these arguments. The name is one of kVariants: "cuStreamGetCtx" for all versions,
-// "cuStreamGetCtx_v12050" for one; both include the per-thread variants. Does not compile if a name is
-// unknown, or if no variant has these arguments although the CUDA headers declare all of them.
+// Registers CUresult function(Call &, arguments...) as the implementation of those ABI variants of an entry
+// point whose argument types are the same. The name is one of kVariants: "cuStreamGetCtx" stands for all
+// versions, "cuStreamGetCtx_v12050" for one version, each with its per-thread variant. Does not compile if
+// the name is unknown, or if the CUDA headers declare all variants and none has these argument types.
 template <Name name, auto function, When when = When::initialized>
 void entry(Service &service);
 

@@ -14,7 +14,7 @@ CUresult allocate(std::size_t bytes = 4096) {
   return driver().cuMemAlloc(&memory, bytes);
 }
 
-// Returns the results of so many allocations.
+// Makes `count` allocations. Returns their results.
 std::vector<CUresult> allocations(int count) {
   std::vector<CUresult> results;
   for (int i = 0; i < count; ++i) results.push_back(allocate());

@@ -58,7 +58,8 @@ struct Counted {
     EXPECT_NE(found, infos.size()) << "no line contains " << part;
     return found < result.counts.size() ? result.counts[found] : InstructionCounts{};
   }
-  // Expects that so many warps and lanes have executed the instruction.
+  // Expects that the instruction was executed by this number of warps, with this number of active lanes in
+  // all.
   void expect_executed(std::string_view part, std::uint64_t warps, std::uint64_t lanes) const {
     const InstructionCounts counts = of(part);
     EXPECT_EQ(counts.executions, warps) << part;
